@@ -45,7 +45,7 @@ from kubesim.scenario.play.node.node_context import NodeContext
 from kubesim.scenario.play.node.simulated_node import SimulatedNode
 from kubesim.scenario.play.node.static_sources import url_plan
 from kubesim.scenario.play.player import Player
-from kubesim.scenario.play.settings import cni_settings, node_plans
+from kubesim.scenario.play.settings import cni_settings, dependencies, node_plans
 from kubesim.scenario.play.world import SimulatedWorld
 from kubesim.sources.manifests.simulated_url import SimulatedUrl
 from kubesim.trace import HashSink, Recorder, Sink
@@ -255,6 +255,7 @@ class Simulation:
         self.output = ContainerOutput(self.recorder, {})
         self.effects = EffectNotes(self.recorder)
         self.interceptor = self._interceptor()
+        self.dependencies = dependencies(scenario.spec, self._is_ready)
         around = NodeContext(
             self.clock,
             self.randomness,
@@ -273,6 +274,7 @@ class Simulation:
             real=real,
             live=live,
             interceptor=self.interceptor,
+            dependencies=self.dependencies,
             heard=self.effects.heard,
         )
         self._make_cluster(controllers, live)
@@ -285,6 +287,7 @@ class Simulation:
             scenario.spec.scheduler,
             self.nodes,
             self.interceptor,
+            self.dependencies,
             self.url,
         )
         if self.interceptor is not None:
@@ -324,6 +327,10 @@ class Simulation:
         from kubesim.kubelet.metrics.sink import MetricsSink  # only a run with metrics pays for it
 
         return MetricsSink(self._find_pod, self.clock)
+
+    def _is_ready(self, name: str) -> bool:
+        pod = self._find_pod(name)
+        return pod is not None and any(c.type == "Ready" and c.status == "True" for c in pod.status.conditions)
 
     def _find_pod(self, name: str) -> Pod | None:
         found = self.store.find("Pod", *name.split("/", 1))

@@ -7,6 +7,7 @@ from a file, and `scenario/play/player.py` plays it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -32,6 +33,7 @@ from kubesim.scenario.hardware.node_machine import (
     resource_manager_settings,
 )
 from kubesim.scenario.language.cni_items import CniItem, NetworkPluginItem
+from kubesim.scenario.language.dependency_items import DependencyItem, Need
 from kubesim.scenario.language.device_items import DeviceHealth, DevicePluginItem, DraDriverItem, PluginTarget
 from kubesim.scenario.language.draw_items import DurationOrDraw, ExitCodeOrDraw
 from kubesim.scenario.language.durations import Duration
@@ -46,6 +48,7 @@ from kubesim.scenario.language.node_items import (
     TopologyItem,
     why_no_kubelet_starts,
 )
+from kubesim.scenario.language.operations import SIMULATED_CNI, matching
 from kubesim.scenario.language.source_items import Sources
 from kubesim.scenario.language.step_items import ACTIONS, Step
 from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, is_capacity, is_taint, wrap
@@ -146,6 +149,8 @@ class BehaviourItem(Strict):
     memory: Amount | None = None  # what a container uses; without it, what it requests
     disk: Amount | None = None
     processes: int | None = Field(default=None, ge=0)
+    # Dependencies that it asks before it answers probes; see `spec.dependencies`.
+    needs: Annotated[tuple[Annotated[Need, wrap("name")], ...], BeforeValidator(as_list)] = ()
 
 
 def _configuration(value: Any, info: ValidationInfo) -> KubeletConfiguration:
@@ -180,6 +185,7 @@ class Spec(Strict):
     )
     images: Annotated[tuple[ImageItem, ...], BeforeValidator(as_list)] = ()
     behaviours: Annotated[tuple[BehaviourItem, ...], BeforeValidator(as_list)] = ()
+    dependencies: Annotated[tuple[DependencyItem, ...], BeforeValidator(as_list)] = ()
     objects: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
     scheduler: Annotated[Literal["on", "off"] | None, BeforeValidator(_on_or_off)] = None  # absent: when it is needed
     steps: Annotated[tuple[Step, ...], BeforeValidator(as_list)] = ()
@@ -262,6 +268,23 @@ class Spec(Strict):
     def _faults_fit(self) -> Spec:
         if self.cni.faults and self.runtime != "cni":
             raise PydanticCustomError("cni", "cni.faults needs runtime: cni")
+        for fault in self.faults if self.runtime != "cni" else ():
+            if not any(group != "cni" or verb in SIMULATED_CNI for group, verb in matching(fault.operation)):
+                problem = f"faults: {fault.operation} needs runtime: cni; a simulated network has ADD and DEL only"
+                raise PydanticCustomError("faults", "{problem}", {"problem": problem})
+        return self
+
+    @model_validator(mode="after")
+    def _dependencies_fit(self) -> Spec:
+        names = [dependency.name for dependency in self.dependencies]
+        if len({*names}) < len(names):
+            raise PydanticCustomError("dependencies", "two dependencies have the same name")
+        asked = [need.name for behaviour in self.behaviours for need in behaviour.needs]
+        asked += [step.dependency.name for step in self.steps if step.dependency is not None]
+        for name in asked:
+            if name not in names:
+                problem = f"there is no dependency {name}; add it to spec.dependencies"
+                raise PydanticCustomError("dependencies", "{problem}", {"problem": problem})
         return self
 
     @model_validator(mode="after")
@@ -273,6 +296,12 @@ class Spec(Strict):
             named = next(filter(None, (getattr(getattr(step, action), "node", "") for action in ACTIONS)), "")
             if named and named not in names:
                 raise PydanticCustomError("nodes", "there is no node {name}", {"name": named})
+        for pattern in (fault.node for fault in self.faults):
+            if not any(fnmatchcase(name, pattern) for name in names):
+                raise PydanticCustomError("nodes", "faults: there is no node {name}", {"name": pattern})
+        for step in self.steps:
+            if step.when is not None and step.when.node and step.when.node not in names:
+                raise PydanticCustomError("nodes", "when: there is no node {name}", {"name": step.when.node})
         for fault in self.cni.faults:
             if fault.node and fault.node not in names:
                 raise PydanticCustomError("nodes", "there is no node {name}", {"name": fault.node})

@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from kubesim.features.table import Profile
+from kubesim.scenario.language.dependency_items import DependencyStep
 from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.node_items import FilePath
@@ -278,7 +279,7 @@ class Pressure(Strict):
 ACTIONS = (
     "apply", "patch", "delete", "scale", "evict", "cordon", "uncordon", "drain", "taint", "exec", "kill",
     "write_file", "remove_file", "write_static_pod", "remove_static_pod", "serve_manifest", "stop", "start", "restart",
-    "upgrade", "reboot", "shutdown", "pressure", "hang", "cut", "flush", "device_health",
+    "upgrade", "reboot", "shutdown", "pressure", "hang", "cut", "flush", "device_health", "dependency",
 )  # fmt: skip
 
 
@@ -316,6 +317,7 @@ class Step(Placed):
     cut: Annotated[Cut, wrap("for")] | None = None
     flush: Annotated[Flush, wrap("what")] | None = None
     device_health: DeviceHealth | None = None
+    dependency: DependencyStep | None = None
 
     @model_validator(mode="after")
     def _one_time(self) -> Step:

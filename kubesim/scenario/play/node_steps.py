@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from signal import Signals
 from typing import TYPE_CHECKING
 
 from kubesim.api.pod import Pod
 from kubesim.errors import PluginError, RuntimeCallError
 from kubesim.golang.text import duration
-from kubesim.runtime.simulated.containers.behaviour import BehaviourProcess
+from kubesim.runtime.simulated.containers.shell_process import ShellProcess
+from kubesim.runtime.simulated.dependencies import Dependency
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.scenario.client.api_steps import ApiSteps, StepFailed
+from kubesim.scenario.language.dependency_items import DependencyStep
 from kubesim.scenario.language.step_items import Cut, Exec, Flush, Hang, Kill, NodeFile, PodTarget, WriteFile
 from kubesim.scenario.play.node.simulated_node import SimulatedNode
+from kubesim.scenario.play.settings import duration_draw
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
 from kubesim.values import part
@@ -33,6 +37,7 @@ class NodeSteps(ApiSteps):
 
     nodes: Mapping[str, SimulatedNode]
     interceptor: Interceptor | None = None
+    dependencies: Mapping[str, Dependency] = field(default_factory=dict)
 
     def _node(self, name: str) -> SimulatedNode:
         return self.nodes[name or next(iter(self.nodes))]
@@ -80,18 +85,18 @@ class NodeSteps(ApiSteps):
             return
         identifier, container, runtime = await self._running_container(kill, kill.container)
         if kill.process:
-            await self._kill_process(kill, identifier, container, runtime)
+            self._kill_process(kill, identifier, container, runtime)
             return
         self._note_of_pod(kill, container, f"its main process gets the signal {kill.signal}")
         runtime.kill_container(identifier, Signals[f"SIG{kill.signal}"].value)
 
-    async def _kill_process(self, kill: Kill, identifier: str, container: str, runtime: SimulatedRuntime) -> None:
-        """As `pkill -f` in the container does."""
-        if isinstance(runtime.find(identifier).process, BehaviourProcess):
-            raise StepFailed(f"container {container} follows a behaviour: it has no process but its main one")
+    def _kill_process(self, kill: Kill, identifier: str, container: str, runtime: SimulatedRuntime) -> None:
+        """As `pkill -f` on the node does."""
+        process = runtime.find(identifier).process
+        if not isinstance(process, ShellProcess):
+            raise StepFailed(f"container {container} does not run its command line: it has only its main process")
         self._note_of_pod(kill, container, f"its process {kill.process!r} gets the signal {kill.signal}")
-        result = await runtime.exec_sync(identifier, ("pkill", f"-{kill.signal}", "-f", kill.process), 0)
-        if result.exit_code:
+        if not process.signal_named(kill.process, Signals[f"SIG{kill.signal}"].value):
             raise StepFailed(f"container {container} of pod {kill.pod} has no process {kill.process!r}")
 
     # -- files --------------------------------------------------------------------------------------------------
@@ -155,6 +160,22 @@ class NodeSteps(ApiSteps):
         await self.clock.sleep(cut.duration)
         self._note_of_node(node, "the API server can be reached again")
         node.api.restore()
+
+    async def dependency(self, step: DependencyStep) -> None:
+        dependency = self.dependencies[step.name]
+        latency, down = dependency.latency, dependency.down
+        if step.latency is not None:
+            dependency.latency = duration_draw(step.latency)
+        dependency.down = down if step.down is None else step.down
+        self._note_of_dependency(step.name, step.shown)
+        if step.duration is not None:
+            await self.clock.sleep(step.duration)
+            dependency.latency, dependency.down = latency, down
+            self._note_of_dependency(step.name, "is as before")
+
+    def _note_of_dependency(self, name: str, text: str) -> None:
+        Recorder.because(None)
+        Recorder.because(self.recorder.record(Note(text=f"dependency {name} {text}")))
 
     async def flush(self, flush: Flush) -> None:
         node = self._node(flush.node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from kubesim.runtime.kuberuntime.decide.security_profiles import SECCOMP_PROFILE
 from kubesim.runtime.protocol import RuntimeHandler
 from kubesim.runtime.simulated.containers.behaviour import Behaviour, LogEntry
 from kubesim.runtime.simulated.containers.security import SecurityProfiles
+from kubesim.runtime.simulated.dependencies import Dependency, Need
 from kubesim.runtime.simulated.draws import Choice, Draw, Exponential, LogNormal, Normal
 from kubesim.runtime.simulated.registries import not_found
 from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
@@ -257,11 +258,28 @@ def _image(name: str, item: ImageItem) -> ImageBehaviour:
     )
 
 
-def behaviours(spec: Spec) -> tuple[Behaviour, ...]:
-    return tuple(_behaviour(item) for item in spec.behaviours)
+Dependencies = Mapping[str, Dependency]
+NO_DEPENDENCIES: Dependencies = {}
 
 
-def _behaviour(item: BehaviourItem) -> Behaviour:
+def dependencies(spec: Spec, is_ready: Callable[[str], bool]) -> Dependencies:
+    """By name; `is_ready` says whether a pod (`namespace/name`) is."""
+    return {
+        item.name: Dependency(item.name, duration_draw(item.latency), item.down, _is_up(item.pod, is_ready))
+        for item in spec.dependencies
+    }
+
+
+def _is_up(pod: str, is_ready: Callable[[str], bool]) -> Callable[[], bool]:
+    name = pod if "/" in pod else f"default/{pod}"
+    return (lambda: is_ready(name)) if pod else lambda: True
+
+
+def behaviours(spec: Spec, dependencies: Dependencies = NO_DEPENDENCIES) -> tuple[Behaviour, ...]:
+    return tuple(_behaviour(item, dependencies) for item in spec.behaviours)
+
+
+def _behaviour(item: BehaviourItem, dependencies: Dependencies) -> Behaviour:
     return Behaviour(
         pod=item.pod,
         container=item.container,
@@ -280,6 +298,7 @@ def _behaviour(item: BehaviourItem) -> Behaviour:
         memory=None if item.memory is None else quantity(item.memory).value(),
         disk=None if item.disk is None else quantity(item.disk).value(),
         processes=item.processes,
+        needs=tuple(Need(dependencies[need.name], need.path) for need in item.needs if need.name in dependencies),
     )
 
 

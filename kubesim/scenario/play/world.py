@@ -10,6 +10,7 @@ from kubesim.api.meta import ApiObject
 from kubesim.cluster.store.store import Listener
 from kubesim.golang.text import duration
 from kubesim.scenario.client.api_steps import StepFailed
+from kubesim.scenario.language.dependency_items import DependencyStep
 from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
 from kubesim.scenario.language.fault_items import Crash
 from kubesim.scenario.language.source_items import Manifest, ServeManifest
@@ -85,6 +86,7 @@ class World(Protocol):
     async def cut(self, cut: Cut) -> None: ...
     async def flush(self, flush: Flush) -> None: ...
     def device_health(self, health: DeviceHealth) -> None: ...
+    async def dependency(self, step: DependencyStep) -> None: ...
 
     def note(self, text: str) -> None:
         """Record something that a reader of the trace should know."""

@@ -184,7 +184,7 @@ class SimulatedNode:
             self.volumes,
             node=self.name,
             host_ip=settings.host_ips[0],
-            behaviours=behaviours(around.spec),
+            behaviours=behaviours(around.spec, around.dependencies),
             exec_time=options.latencies.exec,
             log_files=self.log_files,
             output=around.output,
