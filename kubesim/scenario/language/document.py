@@ -39,6 +39,7 @@ from kubesim.scenario.language.draw_items import DurationOrDraw, ExitCodeOrDraw
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.language.fault_items import FaultItem
+from kubesim.scenario.language.matrix_items import Matrix
 from kubesim.scenario.language.node_items import (
     UNSTARTABLE,
     DockerItem,
@@ -191,6 +192,9 @@ class Spec(Strict):
     steps: Annotated[tuple[Step, ...], BeforeValidator(as_list)] = ()
     faults: Annotated[tuple[FaultItem, ...], BeforeValidator(as_list)] = ()
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()
+    matrix: Matrix | None = None  # several runs of this file
+    # Files beside this one that are part of it: lists are joined, mappings merged, and of other values those here count.
+    include: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
     seed: int = 0
     duration: Duration | None = None
 
@@ -378,6 +382,10 @@ class Scenario(Strict):
             given["plugin"] = (own.cni.plugin or NetworkPluginItem()).model_copy(update=given["plugin"])
         update = {"runtime": runtime or own.runtime, "cni": own.cni.model_copy(update=given)}
         return self.model_copy(update={"spec": own.model_copy(update=update)})
+
+    def with_cell(self, name: str) -> Scenario:
+        """The same with the name of its cell of a matrix."""
+        return self.model_copy(update={"metadata": Metadata(name=f"{self.name} [{name}]")})
 
     def with_objects(self, objects: tuple[JsonObject, ...]) -> Scenario:
         """The same with more objects, after its own."""

@@ -134,7 +134,7 @@ class Player:
         return self._limit is None or self.clock.now() < self._limit
 
     def _never_taken(self, step: Step, why: str) -> None:
-        self.judge.step_failed(step_text(step), why)
+        self.judge.step_failed(step_text(step), why, step.place)
 
     def _take(self, step: Step) -> None:
         """Each action of a step has the name of the World's method that does it."""
