@@ -110,7 +110,7 @@ class SimulatedRuntime(RuntimeListeners):
             pod_namespace=metadata.namespace,
             attempt=config.attempt,
             ready=ready,
-            created_at=self._clock.now(),
+            created_at=self._clock.wall(),
             network_namespace="NODE" if config.pod.spec.host_network else "POD",
             network=network,
             labels=config.labels,
@@ -201,7 +201,7 @@ class SimulatedRuntime(RuntimeListeners):
         if info.state == "running" and process is not None:
             # First the record: the end that the process itself tells does not count any more.
             container.info = replace(
-                info, state="exited", finished_at=self._clock.now(), exit_code=UNKNOWN_EXIT_CODE, reason="Unknown"
+                info, state="exited", finished_at=self._clock.wall(), exit_code=UNKNOWN_EXIT_CODE, reason="Unknown"
             )
             process.signal(SIGKILL)
             self._tell_waiters(container)
@@ -278,7 +278,7 @@ class SimulatedRuntime(RuntimeListeners):
                 name=container.name,
                 attempt=config.attempt,
                 state="created",
-                created_at=self._clock.now(),
+                created_at=self._clock.wall(),
                 image=container.image,
                 image_id=config.image_ref,
                 image_ref=config.image_ref,
@@ -319,7 +319,7 @@ class SimulatedRuntime(RuntimeListeners):
         await self._take(latencies.failed_start if problem else latencies.start_container)
         self._container(container_id)  # it may have been removed meanwhile
         problem = problem or self._dead_sandbox(container)
-        now = self._clock.now()
+        now = self._clock.wall()
         if problem:
             container.info = replace(
                 container.info, state="exited", finished_at=now, exit_code=128, reason="StartError", message=problem
@@ -344,9 +344,9 @@ class SimulatedRuntime(RuntimeListeners):
     def _ended(self, container: SimulatedContainer, exit: Exit) -> None:
         """The program has ended; the runtime takes a moment to make something of a very short run."""
         assert container.info.started_at is not None
-        noticed = container.info.started_at + self.settings.latencies.shortest_run
-        if self._clock.now() < noticed:
-            self._clock.call_at(noticed, self._exited, container, exit)
+        shortest, ran_for = self.settings.latencies.shortest_run, self._clock.wall() - container.info.started_at
+        if 0 <= ran_for < shortest:  # below 0 its clock was set back
+            self._clock.call_at(self._clock.now() + shortest - ran_for, self._exited, container, exit)
         else:
             self._exited(container, exit)
 
@@ -357,7 +357,7 @@ class SimulatedRuntime(RuntimeListeners):
         container.info = replace(
             container.info,
             state="exited",
-            finished_at=self._clock.now(),
+            finished_at=self._clock.wall(),
             exit_code=exit.code,
             reason=exit.reason,
         )

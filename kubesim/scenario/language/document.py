@@ -193,7 +193,7 @@ class Spec(Strict):
     faults: Annotated[tuple[FaultItem, ...], BeforeValidator(as_list)] = ()
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()
     matrix: Matrix | None = None  # several runs of this file
-    # Files beside this one that are part of it: lists are joined, mappings merged, and of other values those here count.
+    # Files beside this one that are part of it: lists are joined, mappings merged; of other values those here count.
     include: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
     seed: int = 0
     duration: Duration | None = None

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from kubesim.features.table import Profile
 from kubesim.scenario.language.dependency_items import DependencyStep
 from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
-from kubesim.scenario.language.durations import Duration
+from kubesim.scenario.language.durations import Duration, SignedDuration
 from kubesim.scenario.language.node_items import FilePath
 from kubesim.scenario.language.object_names import ObjectName, has_namespace
 from kubesim.scenario.language.operations import OperationName
@@ -230,6 +230,13 @@ class Cut(Strict):
     node: str = ""  # the first one if none is named
 
 
+class ClockJump(Strict):
+    """The wall clock of a node is set forward, or back (`-1h`). Timers are not affected, timestamps are."""
+
+    by: SignedDuration
+    node: str = ""  # the first one if none is named
+
+
 class Flush(Strict):
     """Removes the routes or the packet filter rules of a node whose pods have real networks (`runtime: cni`)."""
 
@@ -279,7 +286,8 @@ class Pressure(Strict):
 ACTIONS = (
     "apply", "patch", "delete", "scale", "evict", "cordon", "uncordon", "drain", "taint", "exec", "kill",
     "write_file", "remove_file", "write_static_pod", "remove_static_pod", "serve_manifest", "stop", "start", "restart",
-    "upgrade", "reboot", "shutdown", "pressure", "hang", "cut", "flush", "device_health", "dependency",
+    "upgrade", "reboot", "shutdown", "pressure", "hang", "cut", "flush", "clock_jump", "device_health",
+    "dependency",
 )  # fmt: skip
 
 
@@ -316,6 +324,7 @@ class Step(Placed):
     hang: Hang | None = None
     cut: Annotated[Cut, wrap("for")] | None = None
     flush: Annotated[Flush, wrap("what")] | None = None
+    clock_jump: Annotated[ClockJump, wrap("by")] | None = None
     device_health: DeviceHealth | None = None
     dependency: DependencyStep | None = None
 

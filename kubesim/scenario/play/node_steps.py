@@ -15,7 +15,7 @@ from kubesim.runtime.simulated.dependencies import Dependency
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.scenario.client.api_steps import ApiSteps, StepFailed
 from kubesim.scenario.language.dependency_items import DependencyStep
-from kubesim.scenario.language.step_items import Cut, Exec, Flush, Hang, Kill, NodeFile, PodTarget, WriteFile
+from kubesim.scenario.language.step_items import ClockJump, Cut, Exec, Flush, Hang, Kill, NodeFile, PodTarget, WriteFile
 from kubesim.scenario.play.node.simulated_node import SimulatedNode
 from kubesim.scenario.play.settings import duration_draw
 from kubesim.trace import Recorder
@@ -186,6 +186,12 @@ class NodeSteps(ApiSteps):
             await node.run_on_machine(_FLUSH[flush.what])
         except PluginError as error:
             raise StepFailed(f"flush of {flush.what} failed: {error}") from None
+
+    def clock_jump(self, jump: ClockJump) -> None:
+        node = self._node(jump.node)
+        direction = "forward" if jump.by >= 0 else "back"
+        self._note_of_node(node, f"its clock is set {direction} by {duration(abs(jump.by))}")
+        node.set_clock(jump.by)
 
     def _note_of_node(self, node: SimulatedNode, text: str) -> None:
         Recorder.because(None)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node, Taint
 from kubesim.clock import Randomness
+from kubesim.clock.clock import SkewedClock
 from kubesim.cluster.connection import ApiConnection
 from kubesim.kubelet.admission.node_admission import NodeAdmission
 from kubesim.kubelet.agent import Kubelet
@@ -61,6 +62,9 @@ class SimulatedNode:
     """`kubelet` is the agent of now, or the last one while there is none."""
 
     def __init__(self, around: NodeContext, number: int, item: NodeItem) -> None:
+        self._skewed = SkewedClock(around.clock) if any(step.clock_jump for step in around.spec.steps) else None
+        if self._skewed is not None:
+            around = replace(around, clock=self._skewed)
         self._around = around
         self.gates = around.gates  # of the agent of now
         self.name = item.name
@@ -336,6 +340,11 @@ class SimulatedNode:
         self.runtime.lose_processes()
         self.disk = replace(self.disk, cgroups=PodCgroups())
         self.volumes.lose_memory()
+
+    def set_clock(self, by: int) -> None:
+        """Set the wall clock forward, or back if negative."""
+        assert self._skewed is not None
+        self._skewed.skew += by
 
     def power_on(self) -> None:
         self.is_on = True
