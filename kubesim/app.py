@@ -256,17 +256,24 @@ class Simulation:
         self.effects = EffectNotes(self.recorder)
         self.interceptor = self._interceptor()
         self.dependencies = dependencies(scenario.spec, self._is_ready)
-        around = NodeContext(
+        around = self._surroundings(latencies, real, live)
+        self._make_cluster(controllers, live)
+        self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
+        self.world = self._make_world()
+
+    def _surroundings(self, latencies: Latencies, real: CniNodes | None, live: LiveNode | None) -> NodeContext:
+        """What all nodes share."""
+        return NodeContext(
             self.clock,
             self.randomness,
             self.recorder,
-            tasks,
+            self.tasks,
             self.store,
             self.network,
             {},
             latencies,
             self.url,
-            scenario.spec,
+            self.scenario.spec,
             self.gates,
             traced=bool(self._sinks),
             health=self.health,
@@ -277,21 +284,22 @@ class Simulation:
             dependencies=self.dependencies,
             heard=self.effects.heard,
         )
-        self._make_cluster(controllers, live)
-        self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
-        self.world = SimulatedWorld(
+
+    def _make_world(self) -> SimulatedWorld:
+        world = SimulatedWorld(
             self.clock,
             self.store,
             self.recorder,
             list(self.nodes),
-            scenario.spec.scheduler,
+            self.scenario.spec.scheduler,
             self.nodes,
             self.interceptor,
             self.dependencies,
             self.url,
         )
         if self.interceptor is not None:
-            self.interceptor.crash = self.world.crash
+            self.interceptor.crash = world.crash
+        return world
 
     def _interceptor(self) -> Interceptor | None:
         """Of a scenario with faults, or with steps before or after an operation."""

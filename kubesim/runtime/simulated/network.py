@@ -25,7 +25,7 @@ from kubesim.runtime.network.node_network import (
     no_route_to_host,
     no_such_host,
 )
-from kubesim.runtime.simulated.dependencies import NOT_ASKED, Asked
+from kubesim.runtime.simulated.disturbances.dependencies import NOT_ASKED, Asked
 from kubesim.shell import HttpAnswer, Listener, Ports
 from kubesim.shell import HttpRequest as ShellRequest
 from kubesim.shell.kernel.ports import AddressInUse, LoopbackNetwork, is_address

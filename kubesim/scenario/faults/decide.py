@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from kubesim.clock.randomness import Stream
 from kubesim.golang.text import duration
 from kubesim.runtime.simulated.draws import Draw
-from kubesim.scenario.language.fault_items import FaultItem, Result
-from kubesim.scenario.language.operations import is_operation
+from kubesim.scenario.language.operations.fault_items import FaultItem, Result
+from kubesim.scenario.language.operations.names import is_operation
 from kubesim.values import mutable, value_object
 
 

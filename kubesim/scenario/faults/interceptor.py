@@ -17,10 +17,10 @@ from kubesim.concurrency import TaskSet
 from kubesim.errors import ApiError, KubesimError, PluginError, RuntimeCallError
 from kubesim.runtime.protocol import UNKNOWN_ERROR
 from kubesim.scenario.faults.decide import DEFAULT_ERROR, FaultState, Operation, Outcome, first_fault, matches_pod
-from kubesim.scenario.language.fault_items import Crash
-from kubesim.scenario.language.operations import is_operation
+from kubesim.scenario.language.operations.fault_items import Crash
+from kubesim.scenario.language.operations.names import is_operation
+from kubesim.scenario.language.operations.when_items import When
 from kubesim.scenario.language.step_items import Hang
-from kubesim.scenario.language.when_items import When
 from kubesim.trace import Recorder
 from kubesim.trace.records import Fault
 from kubesim.values import part

@@ -33,13 +33,9 @@ from kubesim.scenario.hardware.node_machine import (
     resource_manager_settings,
 )
 from kubesim.scenario.language.cni_items import CniItem, NetworkPluginItem
-from kubesim.scenario.language.dependency_items import DependencyItem, Need
 from kubesim.scenario.language.device_items import DeviceHealth, DevicePluginItem, DraDriverItem, PluginTarget
-from kubesim.scenario.language.draw_items import DurationOrDraw, ExitCodeOrDraw
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
-from kubesim.scenario.language.fault_items import FaultItem
-from kubesim.scenario.language.matrix_items import Matrix
 from kubesim.scenario.language.node_items import (
     UNSTARTABLE,
     DockerItem,
@@ -49,10 +45,14 @@ from kubesim.scenario.language.node_items import (
     TopologyItem,
     why_no_kubelet_starts,
 )
-from kubesim.scenario.language.operations import SIMULATED_CNI, matching
+from kubesim.scenario.language.operations.dependency_items import DependencyItem, Need
+from kubesim.scenario.language.operations.fault_items import FaultItem
+from kubesim.scenario.language.operations.names import SIMULATED_CNI, matching
 from kubesim.scenario.language.source_items import Sources
 from kubesim.scenario.language.step_items import ACTIONS, Step
 from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, is_capacity, is_taint, wrap
+from kubesim.scenario.language.variation.draw_items import DurationOrDraw, ExitCodeOrDraw
+from kubesim.scenario.language.variation.matrix_items import Matrix
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.load.overlay import Overlay, configuration_error, read_in_scenario
 

@@ -9,15 +9,15 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from kubesim.features.table import Profile
-from kubesim.scenario.language.dependency_items import DependencyStep
 from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
 from kubesim.scenario.language.durations import Duration, SignedDuration
 from kubesim.scenario.language.node_items import FilePath
 from kubesim.scenario.language.object_names import ObjectName, has_namespace
-from kubesim.scenario.language.operations import OperationName
+from kubesim.scenario.language.operations.dependency_items import DependencyStep
+from kubesim.scenario.language.operations.names import OperationName
+from kubesim.scenario.language.operations.when_items import When
 from kubesim.scenario.language.source_items import Manifest, ServeManifest
 from kubesim.scenario.language.strict import Placed, Strict, as_list, is_amount_or_percentage, is_taint, wrap
-from kubesim.scenario.language.when_items import When
 
 JsonObject = dict[str, Any]
 AmountOrPercentage = Annotated[str | int | float, AfterValidator(is_amount_or_percentage)]

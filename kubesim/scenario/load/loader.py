@@ -28,7 +28,7 @@ from kubesim.scenario.load.yaml_source import Marked, Path, read_documents
 from kubesim.values import replace, value_object
 
 if TYPE_CHECKING:
-    from kubesim.scenario.load.matrix import Cell
+    from kubesim.scenario.load.assembly.matrix import Cell
 
 INCLUDE = "include"
 CONFIGURATION = ("spec", "kubeletConfiguration")
@@ -114,7 +114,7 @@ def load_runs(
     scenario = parser.scenario(name)
     if scenario.spec.matrix is None:
         return [("", scenario)]
-    from kubesim.scenario.load.matrix import cells
+    from kubesim.scenario.load.assembly.matrix import cells
 
     found = cells(scenario.spec.matrix, seeds=not has_seed, profiles=around.profile is None)
     return [(cell.name, _cell_scenario(parser, cell, name)) for cell in found]
@@ -184,7 +184,7 @@ class _Parser:
         document = self._scenario
         if document is None or INCLUDE not in _mapping(document.marked.value.get("spec")):
             return
-        from kubesim.scenario.load.include import Includes
+        from kubesim.scenario.load.assembly.include import Includes
 
         text, keep_last = document.text, not self._strict
 
@@ -198,7 +198,7 @@ class _Parser:
 
     def cell(self, cell: Cell) -> _Parser:
         """The same with the values of a cell of the matrix. Raises InputError."""
-        from kubesim.scenario.load.matrix import NoSuchPath, with_values
+        from kubesim.scenario.load.assembly.matrix import NoSuchPath, with_values
 
         document = self._scenario
         assert document is not None

@@ -43,7 +43,7 @@ from kubesim.values import part
 
 if TYPE_CHECKING:
     from kubesim.scenario.faults.interceptor import Interceptor
-    from kubesim.scenario.play.when_steps import WhenSteps
+    from kubesim.scenario.play.steps.when_steps import WhenSteps
 
 PATIENCE = 2 * MINUTE  # how long to wait for a rest that does not come
 RUNNING_TIME = 30 * SECOND  # from rest to the deletion
@@ -118,7 +118,7 @@ class Player:
         steps = [step for step in self.spec.steps if step.when is not None]
         if not steps:
             return
-        from kubesim.scenario.play.when_steps import WhenSteps  # only files with such steps pay for it
+        from kubesim.scenario.play.steps.when_steps import WhenSteps  # only files with such steps pay for it
 
         self._when = WhenSteps(self.clock, self.world, self.interceptor, self._take, self._never_taken, self._wake)
         self._when.begin(steps)
@@ -275,7 +275,7 @@ def step_text(step: Step) -> str:
     """`step at 10s: kill`, `step when pod web is Ready: kill`."""
     if step.when is None:
         return f"step at {duration(step.at or 0)}: {to_camel(step.action)}"
-    from kubesim.scenario.play.conditions import describe_when
+    from kubesim.scenario.play.steps.conditions import describe_when
 
     return f"step when {describe_when(step.when)}: {to_camel(step.action)}"
 

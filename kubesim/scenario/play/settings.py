@@ -24,14 +24,14 @@ from kubesim.runtime.kuberuntime.decide.security_profiles import SECCOMP_PROFILE
 from kubesim.runtime.protocol import RuntimeHandler
 from kubesim.runtime.simulated.containers.behaviour import Behaviour, LogEntry
 from kubesim.runtime.simulated.containers.security import SecurityProfiles
-from kubesim.runtime.simulated.dependencies import Dependency, Need
+from kubesim.runtime.simulated.disturbances.dependencies import Dependency, Needed
 from kubesim.runtime.simulated.draws import Choice, Draw, Exponential, LogNormal, Normal
 from kubesim.runtime.simulated.registries import not_found
 from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
 from kubesim.scenario.hardware.node_machine import has_resource_managers, resource_manager_settings
 from kubesim.scenario.language.document import BehaviourItem, ImageItem, NodeItem, Spec
-from kubesim.scenario.language.draw_items import DurationDraw, ExitCodeDraw
 from kubesim.scenario.language.node_items import SandboxFaultItem, SecurityProfilesItem
+from kubesim.scenario.language.variation.draw_items import DurationDraw, ExitCodeDraw
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.values import replace
 
@@ -298,7 +298,7 @@ def _behaviour(item: BehaviourItem, dependencies: Dependencies) -> Behaviour:
         memory=None if item.memory is None else quantity(item.memory).value(),
         disk=None if item.disk is None else quantity(item.disk).value(),
         processes=item.processes,
-        needs=tuple(Need(dependencies[need.name], need.path) for need in item.needs if need.name in dependencies),
+        needs=tuple(Needed(dependencies[need.name], need.path) for need in item.needs if need.name in dependencies),
     )
 
 

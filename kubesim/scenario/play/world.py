@@ -10,9 +10,9 @@ from kubesim.api.meta import ApiObject
 from kubesim.cluster.store.store import Listener
 from kubesim.golang.text import duration
 from kubesim.scenario.client.api_steps import StepFailed
-from kubesim.scenario.language.dependency_items import DependencyStep
 from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
-from kubesim.scenario.language.fault_items import Crash
+from kubesim.scenario.language.operations.dependency_items import DependencyStep
+from kubesim.scenario.language.operations.fault_items import Crash
 from kubesim.scenario.language.source_items import Manifest, ServeManifest
 from kubesim.scenario.language.step_items import (
     ClockJump,
@@ -42,7 +42,7 @@ from kubesim.scenario.language.step_items import (
 )
 from kubesim.scenario.play.node.simulated_node import SimulatedNode
 from kubesim.scenario.play.node.static_sources import behaviour
-from kubesim.scenario.play.node_steps import NodeSteps
+from kubesim.scenario.play.steps.node_steps import NodeSteps
 from kubesim.sources.manifests.manifest_files import FileMissing
 from kubesim.sources.manifests.simulated_url import SimulatedUrl, UrlBehaviour
 from kubesim.trace import Recorder

@@ -18,7 +18,7 @@ from kubesim.clock.randomness import Stream
 from kubesim.runtime.protocol import ExecResult
 from kubesim.runtime.simulated.containers.container_process import Exit, ProcessContext
 from kubesim.runtime.simulated.containers.termination_message import termination_message
-from kubesim.runtime.simulated.dependencies import Asked, Need, ask
+from kubesim.runtime.simulated.disturbances.dependencies import Asked, Needed, ask
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.network import listen_on
 from kubesim.runtime.simulated.settings import Span
@@ -56,7 +56,7 @@ class Behaviour:
     memory: int | None = None  # bytes that it uses; None: as many as it requests
     disk: int | None = None
     processes: int | None = None  # None: one
-    needs: tuple[Need, ...] = ()  # asked before it answers
+    needs: tuple[Needed, ...] = ()  # asked before it answers
 
     def matches(self, context: ProcessContext) -> bool:
         return (

@@ -56,19 +56,13 @@ class NodeAgent:
         self._clock = clock
         self._tasks = around.tasks.child()
         live = node.live
-        client = (
+        self._around = around
+        client, volumes = self._with_faults(
             MemoryClient(clock, around.store, API_LATENCIES, node.api)
             if live is None
-            else live.client(clock, around.store, API_LATENCIES, node.api, recorder)
+            else live.client(clock, around.store, API_LATENCIES, node.api, recorder),
+            node,
         )
-        volumes: VolumeDirectories = node.volumes
-        if around.interceptor is not None:
-            from kubesim.scenario.faults.client import InterceptedClient
-            from kubesim.scenario.faults.volumes import InterceptedVolumes
-
-            client = cast(MemoryClient, InterceptedClient(client, name, around.interceptor))
-            volumes = InterceptedVolumes(node.volumes, name, around.interceptor, self._pod_name)
-        self._around = around
         stream, rate = randomness.stream("events"), {"qps": settings.event_qps, "burst": settings.event_burst}
         self._events = KubeletEvents(client, name, clock, recorder, stream, **rate)
         url = url_plan(around.spec)
@@ -109,6 +103,17 @@ class NodeAgent:
                 services=self._services,
             ),
         )
+
+    def _with_faults(self, client: MemoryClient, node: SimulatedNode) -> tuple[MemoryClient, VolumeDirectories]:
+        """The client and the volumes as the kubelet gets them."""
+        interceptor = self._around.interceptor
+        if interceptor is None:
+            return client, node.volumes
+        from kubesim.scenario.faults.client import InterceptedClient
+        from kubesim.scenario.faults.volumes import InterceptedVolumes
+
+        faulty = cast(MemoryClient, InterceptedClient(client, node.name, interceptor))
+        return faulty, InterceptedVolumes(node.volumes, node.name, interceptor, self._pod_name)
 
     def _pod_name(self, uid: str) -> str:
         """Namespace and name of a pod, for faults that are about it."""

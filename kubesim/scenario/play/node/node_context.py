@@ -12,7 +12,7 @@ from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
 from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
 from kubesim.features import FeatureGates
-from kubesim.runtime.simulated.dependencies import Dependency
+from kubesim.runtime.simulated.disturbances.dependencies import Dependency
 from kubesim.runtime.simulated.log_files import ContainerOutput
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from kubesim.scenario.language.matrix_items import Matrix
+from kubesim.scenario.language.variation.matrix_items import Matrix
 from kubesim.scenario.load.objects import items_of
 from kubesim.values import value_object
 

@@ -21,7 +21,7 @@ class Dependency:
 
 
 @value_object
-class Need:
+class Needed:
     """A container asks this dependency before it answers a request with this path (a glob)."""
 
     dependency: Dependency
@@ -39,7 +39,7 @@ class Asked:
 NOT_ASKED = Asked()
 
 
-def ask(needs: Sequence[Need], path: str, stream: Stream) -> Asked:
+def ask(needs: Sequence[Needed], path: str, stream: Stream) -> Asked:
     """Ask one after the other; one that is down refuses at once, and the rest are not asked."""
     latency = 0
     for need in needs:

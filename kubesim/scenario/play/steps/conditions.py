@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from kubesim.api.event import Event
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
-from kubesim.scenario.language.when_items import When
+from kubesim.scenario.language.operations.when_items import When
 from kubesim.scenario.play.open_expectation import fields_of, times
 
 

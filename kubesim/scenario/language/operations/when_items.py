@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from kubesim.scenario.language.object_names import ObjectName, has_namespace
-from kubesim.scenario.language.operations import OperationName
+from kubesim.scenario.language.operations.names import OperationName
 from kubesim.scenario.language.strict import Strict
 
 QUESTIONS = ("condition", "phase", "event", "gone", "field", "exists")

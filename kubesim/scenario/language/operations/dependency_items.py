@@ -6,9 +6,9 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kubesim.golang.text import duration
-from kubesim.scenario.language.draw_items import DurationOrDraw
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.strict import Strict, defaults
+from kubesim.scenario.language.variation.draw_items import DurationOrDraw
 
 
 class DependencyItem(Strict):

@@ -16,9 +16,9 @@ from kubesim.api.meta import ApiObject
 from kubesim.clock import LoopClock
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.golang.text import duration
+from kubesim.scenario.language.operations.when_items import When
 from kubesim.scenario.language.step_items import Step
-from kubesim.scenario.language.when_items import When
-from kubesim.scenario.play.conditions import ask, counted, is_about
+from kubesim.scenario.play.steps.conditions import ask, counted, is_about
 from kubesim.scenario.play.world import World
 from kubesim.values import mutable, part
 

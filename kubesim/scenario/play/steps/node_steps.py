@@ -11,10 +11,10 @@ from kubesim.api.pod import Pod
 from kubesim.errors import PluginError, RuntimeCallError
 from kubesim.golang.text import duration
 from kubesim.runtime.simulated.containers.shell_process import ShellProcess
-from kubesim.runtime.simulated.dependencies import Dependency
+from kubesim.runtime.simulated.disturbances.dependencies import Dependency
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.scenario.client.api_steps import ApiSteps, StepFailed
-from kubesim.scenario.language.dependency_items import DependencyStep
+from kubesim.scenario.language.operations.dependency_items import DependencyStep
 from kubesim.scenario.language.step_items import ClockJump, Cut, Exec, Flush, Hang, Kill, NodeFile, PodTarget, WriteFile
 from kubesim.scenario.play.node.simulated_node import SimulatedNode
 from kubesim.scenario.play.settings import duration_draw
@@ -139,7 +139,7 @@ class NodeSteps(ApiSteps):
         self.interceptor.hang(hang, node.name, self.clock.now() + hang.duration)
 
     async def _hang_container(self, hang: Hang) -> None:
-        from kubesim.runtime.simulated.containers.frozen import freeze  # only a step that asks for it pays for it
+        from kubesim.runtime.simulated.disturbances.frozen import freeze  # only a step that asks for it pays for it
 
         target = PodTarget(pod=hang.pod)
         identifier, container, runtime = await self._running_container(target, hang.container)

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from kubesim.scenario.language.draw_items import DurationOrDraw
 from kubesim.scenario.language.durations import Duration
-from kubesim.scenario.language.operations import OperationName, matching
+from kubesim.scenario.language.operations.names import OperationName, matching
 from kubesim.scenario.language.strict import Strict, as_list, wrap
+from kubesim.scenario.language.variation.draw_items import DurationOrDraw
 
 Result = Literal["ok", "late", "error", "hang", "crash", "torn"]
 _NEEDED = "give error, hang, crash, torn or latency, or results"
