@@ -38,6 +38,7 @@ from kubesim.runtime.simulated.containers.container_process import (
     ProcessContext,
     ProcessFactory,
     SimulatedContainer,
+    reserved_name_problem,
     target_problem,
 )
 from kubesim.runtime.simulated.containers.security import security_problem
@@ -56,6 +57,7 @@ class SimulatedRuntime(RuntimeListeners):
     """Implements `Runtime`. One per node; it outlives a restart of the kubelet."""
 
     name = "simulated"
+    reserves_names = True  # as containerd does for containers
 
     def __init__(
         self,
@@ -263,10 +265,12 @@ class SimulatedRuntime(RuntimeListeners):
         info = self._sandbox(sandbox_id)
         await self._take(self.settings.latencies.create_container)
         self._sandbox(sandbox_id)  # it may have been removed meanwhile
-        if config.security_context is not None:
+        others = (self._containers[one] for one in self._by_pod[info.pod_uid][1]) if self.reserves_names else ()
+        problem = reserved_name_problem(others, config, sandbox)
+        if not problem and config.security_context is not None:
             problem = security_problem(config.security_context, self.settings.security_profiles)
-            if problem:
-                raise RuntimeCallError(f"{UNKNOWN_ERROR}{problem}")
+        if problem:
+            raise RuntimeCallError(f"{UNKNOWN_ERROR}{problem}")
         identifier = self._container_id(info.pod_uid, config)
         self._check_target(identifier, sandbox_id, config.namespaces)
         container = config.container

@@ -50,7 +50,16 @@ from kubesim.scenario.language.operations.fault_items import FaultItem
 from kubesim.scenario.language.operations.names import SIMULATED_CNI, matching
 from kubesim.scenario.language.source_items import Sources
 from kubesim.scenario.language.step_items import ACTIONS, Step
-from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, is_capacity, is_taint, wrap
+from kubesim.scenario.language.strict import (
+    Strict,
+    as_list,
+    defaults,
+    is_amount,
+    is_capacity,
+    is_taint,
+    problem_at,
+    wrap,
+)
 from kubesim.scenario.language.variation.draw_items import DurationOrDraw, ExitCodeOrDraw
 from kubesim.scenario.language.variation.matrix_items import Matrix
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
@@ -272,10 +281,10 @@ class Spec(Strict):
     def _faults_fit(self) -> Spec:
         if self.cni.faults and self.runtime != "cni":
             raise PydanticCustomError("cni", "cni.faults needs runtime: cni")
-        for fault in self.faults if self.runtime != "cni" else ():
+        for number, fault in enumerate(self.faults if self.runtime != "cni" else ()):
             if not any(group != "cni" or verb in SIMULATED_CNI for group, verb in matching(fault.operation)):
-                problem = f"faults: {fault.operation} needs runtime: cni; a simulated network has ADD and DEL only"
-                raise PydanticCustomError("faults", "{problem}", {"problem": problem})
+                problem = f"{fault.operation} needs runtime: cni; a simulated network has ADD and DEL only"
+                raise problem_at(("faults", number, "operation"), problem)
         return self
 
     @model_validator(mode="after")
@@ -283,12 +292,15 @@ class Spec(Strict):
         names = [dependency.name for dependency in self.dependencies]
         if len({*names}) < len(names):
             raise PydanticCustomError("dependencies", "two dependencies have the same name")
-        asked = [need.name for behaviour in self.behaviours for need in behaviour.needs]
-        asked += [step.dependency.name for step in self.steps if step.dependency is not None]
-        for name in asked:
+        places: list[tuple[tuple[str | int, ...], str]] = [
+            (("behaviours", number, "needs", place), need.name)
+            for number, behaviour in enumerate(self.behaviours)
+            for place, need in enumerate(behaviour.needs)
+        ]
+        places += [(("steps", n, "dependency"), s.dependency.name) for n, s in enumerate(self.steps) if s.dependency]
+        for path, name in places:
             if name not in names:
-                problem = f"there is no dependency {name}; add it to spec.dependencies"
-                raise PydanticCustomError("dependencies", "{problem}", {"problem": problem})
+                raise problem_at(path, f"there is no dependency {name}; add it to spec.dependencies")
         return self
 
     @model_validator(mode="after")
@@ -300,12 +312,12 @@ class Spec(Strict):
             named = next(filter(None, (getattr(getattr(step, action), "node", "") for action in ACTIONS)), "")
             if named and named not in names:
                 raise PydanticCustomError("nodes", "there is no node {name}", {"name": named})
-        for pattern in (fault.node for fault in self.faults):
-            if not any(fnmatchcase(name, pattern) for name in names):
-                raise PydanticCustomError("nodes", "faults: there is no node {name}", {"name": pattern})
-        for step in self.steps:
+        for number, item in enumerate(self.faults):
+            if not any(fnmatchcase(name, item.node) for name in names):
+                raise problem_at(("faults", number, "node"), f"there is no node {item.node}")
+        for number, step in enumerate(self.steps):
             if step.when is not None and step.when.node and step.when.node not in names:
-                raise PydanticCustomError("nodes", "when: there is no node {name}", {"name": step.when.node})
+                raise problem_at(("steps", number, "when", "node"), f"there is no node {step.when.node}")
         for fault in self.cni.faults:
             if fault.node and fault.node not in names:
                 raise PydanticCustomError("nodes", "there is no node {name}", {"name": fault.node})

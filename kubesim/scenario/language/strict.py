@@ -61,6 +61,14 @@ def _unknown(key: str, known: list[str]) -> PydanticCustomError:
     return PydanticCustomError("unknown_field", "unknown field; {hint}", {"field": key, "hint": hint})
 
 
+INSIDE = "inside"  # the type of an error about a field further inside, whose path its context has
+
+
+def problem_at(path: tuple[str | int, ...], text: str) -> PydanticCustomError:
+    """A problem of a model that is about a field inside of it."""
+    return PydanticCustomError(INSIDE, "{problem}", {"problem": text, "path": path})
+
+
 def defaults(**fields: Any) -> Any:
     """The default of a part that is an object. It is read with the rest: a schema of its own would cost start-up."""
     return Field(default_factory=lambda: fields, validate_default=True)

@@ -17,7 +17,7 @@ from kubesim.errors import FileLine, InputError, UsageError
 from kubesim.features import FeatureGates
 from kubesim.scenario.language.document import API_VERSION, Scenario
 from kubesim.scenario.language.node_items import UNSTARTABLE
-from kubesim.scenario.language.strict import Placed
+from kubesim.scenario.language.strict import INSIDE, Placed
 from kubesim.scenario.load import overlay
 from kubesim.scenario.load.host_access import KUBELET_CONFIGURATION, host_fields, refusal
 from kubesim.scenario.load.manifests import Problem, field_name, find_patch_problem, find_problem
@@ -356,13 +356,13 @@ def _validated(document: Marked, source: str, around: Overlay) -> Scenario:
 def _invalid(error: ValidationError, document: Marked, source: str, around: Overlay) -> UsageError:
     """The first mistake, in words."""
     details = error.errors(include_url=False)[0]
-    path = tuple(step for step in details["loc"] if isinstance(step, str | int))
+    path = tuple(step for step in details["loc"] if isinstance(step, str | int) and step != "[key]")
     context: dict[str, Any] = details.get("ctx", {})
     if details["type"] == overlay.ERROR:
         return _invalid_configuration(tuple(context["path"]), details["msg"], document, source, around)
     if details["type"] == "unknown_field":
         path = (*path, context["field"])
-    if details["type"] == UNSTARTABLE:
+    if details["type"] in (UNSTARTABLE, INSIDE):
         path = (*path, *context["path"])
     path = _shown(path, document)
     text = _MESSAGES.get(details["type"], details["msg"][:1].lower() + details["msg"][1:])
