@@ -195,11 +195,11 @@ class Spec(Strict):
     )
     images: Annotated[tuple[ImageItem, ...], BeforeValidator(as_list)] = ()
     behaviours: Annotated[tuple[BehaviourItem, ...], BeforeValidator(as_list)] = ()
-    dependencies: Annotated[tuple[DependencyItem, ...], BeforeValidator(as_list)] = ()
+    dependencies: Annotated[tuple[DependencyItem, ...], BeforeValidator(as_list)] = ()  # that containers share
     objects: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
     scheduler: Annotated[Literal["on", "off"] | None, BeforeValidator(_on_or_off)] = None  # absent: when it is needed
     steps: Annotated[tuple[Step, ...], BeforeValidator(as_list)] = ()
-    faults: Annotated[tuple[FaultItem, ...], BeforeValidator(as_list)] = ()
+    faults: Annotated[tuple[FaultItem, ...], BeforeValidator(as_list)] = ()  # operations that go wrong
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()
     matrix: Matrix | None = None  # several runs of this file
     # Files beside this one that are part of it: lists are joined, mappings merged; of other values those here count.

@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from kubesim.features.table import Profile
+from kubesim.golang.text import duration
 from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
 from kubesim.scenario.language.durations import Duration, SignedDuration
 from kubesim.scenario.language.node_items import FilePath
@@ -138,12 +139,14 @@ class Kill(PodTarget):
 class NodeFile(Strict):
     """A file of a node's own file system, on the first node unless another one is named."""
 
-    path: FilePath
-    node: str = ""
+    path: FilePath  # `/etc/resolv.conf`
+    node: str = ""  # `node-2`
 
 
 class WriteFile(NodeFile):
-    text: str
+    """Writes a file of a node, as a user on it would."""
+
+    text: str  # all of it: `nameserver 10.1.1.1`
 
 
 class StaticPodFile(Strict):
@@ -226,21 +229,21 @@ class Hang(Strict):
 class Cut(Strict):
     """The API server cannot be reached from a node for this long."""
 
-    duration: Duration = Field(alias="for", gt=0)
+    duration: Duration = Field(alias="for", gt=0)  # how long: `30s`
     node: str = ""  # the first one if none is named
 
 
 class ClockJump(Strict):
     """The wall clock of a node is set forward, or back (`-1h`). Timers are not affected, timestamps are."""
 
-    by: SignedDuration
+    by: SignedDuration  # how far: `1h`, `-10s`
     node: str = ""  # the first one if none is named
 
 
 class Flush(Strict):
     """Removes the routes or the packet filter rules of a node whose pods have real networks (`runtime: cni`)."""
 
-    what: Literal["routes", "rules"]
+    what: Literal["routes", "rules"]  # `routes` of the main table, `rules` of iptables
     node: str = ""  # the first one if none is named
 
 
@@ -294,10 +297,10 @@ ACTIONS = (
 class Step(Placed):
     """One thing done from outside, at a time after the start or once a condition is true."""
 
-    at: Duration | None = Field(default=None, ge=0)
-    when: When | None = None
-    delay: Duration = Field(default=0, ge=0)  # with when: how long after
-    by: Duration | None = Field(default=None, gt=0)  # with when: the condition must be true by then
+    at: Duration | None = Field(default=None, ge=0)  # the time after the start: `10s`
+    when: When | None = None  # or the condition, once it is true for the first time: `{pod: web, condition: Ready}`
+    delay: Duration = Field(default=0, ge=0)  # with when: how long after, `5s`
+    by: Duration | None = Field(default=None, gt=0)  # with when: the condition must be true by then, `1m`
     apply: JsonObject | None = None
     patch: Patch | None = None
     delete: Delete | None = None
@@ -348,6 +351,12 @@ class Step(Placed):
     def action(self) -> str:
         """The name of what it does, which is also that of the World's method that does it."""
         return next(name for name in ACTIONS if getattr(self, name) is not None)
+
+    @property
+    def text(self) -> str:
+        """`step at 10s: kill`, `step when pod web is Ready: kill`."""
+        time = f"at {duration(self.at or 0)}" if self.when is None else f"when {self.when.text}"
+        return f"step {time}: {to_camel(self.action)}"
 
     @property
     def operation(self) -> str:

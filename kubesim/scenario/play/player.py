@@ -21,8 +21,6 @@ from inspect import iscoroutinefunction
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from pydantic.alias_generators import to_camel
-
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.api.pods.pod_kinds import is_mirror_pod
@@ -31,7 +29,6 @@ from kubesim.clock import NEVER, Awaited, LoopClock, wake
 from kubesim.cluster.controllers.owners import controller_of
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
-from kubesim.golang.text import duration
 from kubesim.scenario.client.api_steps import StepFailed
 from kubesim.scenario.ending.rest import WORKLOADS, is_at_rest, is_settled
 from kubesim.scenario.language.document import Spec
@@ -134,11 +131,11 @@ class Player:
         return self._limit is None or self.clock.now() < self._limit
 
     def _never_taken(self, step: Step, why: str) -> None:
-        self.judge.step_failed(step_text(step), why, step.place)
+        self.judge.step_failed(step.text, why, step.place)
 
     def _take(self, step: Step) -> None:
         """Each action of a step has the name of the World's method that does it."""
-        name, text = step.action, step_text(step)
+        name, text = step.action, step.text
         action = partial(getattr(self.world, name), getattr(step, name))
         if iscoroutinefunction(action):
             self._busy += 1
@@ -269,15 +266,6 @@ class Player:
             finally:
                 timer.cancel()
                 self._awaited = None
-
-
-def step_text(step: Step) -> str:
-    """`step at 10s: kill`, `step when pod web is Ready: kill`."""
-    if step.when is None:
-        return f"step at {duration(step.at or 0)}: {to_camel(step.action)}"
-    from kubesim.scenario.play.steps.conditions import describe_when
-
-    return f"step when {describe_when(step.when)}: {to_camel(step.action)}"
 
 
 def _owners_first(item: tuple[tuple[str, str, str], ApiObject]) -> tuple[int, tuple[str, str, str]]:

@@ -14,26 +14,26 @@ from kubesim.scenario.language.variation.draw_items import DurationOrDraw
 class DependencyItem(Strict):
     """Something outside of the containers that `needs` of a behaviour names. It answers after its latency."""
 
-    name: str = Field(min_length=1)
-    latency: DurationOrDraw = defaults(value=0)  # of each answer
-    down: bool = False  # it refuses at once
+    name: str = Field(min_length=1)  # `database`
+    latency: DurationOrDraw = defaults(value=0)  # of each answer: `20ms`
+    down: bool = False  # it refuses at once: `down: true`
     pod: str = ""  # `name` or `namespace/name`: it is down while this pod is not Ready
 
 
 class Need(Strict):
     """A dependency that a container asks before it answers; a plain text is its name."""
 
-    name: str = Field(min_length=1)
+    name: str = Field(min_length=1)  # `database`
     path: str = "*"  # a glob: only requests with this path, or commands of exec probes, ask it
 
 
 class DependencyStep(Strict):
     """A dependency changes: what is not given stays. With `for` it is as before after that time."""
 
-    name: str = Field(min_length=1)
-    latency: DurationOrDraw | None = None
-    down: bool | None = None
-    duration: Duration | None = Field(default=None, alias="for", gt=0)
+    name: str = Field(min_length=1)  # `database`
+    latency: DurationOrDraw | None = None  # from now on: `5s`
+    down: bool | None = None  # from now on: `true`
+    duration: Duration | None = Field(default=None, alias="for", gt=0)  # `1m`
 
     @model_validator(mode="after")
     def _says_something(self) -> DependencyStep:

@@ -20,7 +20,7 @@ _SYNCHRONOUS = ("disk",)
 class Crash(Strict):
     """A component ends in the middle of the operation and comes back."""
 
-    what: Literal["kubelet", "runtime", "node"]
+    what: Literal["kubelet", "runtime", "node"]  # `crash: kubelet` is short for `crash: {what: kubelet}`
     down_for: Duration = Field(default=10_000_000, ge=0)  # systemd restarts a kubelet after 10 s
 
 

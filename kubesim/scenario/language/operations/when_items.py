@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -22,22 +23,49 @@ class When(Strict):
     pod: str = ""  # `name`, `namespace/name` or a glob
     object: ObjectName = ""  # `Deployment/web`
     condition: str | None = Field(default=None, pattern=r"^[A-Za-z./-]+(=(True|False|Unknown))?$")  # `Ready=False`
-    phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"] | None = None
+    phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"] | None = None  # of the pod: `Running`
     event: str | None = Field(default=None, min_length=1)  # the reason of an Event: `BackOff`
-    exists: Literal[True] | None = None
-    gone: Literal[True] | None = None  # it was there, and it is deleted
+    exists: Literal[True] | None = None  # it is there: `exists: true`
+    gone: Literal[True] | None = None  # it was there, and it is deleted: `gone: true`
     field: str | None = Field(default=None, min_length=1)  # `status.readyReplicas`, with equals or atLeast
-    equals: Any = None  # for field
-    at_least: int | float | None = None  # for field
-    after: OperationName = ""  # an operation that succeeded; the caller gets its answer after the step
-    before: OperationName = ""  # an operation that begins after the step
-    node: str = ""  # for after and before
-    container: str = ""  # for after and before
+    equals: Any = None  # for field, its value: `equals: 3`
+    at_least: int | float | None = None  # for field: `atLeast: 2`
+    after: OperationName = ""  # an operation that succeeded, before its caller goes on: `CreateContainer`
+    before: OperationName = ""  # an operation that begins after the step: `StartContainer`
+    node: str = ""  # for after and before: `node-1`
+    container: str = ""  # for after and before: `main`
     count: int = Field(default=1, ge=1)  # for event, after and before: the third one is 3
 
     @property
     def operation(self) -> str:
         return self.after or self.before
+
+    @property
+    def condition_and_status(self) -> tuple[str, str]:
+        type, _, status = (self.condition or "").partition("=")
+        return type, status or "True"
+
+    @property
+    def text(self) -> str:
+        """`pod web is Ready`, `after CreateContainer of pod web, container main`."""
+        if not self.operation:
+            return f"{f'pod {self.pod}' if self.pod else self.object} {self._question}"
+        given = {"pod": self.pod, "container": self.container, "node": self.node}
+        about = ", ".join(f"{name} {value}" for name, value in given.items() if value)
+        number = f" number {self.count}" if self.count > 1 else ""
+        return f"{'after' if self.after else 'before'} {self.operation}{number}{f' of {about}' if about else ''}"
+
+    @property
+    def _question(self) -> str:
+        if self.condition is not None:
+            type, status = self.condition_and_status
+            return f"is {type}" if status == "True" else f"has {type}={status}"
+        if self.event is not None:
+            return f"has Event {self.event}" + (f" {self.count} times" if self.count > 1 else "")
+        if self.field is not None:
+            wanted = f"at least {self.at_least}" if self.at_least is not None else f"is {json.dumps(self.equals)}"
+            return f"has {self.field} {wanted}"
+        return f"is {self.phase}" if self.phase is not None else "is gone" if self.gone else "exists"
 
     @property
     def kind(self) -> str:

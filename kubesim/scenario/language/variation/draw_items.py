@@ -17,14 +17,14 @@ class DurationDraw(Strict):
     """`5s`, `{min: 1s, max: 3s}` evenly, `{mean: 5s}` exponentially, `{mean: 5s, stddev: 1s}` normally, `{median: 5s,
     sigma: 0.5}` log-normally, `{choices: [1s, 1m]}`."""
 
-    value: Duration | None = None
-    min: Duration | None = None
-    max: Duration | None = None
-    mean: Duration | None = None
-    stddev: Duration | None = Field(default=None, ge=0)  # with mean: a normal distribution; draws below 0 are 0
-    median: Duration | None = None
-    sigma: float | None = Field(default=None, ge=0, le=10)  # with median: of the logarithm
-    choices: Annotated[tuple[Duration, ...], BeforeValidator(as_list)] = ()
+    value: Duration | None = None  # always this long: `5s`
+    min: Duration | None = None  # with max: each duration between the two is as likely as the others, `1s`
+    max: Duration | None = None  # with min: `3s`
+    mean: Duration | None = None  # of an exponential distribution, or with stddev of a normal one: `5s`
+    stddev: Duration | None = Field(default=None, ge=0)  # with mean: `1s`; draws below 0 are 0
+    median: Duration | None = None  # with sigma, of a log-normal distribution: `5s`
+    sigma: float | None = Field(default=None, ge=0, le=10)  # with median, the deviation of the logarithm: `0.5`
+    choices: Annotated[tuple[Duration, ...], BeforeValidator(as_list)] = ()  # one of these: `[1s, 1m]`
 
     @model_validator(mode="after")
     def _one_way(self) -> DurationDraw:

@@ -42,7 +42,8 @@ class Matrix(Strict):
     object of the file `pod/web spec.containers[0].image`."""
 
     seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds)] = ()  # `[1, 2, 3]`, or `0..4`
-    profiles: Annotated[tuple[Profile, ...], BeforeValidator(as_list)] = ()
+    profiles: Annotated[tuple[Profile, ...], BeforeValidator(as_list)] = ()  # versions of the kubelet: `[v1.30, v1.36]`
+    # `{pod/web spec.containers[0].image: [nginx:1, nginx:2]}`
     values: dict[Annotated[str, AfterValidator(_value_path)], Annotated[tuple[Any, ...], BeforeValidator(as_list)]] = (
         Field(default_factory=dict)
     )

@@ -1,4 +1,4 @@
-"""Whether the condition of a step (`when`) is true of an object, and in words what is asked and seen. Pure."""
+"""Whether the condition of a step (`when`) is true of an object, and in words what is seen. Pure."""
 
 from __future__ import annotations
 
@@ -10,36 +10,6 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.scenario.language.operations.when_items import When
 from kubesim.scenario.play.open_expectation import fields_of, times
-
-
-def describe_when(when: When) -> str:
-    """`pod web is Ready`, `after CreateContainer of pod web, container main`."""
-    if when.operation:
-        of = [f"pod {when.pod}" * bool(when.pod), f"container {when.container}" * bool(when.container)]
-        of.append(f"node {when.node}" * bool(when.node))
-        about = ", ".join(filter(None, of))
-        number = f" number {when.count}" if when.count > 1 else ""
-        return f"{'after' if when.after else 'before'} {when.operation}{number}{f' of {about}' * bool(about)}"
-    return f"{f'pod {when.pod}' if when.pod else when.object} {_question(when)}"
-
-
-def _question(when: When) -> str:
-    if when.condition is not None:
-        type, status = condition_of(when)
-        return f"is {type}" if status == "True" else f"has {type}={status}"
-    if when.phase is not None:
-        return f"is {when.phase}"
-    if when.event is not None:
-        return f"has Event {when.event}" + (f" {when.count} times" if when.count > 1 else "")
-    if when.field is not None:
-        wanted = f"at least {when.at_least}" if when.at_least is not None else f"is {json.dumps(when.equals)}"
-        return f"has {when.field} {wanted}"
-    return "is gone" if when.gone else "exists"
-
-
-def condition_of(when: When) -> tuple[str, str]:
-    type, _, status = (when.condition or "").partition("=")
-    return type, status or "True"
 
 
 def is_about(when: When, kind: str, namespace: str, name: str) -> bool:
@@ -57,7 +27,7 @@ def ask(when: When, obj: ApiObject, deleted: bool) -> tuple[bool, str]:
         phase = obj.status.phase if isinstance(obj, Pod) else ""
         return phase == when.phase, f"the phase is {phase}"
     if when.condition is not None:
-        type, wanted = condition_of(when)
+        type, wanted = when.condition_and_status
         found = _condition_status(obj, type)
         return found == wanted, f"{type} is {found}"
     if when.field is None:
