@@ -312,6 +312,11 @@ class Simulation:
 
     def _make_cluster(self, controllers: ControllerContext, live: LiveNode | None) -> None:
         """What a cluster has beside its nodes."""
+        if not self.gates.enabled("BoundServiceAccountTokenVolume"):
+            from kubesim.cluster.controllers.tokens import TokensController
+
+            self.store.binds_tokens = False
+            TokensController(self.store)
         create_kubernetes_service(self.store)  # also here for a live cluster, of which only the pods are read
         NodeTaints(controllers)
         TaintEviction(controllers)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
-from kubesim.features import DEFAULT_PROFILE, FeatureGates
+from kubesim.app import run_scenario
+from kubesim.errors import UsageError
+from kubesim.features import DEFAULT_PROFILE, FeatureGates, known_gates
 from kubesim.features.differences import DIFFERENCES
 from kubesim.features.differences.gates import GATE_DIFFERENCES, GateDifference
 from kubesim.features.rules import Rules, rules_of
@@ -14,6 +17,9 @@ from kubesim.features.table import PROFILES
 from kubesim.scenario.load.loader import load_scenario
 from kubesim.scenario.load.overlay import Overlay
 from tests.support.stepping import SCENARIOS
+
+NEIGHBOUR = "v1.35"  # of the default profile
+SHOWN = sorted((SCENARIOS / "versions").glob("*.yaml"))
 
 ROWS = pytest.mark.parametrize("row", DIFFERENCES, ids=lambda row: row.rule)
 
@@ -56,5 +62,26 @@ def test_the_command_line_overrides_the_profile_of_a_scenario() -> None:
 
 @pytest.mark.parametrize("row", GATE_DIFFERENCES, ids=lambda row: row.gate)
 def test_a_gate_with_a_row_is_on_in_one_of_two_versions(row: GateDifference) -> None:
-    profile = load_scenario(str(SCENARIOS / row.scenario)).spec.profile
-    assert FeatureGates(profile=profile).enabled(row.gate) != FeatureGates().enabled(row.gate)
+    """By default, or because the scenario of one switches it on and the other does not know it."""
+    gates = load_scenario(str(SCENARIOS / row.scenario)).gates
+    default = FeatureGates(profile=gates.profile).enabled(row.gate)
+    is_new = gates.overrides.get(row.gate) and row.gate not in known_gates()
+    assert is_new or default != FeatureGates().enabled(row.gate)
+
+
+@pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.stem)
+def test_a_scenario_of_a_version_fails_in_another(path: Path) -> None:
+    """With v1.36, or if it is about v1.36 with the version before: else it would show no difference."""
+    own = load_scenario(str(path)).spec.profile
+    other = Overlay(profile=DEFAULT_PROFILE if own != DEFAULT_PROFILE else NEIGHBOUR)
+    try:
+        failed = run_scenario(load_scenario(str(path), around=other)).expectations_failed
+    except UsageError as error:  # that kubelet does not have the setting that the scenario is about
+        failed = (str(error),)
+    assert failed
+
+
+def test_each_version_has_five_scenarios() -> None:
+    for profile in PROFILES:
+        if profile != DEFAULT_PROFILE:
+            assert len([path for path in SHOWN if path.stem.startswith(f"{profile}-")]) >= 5

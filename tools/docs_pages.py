@@ -293,6 +293,10 @@ def fidelity() -> str:
         "takes is drawn from the seed. What controllers and scheduler leave out is in [workloads.md](workloads.md),",
         "what a container sees in [containers.md](containers.md).",
         "",
+        "The API server is that of v1.36 in every profile, with the fields of probes that v1.37 added. So a kubelet",
+        "v1.30 is asked for a resize by the subresource `resize`, which refuses what no node can give. `status.resize`",
+        "is never `Proposed`: only an API server of v1.30 wrote that.",
+        "",
         *_without_effect(),
     ]
     return _page(lines)

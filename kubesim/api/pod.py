@@ -49,6 +49,7 @@ class HTTPGetAction(Model):
     host: str = go("string")
     scheme: str = go("URIScheme")
     http_headers: tuple[HTTPHeader, ...] = go("[]HTTPHeader")
+    protocol: str | None = go("*HTTPProtocol")  # since v1.37
 
 
 class TCPSocketAction(Model):
@@ -59,6 +60,7 @@ class TCPSocketAction(Model):
 class GRPCAction(Model):
     port: int = go("int32", always=True)
     service: str | None = go("*string", always=True)
+    mode: str | None = go("*GRPCProbeMode")  # since v1.37
 
 
 class SleepAction(Model):

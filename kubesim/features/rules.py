@@ -18,6 +18,8 @@ class Rules:
     """The rules of one kubelet. The defaults are those of v1.36."""
 
     bootstrap_checkpoints: bool = False  # pods that were written down start before the API server answers
+    has_config_modes: bool = False  # the mux can report snapshots of all pods (SET)
+    repeats_run: bool = False  # a sync loop that ended is started again at once, over and over
     # Pod workers and the sync loop.
     pod_worker_states: bool = True  # False: one kind of sync, and one update that waits for its end
     emits_sync_errors: bool = False  # an Event FailedSync for each sync that failed
@@ -25,6 +27,9 @@ class Rules:
     # Statuses, Events and the end of a pod.
     removal_waits_for: str = "last sync"  # when the API object goes; or "records", or "containers"
     containers_ready_condition: bool = True  # beside Ready
+    reports_pod_failed: bool = True  # as the reason why a failed pod is not ready; False: its containers
+    reports_all_addresses: bool = True  # False: one podIP and one hostIP, no lists
+    general_predicates: bool = False  # by which it is admitted, instead of the scheduler's plugins
     rejected_status: str = "Pod was rejected: {message}"  # the message of a pod that was not admitted
     emits_volume_timeouts: bool = False  # an Event FailedMount for each sync that waited for volumes in vain
     grace_override_is_final: bool = False  # True: an eviction's 0 s are no time at all; False: 2 s at least
@@ -35,8 +40,12 @@ class Rules:
     hard_eviction_grace_s: int = 1
     soft_eviction_within_pod_grace: bool = True  # False: the kubelet's maximum counts alone
     # SyncPod and its status.
+    decides_resizes_at_sync: bool = False  # and reports them as status.resize; else at once, by conditions and Events
+    admits_finished_pods: bool = False  # again, when a kubelet starts: one that does not fit becomes Failed
     app_armor_rejects_pod: bool = True  # False: the pod stays Pending and is tried again
     reports_sandbox_ready_at_once: bool = True  # False: the next sync reports it
+    repeats_initialization: bool = True  # in a new sandbox
+    running_shows_initialized: bool = True  # a regular container that runs, when the records are gone
     infers_finished_init_containers: bool = True  # from regular containers, when the records are gone
     pending_while_initializing_again: bool = True  # False: the phase stays Running in the next sandbox
     # Containers and images.
@@ -59,8 +68,12 @@ class Rules:
     event_qps_of_zero: int = 5  # what eventRecordQPS: 0 means; 0: no limit
     # Sandboxes and networks.
     failed_sandbox_event: str = "Failed to create pod sandbox"  # how its message begins; empty: there is none
+    network_problem: str = "container runtime network not ready: {problem}"  # why no pod can start
+    network_not_ready: str = "network is not ready: {problem}"  # how a sync fails then
+    emits_network_not_ready: bool = True  # the Event NetworkNotReady with the same text
     network_status_s: int = 5  # how often the kubelet asks whether the network is ready
     sandbox_order: str = "containerd"  # or dockershim, dockertools: how sandboxes and their networks are made
+    containerd: str = "2"  # or 1.7: whose order of RunPodSandbox it is
 
 
 DEFAULT_RULES = Rules()

@@ -50,6 +50,7 @@ AuthorizePodWebsocketUpgradeCreatePermission        .    .     .     B+    B+   
 AuthorizeWithSelectors                              .    .     .     G+!   G+!   +
 BalanceAttachedNodeVolumes                          .    A-    .     .     .     .
 BlockVolume                                         .    A-    .     .     .     .
+BoundServiceAccountTokenVolume                      .    .     +     +     +     +
 BtreeWatchCache                                     .    .     .     G+!   G+!   +
 CBORServingAndStorage                               .    .     .     A-    A-    A-
 CPUManager                                          .    B+    G+!   .     .     .
@@ -343,6 +344,7 @@ StaleControllerConsistencyHPA                       .    .     .     .     .    
 StaleControllerConsistencyJob                       .    .     .     .     B+    B+
 StaleControllerConsistencyReplicaSet                .    .     .     .     B+    B+
 StaleControllerConsistencyStatefulSet               .    .     .     .     B+    B+
+StartupProbe                                        .    .     +     +     +     +
 StatefulSetAutoDeletePVC                            .    .     B+    .     .     .
 StatefulSetRecreateStrategy                         .    .     .     .     .     A-
 StatefulSetSemanticRevisionComparison               B+   B+    B+    B+    B+    B+

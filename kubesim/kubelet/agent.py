@@ -182,7 +182,7 @@ class Kubelet:
         """From the runtime up: probes, runtime manager, PLEG, and whether all of that is well."""
         context, dependencies, settings = self.context, self._dependencies, self.settings
         clock, events, gates, runtime = context.clock, context.events, context.gates, dependencies.runtime
-        prober = Prober(clock, runtime, dependencies.network, events, gates.rules)
+        prober = Prober(clock, runtime, dependencies.network, events, gates)
         if dependencies.known_answers is not None:
             prober = KnownProber(clock, runtime, dependencies.network, events, dependencies.known_answers)
         self.probes = ProbeManager(
@@ -205,7 +205,7 @@ class Kubelet:
             runtime, clock, context.recorder, events, self, images, backoff, hook.run, gates, disk
         )
         healthy = self._make_pleg(runtime)
-        self.runtime_state = RuntimeState(clock, runtime, healthy, self.views.resyncs.touch_all)
+        self.runtime_state = RuntimeState(clock, runtime, healthy, self.views.resyncs.touch_all, gates.rules)
         if self.container_manager.devices is not None or self.container_manager.dra is not None:
             self.runtime_state.initialize = lambda: self.container_manager.runtime_is_up(runtime)
         node = dependencies.node
@@ -300,7 +300,12 @@ class Kubelet:
         context, views, dependencies = self.context, self.views, self._dependencies
         self.container_gc = ContainerGC(context, views, self.runtime)
         kill_pod, gates = self.workers.kill_pod_now, context.gates
-        self.allocation = AllocationManager(
+        manager: Callable[..., AllocationManager] = AllocationManager
+        if gates.rules.decides_resizes_at_sync and gates.enabled("InPlacePodVerticalScaling"):
+            from kubesim.kubelet.resize.sync_resize import allocation_at_sync
+
+            manager = partial(allocation_at_sync, self.syncer)
+        self.allocation = manager(
             context,
             views,
             dependencies.disk.allocated,
@@ -441,7 +446,8 @@ class Kubelet:
         return lookup_runtime_handler(pod, self._dependencies.find)
 
     def request_pod_reinspect(self, uid: str) -> None:
-        self.pleg.request_reinspect(uid)
+        if self.syncer.resize is None:  # else the sync that resizes the pod inspects it itself
+            self.pleg.request_reinspect(uid)
 
     def pod_memory_usage(self, uid: str) -> MemoryUsage | None:
         return None if self.care is None else self.care.memory_usage(uid)

@@ -45,6 +45,8 @@ def agnhost(kernel: Kernel, argv: list[str]) -> list[Listener]:
         return [Listener(_number(flags, "port", 9376), answer=lambda request: HttpAnswer(200, kernel.network.hostname))]
     if command == "grpc-health-checking":
         return _grpc_health_checking(kernel.clock, flags)
+    if command == "h2c-server":
+        return [Listener(_number(flags, "port", 80), answer=lambda request: HttpAnswer(200, "ok"), http2=True)]
     return []
 
 
@@ -69,7 +71,8 @@ def _grpc_health_checking(clock: LoopClock, flags: dict[str, str]) -> list[Liste
         return HttpAnswer(200, duration(clock.now() - began))
 
     ports = _number(flags, "http-port", 8080), _number(flags, "port", 5000)
-    return [Listener(ports[0], answer=control), Listener(ports[1], health=health)]
+    has_tls = bool(flags.get("tls-cert-file") and flags.get("tls-private-key-file"))
+    return [Listener(ports[0], answer=control), Listener(ports[1], health=health, tls=has_tls)]
 
 
 def _flags(words: list[str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from typing import Protocol
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock
 from kubesim.concurrency import Channel
+from kubesim.sources.modes import INCREMENTAL, NotificationMode, in_mode
 from kubesim.sources.mux import DroppedPod, PodConfig, PodUpdate
 from kubesim.trace import Recorder
 from kubesim.trace.records import ConfigUpdate, SourceSnapshot
@@ -32,6 +33,7 @@ class StaticSource(Source, Protocol):
 
 
 CAPACITY = 100_000  # upstream's source blocks at 50; here a source never waits, and the bound only stops a runaway
+CLOSED: tuple[PodUpdate, int | None] = (PodUpdate("SET", "", ()), None)  # this very item says that none follows
 
 
 class ConfigStream:
@@ -51,9 +53,11 @@ class ConfigStream:
         heard: Callable[[str, Sequence[Pod]], None] = lambda source, pods: None,
         hears_changes: bool = False,
         dropped: Callable[[DroppedPod], None] = lambda pod: None,
+        mode: NotificationMode = INCREMENTAL,
     ) -> None:
         self.mux = PodConfig(sources)
         self.updates: Channel[tuple[PodUpdate, int | None]] = Channel("config", CAPACITY)
+        self._mode = mode
         self._clock = clock
         self._recorder = recorder
         self._node = node
@@ -81,10 +85,17 @@ class ConfigStream:
 
     def restore(self, source: str, pods: Iterable[Pod]) -> None:
         """Pods that a kubelet wrote down before it ended (v1.12), on behalf of a source that has not been heard yet."""
-        for update in self.mux.restore(source, pods):
-            self.updates.try_send((update, self._record(update, None)))
+        if self._mode == INCREMENTAL:
+            for update in self.mux.restore(source, pods):
+                self.updates.try_send((update, self._record(update, None)))
+
+    def close(self) -> None:
+        """No source reports any more, and the sync loop ends."""
+        self.updates.try_send(CLOSED)
 
     def _send(self, updates: list[PodUpdate], source: str, count: int | None) -> None:
+        if self._mode != INCREMENTAL:
+            updates = in_mode(self._mode, updates, self.mux.merged_state)
         if not self._recorder.on:
             for update in updates:
                 self.updates.try_send((update, None))
@@ -118,5 +129,6 @@ _WHY = {
     "DELETE": "a known pod was marked for deletion",
     "REMOVE": "a known pod is gone from the source",
     "RECONCILE": "only the status of a known pod changed",
+    "SET": "pods came or went, and the mux reports all pods of all sources",
     "RESTORE": "the last kubelet wrote this pod down for the next one",
 }

@@ -24,7 +24,7 @@ from kubesim.golang.text import quoted
 from kubesim.values import mutable, value_object
 
 Change = Literal["UPDATE", "DELETE", "RECONCILE"]  # of a pod that is known
-Operation = Literal["ADD", "REMOVE", "RESTORE"] | Change
+Operation = Literal["ADD", "REMOVE", "RESTORE", "SET"] | Change
 
 # Set by the kubelet itself; the source neither knows nor changes them.
 LOCAL_ANNOTATIONS = frozenset({CONFIG_SOURCE, CONFIG_MIRROR, CONFIG_SEEN})
@@ -163,6 +163,10 @@ class PodConfig:
         """Pods from before a restart, which the source may not know any more: passed on, and neither kept nor counted
         as a report of the source."""
         return [PodUpdate("RESTORE", source, restored)] if (restored := tuple(pods)) else []
+
+    def merged_state(self) -> tuple[Pod, ...]:
+        """The pods of all sources."""
+        return tuple(pod for source in self._reported.values() for pod in source.pods.values())
 
     def seen_all_sources(self, seen: Set[str]) -> bool:
         """Has every registered source reported, and was a report of each handled by the sync loop (`seen`)?"""

@@ -122,6 +122,8 @@ class WorkerState(Record):
 
 @mutable(kw_only=True)
 class SyncBegin(Record):
+    """A pod worker began a sync."""
+
     KIND: ClassVar[str] = "sync.begin"
     REF: ClassVar[str] = "pkg/kubelet/pod_workers.go podWorkerLoop"
     sync: str = ""  # SyncPod, SyncTerminatingPod, SyncTerminatingRuntimePod, SyncTerminatedPod
@@ -130,6 +132,8 @@ class SyncBegin(Record):
 
 @mutable(kw_only=True)
 class SyncEnd(Record):
+    """A sync ended, and when the next one is due."""
+
     KIND: ClassVar[str] = "sync.end"
     REF: ClassVar[str] = "pkg/kubelet/pod_workers.go completeWork"
     sync: str = ""
@@ -148,6 +152,8 @@ class Actions(Record):
 
 @mutable(kw_only=True)
 class CriCall(Record):
+    """The kubelet called the container runtime."""
+
     KIND: ClassVar[str] = "cri.call"
     REF: ClassVar[str] = "cri-api RuntimeService"
     call: str = ""
@@ -156,6 +162,8 @@ class CriCall(Record):
 
 @mutable(kw_only=True)
 class CriReturn(Record):
+    """The container runtime answered a call."""
+
     KIND: ClassVar[str] = "cri.return"
     REF: ClassVar[str] = "cri-api RuntimeService"
     call: str = ""
@@ -165,6 +173,8 @@ class CriReturn(Record):
 
 @mutable(kw_only=True)
 class CniExec(Record):
+    """A CNI plugin was executed."""
+
     KIND: ClassVar[str] = "cni.exec"
     REF: ClassVar[str] = "libcni/api.go"
     EXTERNAL: ClassVar[frozenset[str]] = frozenset({"result", "took"})
@@ -222,6 +232,8 @@ class ContainerEvent(Record):
 
 @mutable(kw_only=True)
 class PlegEvent(Record):
+    """The PLEG found that a container has changed."""
+
     KIND: ClassVar[str] = "pleg.event"
     REF: ClassVar[str] = "pkg/kubelet/pleg/generic.go reconcilePodRecord"
     type: str = ""
@@ -278,6 +290,8 @@ class ApiWrite(Record):
 
 @mutable(kw_only=True)
 class EventRecorded(Record):
+    """An Event was emitted."""
+
     KIND: ClassVar[str] = "event"
     REF: ClassVar[str] = "pkg/kubelet/events/event.go"
     type: str = ""
@@ -298,12 +312,16 @@ class LogOutput(Record):
 
 @mutable(kw_only=True)
 class Fault(Record):
+    """A fault that the scenario asks for."""
+
     KIND: ClassVar[str] = "fault"
     fault: str = ""
 
 
 @mutable(kw_only=True)
 class Expectation(Record):
+    """An expectation was met, or was not."""
+
     KIND: ClassVar[str] = "expect"
     expectation: str = ""
     met: bool = False
@@ -319,7 +337,13 @@ class Note(Record):
     @property
     def ends_kubelet(self) -> bool:
         """Whether the kubelet of the node is gone, with all that it had in its memory."""
-        return self.text.startswith(("the kubelet is killed", "the node is switched off"))
+        stops = self.text.startswith("the kubelet v") and " stops;" in self.text  # before another version starts
+        return stops or self.text.startswith(("the kubelet is killed", "the node is switched off"))
+
+    @property
+    def ends_runtime(self) -> bool:
+        """Whether the container runtime of the node is gone, with all that it had in its memory."""
+        return self.text.startswith(("the container runtime stops", "the node is switched off"))
 
 
 KINDS: tuple[type[Record], ...] = (

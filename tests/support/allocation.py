@@ -46,6 +46,8 @@ def make(uid: str, cpu: str, memory: str = "500Mi", *, generation: int = 1, **mo
 class AllocatingKubelet(RecordedEvents):
     """An allocation manager with all that it asks, on a node of 4 cpus and 4Gi."""
 
+    kind: type[AllocationManager] = AllocationManager
+
     def __init__(
         self,
         policies: NodePolicies | None = None,
@@ -67,7 +69,7 @@ class AllocatingKubelet(RecordedEvents):
         statuses = StatusManager(None, self.pods, lambda pod: False, self.clock, context.recorder)
         self.conditions = statuses.resize
         self.sources = PodSources(lambda seen: True, all_ready=True)
-        self.manager = AllocationManager(
+        self.manager = self.kind(
             context,
             PodViews(self.pods, PodSyncStatuses(), PodCache(), statuses, Resyncs(self.clock), self.sources),
             self.state,

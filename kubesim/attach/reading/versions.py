@@ -1,12 +1,17 @@
 """Which kubelet the node runs, and what of our rules does not hold for it.
 
-The rules are those of v1.36. Each line was looked up in the source of the versions around it (the last patch releases
-of v1.28 to v1.36); beside it stands where. What is not in the list was not compared.
+The rules are those of v1.36. Nodes of a newer version differ as the rows of `kubesim/features/differences` say. Those
+rows are by profile, and nodes of all versions from v1.28 on can be watched, so older ones have a list of their own:
+each line was looked up in the source of the versions around it (the last patch releases of v1.28 to v1.36); beside it
+stands where. What is not in the list was not compared.
 """
 
 from __future__ import annotations
 
 import re
+
+from kubesim.features import FeatureGates
+from kubesim.features.table import PROFILES
 
 RULES = (1, 36)
 _PATCH = re.compile(r"v?1\.36\.4\b")
@@ -56,8 +61,20 @@ def differences(kubelet_version: str) -> tuple[str, ...]:
     if version is None:
         return (f"the version {kubelet_version!r} of the kubelet is not known: the rules of v1.36 are used",)
     if version > RULES:
-        return (f"the node runs {kubelet_version}; the rules of v1.36 are used, and what is newer is not known",)
+        return _newer(kubelet_version, f"v{version[0]}.{version[1]}")
     measured = "v1.36.4 was measured; other patch releases of v1.36 may differ in small things"
     if version == RULES:
         return () if _PATCH.match(kubelet_version) else (measured,)
     return tuple(text for below, text in _DIFFERENCES if version < (1, below))
+
+
+def _newer(kubelet_version: str, profile: str) -> tuple[str, ...]:
+    from kubesim.features.differences import DIFFERENCES  # few nodes are newer
+    from kubesim.features.differences.gates import GATE_DIFFERENCES
+
+    if profile not in PROFILES:
+        return (f"the node runs {kubelet_version}; the rules of v1.36 are used, and what is newer is not known",)
+    gates, ours = FeatureGates(profile=profile), FeatureGates()
+    rows = [row.what for row in DIFFERENCES if profile in row.values]
+    rows += [row.what for row in GATE_DIFFERENCES if gates.enabled(row.gate) != ours.enabled(row.gate)]
+    return tuple(rows)

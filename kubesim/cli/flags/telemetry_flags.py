@@ -69,12 +69,16 @@ class Telemetry:
         if self._spans is None:
             return ()
         from kubesim.clock.clock import VIRTUAL_START
+        from kubesim.trace.klog.redact import Redaction, confidential
         from kubesim.trace.spans.sink import SpanSink
 
         values = scenario.spec.kubelet_configuration.values
         rate = values["tracing.samplingRatePerMillion"]
         identity = f"{scenario.name} {scenario.spec.seed if seed is None else seed}"
-        self._sink = SpanSink(self._spans.write, identity, VIRTUAL_START, sampling_rate_per_million=rate)
+        redaction = Redaction(confidential(scenario.spec.model_dump(exclude={"kubelet_configuration"})))
+        self._sink = SpanSink(
+            self._spans.write, identity, VIRTUAL_START, sampling_rate_per_million=rate, redaction=redaction
+        )
         return (self._sink,)
 
     def finish(self, result: RunResult) -> None:

@@ -18,9 +18,11 @@ from kubesim.api.pods.resources import pod_requests, quantities
 from kubesim.api.quantity import ZERO
 from kubesim.api.validation.field import JsonObject
 from kubesim.cluster.problems import forbidden, not_found
+from kubesim.cluster.registry.token_secrets import referenced_token, token_secret_volume
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.cluster.store.store import Store
 from kubesim.errors import ApiError
+from kubesim.golang.text import quoted
 
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 _TOKEN_VOLUME = "kube-api-access-"
@@ -140,7 +142,7 @@ def _admit_service_account(store: Store, pod: JsonObject, new_suffix: Callable[[
     if automount is None:
         automount = extra.get("automountServiceAccountToken")
     if automount is None or automount:
-        _mount_token(spec, new_suffix)
+        _mount_token(spec, _token_volume(store, spec, account, new_suffix))
     if not spec.get("imagePullSecrets") and extra.get("imagePullSecrets"):
         spec["imagePullSecrets"] = [{"name": secret.get("name", "")} for secret in extra["imagePullSecrets"]]
 
@@ -162,11 +164,9 @@ def _check_mirror_pod(pod: JsonObject) -> None:
         raise _refuse(pod, "a mirror pod may not use ServiceAccountToken volume projections")
 
 
-def _mount_token(spec: JsonObject, new_suffix: Callable[[], str]) -> None:
+def _mount_token(spec: JsonObject, volume: JsonObject) -> None:
     """The token in every container that has nothing mounted at its place."""
-    volumes = spec.get("volumes") or []
-    existing = next((v.get("name", "") for v in volumes if v.get("name", "").startswith(_TOKEN_VOLUME)), "")
-    name = existing or _TOKEN_VOLUME + new_suffix()
+    volumes, name = spec.get("volumes") or [], volume["name"]
     mounted = False
     for container in [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]:
         mounts = container.get("volumeMounts") or []
@@ -174,11 +174,23 @@ def _mount_token(spec: JsonObject, new_suffix: Callable[[], str]) -> None:
             continue
         container["volumeMounts"] = [*mounts, {"name": name, "readOnly": True, "mountPath": TOKEN_PATH}]
         mounted = True
-    if mounted and not existing:
-        spec["volumes"] = [*volumes, _token_volume(name)]
+    if mounted and all(own.get("name") != name for own in volumes):
+        spec["volumes"] = [*volumes, volume]
 
 
-def _token_volume(name: str) -> JsonObject:
+def _token_volume(store: Store, spec: JsonObject, account: ApiObject, new_suffix: Callable[[], str]) -> JsonObject:
+    if not store.binds_tokens:
+        secret = referenced_token(store, account)
+        if not secret:
+            missing = f"No API token found for service account {quoted(account.metadata.name)}"
+            remedy = "retry after the token is automatically created and added to the service account"
+            raise ApiError(500, "ServerTimeout", f"{missing}, {remedy}")
+        return token_secret_volume(spec, secret, new_suffix)
+    existing = [v for v in spec.get("volumes") or () if v.get("name", "").startswith(_TOKEN_VOLUME)]
+    return existing[0] if existing else _projected_token(_TOKEN_VOLUME + new_suffix())
+
+
+def _projected_token(name: str) -> JsonObject:
     namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
     return {
         "name": name,

@@ -44,7 +44,7 @@ class PredicateFailure:
     """The node is not of the kind the pod asks for."""
 
     predicate: str
-    description: str
+    description: str = ""
 
     @property
     def reason(self) -> str:
@@ -52,7 +52,7 @@ class PredicateFailure:
 
     @property
     def message(self) -> str:
-        return f"Predicate {self.predicate} failed: {self.description}"
+        return f"Predicate {self.predicate} failed" + (f": {self.description}" if self.description else "")
 
 
 NODE_AFFINITY = PredicateFailure("NodeAffinity", "node(s) didn't match Pod's node affinity/selector")

@@ -179,5 +179,5 @@ class NoNetwork:
     async def http_get(self, request: NodeRequest, timeout: int) -> HttpResponse:
         raise connection_refused(join_host_port(request.host, request.port))
 
-    async def grpc_health(self, host: str, port: int, service: str, timeout: int) -> str:
+    async def grpc_health(self, host: str, port: int, service: str, timeout: int, *, tls: bool = False) -> str:
         raise connection_refused(join_host_port(host, port))

@@ -1,4 +1,4 @@
-"""Feature gates whose defaults differ between versions, where a scenario shows it."""
+"""Feature gates whose defaults differ between versions, or that only one of them has, where a scenario shows it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,19 @@ class GateDifference(NamedTuple):
 
 
 GATE_DIFFERENCES = (
+    GateDifference(
+        "BoundServiceAccountTokenVolume",
+        "The token of its service account comes to a pod as the projected volume `kube-api-access-...`, and the "
+        "kubelet requests it. Without it, admission mounts the Secret `default-token-...` that all pods of the account "
+        "share.",
+        "versions/v1.12-token-secret.yaml",
+    ),
+    GateDifference(
+        "StartupProbe",
+        "A container with a startup probe is not probed for liveness and readiness before it has started, and its "
+        "status has the field `started`. Without it there is no such field, and liveness counts from the beginning.",
+        "versions/v1.12-startup-probe.yaml",
+    ),
     GateDifference(
         "PLEGOnDemandRelist",
         "A sync that started a container lists the pod's containers again at once. Without it the next relist does.",
@@ -31,5 +44,17 @@ GATE_DIFFERENCES = (
         "HugepageAwareEviction",
         "Memory that is set aside as huge pages does not count as available.",
         "versions/v1.37-huge-pages.yaml",
+    ),
+    GateDifference(
+        "H2CContainerProbe",
+        "A probe `httpGet` with `protocol: HTTP2` speaks HTTP/2 in clear text. Kubelets without this gate do not "
+        "know the field, and speak HTTP/1.1.",
+        "versions/v1.37-http2-probe.yaml",
+    ),
+    GateDifference(
+        "GRPCContainerProbeTLS",
+        "A probe `grpc` with `mode: TLS` connects by TLS, without verifying the certificate. Kubelets without this "
+        "gate do not know the field, and connect in clear text.",
+        "versions/v1.37-grpc-tls-probe.yaml",
     ),
 )

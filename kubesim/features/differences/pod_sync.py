@@ -22,6 +22,24 @@ POD_SYNC = (
         "versions/v1.30-apparmor.yaml",
     ),
     Difference(
+        "admits_finished_pods",
+        {"v1.30": True},
+        "A kubelet that starts admits finished pods like new ones: one that does not fit the node any more becomes "
+        "Failed, also if it had succeeded. In v1.36 finished pods are left alone.",
+        "pkg/kubelet/kubelet.go HandlePodAdditions, changed in v1.30.5",
+        "versions/v1.30-finished-pod.yaml",
+    ),
+    Difference(
+        "decides_resizes_at_sync",
+        {"v1.30": True},
+        "With the gate InPlacePodVerticalScaling, the sync of a pod decides about its resize and reports it as "
+        "`status.resize`: InProgress, Deferred or Infeasible, without Events. The next resync tries again or sees the "
+        "end, a minute or more later. In v1.36 the kubelet decides at once and when something becomes free, and "
+        "reports the conditions PodResizePending and PodResizeInProgress.",
+        "pkg/kubelet/kubelet.go handlePodResourcesResize, until v1.32",
+        "versions/v1.30-resize.yaml",
+    ),
+    Difference(
         "honours_zero_grace",
         {"v1.30": False},
         "A grace period of 0 counts as not set: the pod has the one of its spec. In v1.36 it is 1 s.",
@@ -50,6 +68,22 @@ POD_SYNC = (
         "True when the sandbox stands.",
         "pkg/kubelet/kubelet.go OnPodSandboxReady since v1.36",
         "versions/v1.30-slow-pull.yaml",
+    ),
+    Difference(
+        "repeats_initialization",
+        {"v1.6": False},
+        "Init containers that succeeded do not run again in a new sandbox. In v1.36 the pod is initialized again.",
+        "pkg/kubelet/dockertools/docker_manager.go findActiveInitContainer, removed in v1.7",
+        "versions/v1.6-init-once.yaml",
+    ),
+    Difference(
+        "running_shows_initialized",
+        {"v1.6": False, "v1.12": False},
+        "When the records of init containers are gone, the first of them runs again beside the containers of the pod, "
+        "and the pod is not initialized. In v1.36 a regular container that runs shows that it was.",
+        "pkg/kubelet/kuberuntime/kuberuntime_container.go findNextInitContainerToRun, changed in v1.21; "
+        "pkg/kubelet/status/generate.go GeneratePodInitializedCondition, changed in v1.28",
+        "versions/v1.12-init-again.yaml",
     ),
     Difference(
         "infers_finished_init_containers",

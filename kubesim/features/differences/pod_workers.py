@@ -19,7 +19,7 @@ POD_WORKERS = (
         {"v1.6": True},
         "Each sync that fails emits the Event FailedSync, also one that only waits for a back-off. In v1.36 only a "
         "runtime that does not answer leads to this Event.",
-        "pkg/kubelet/pod_workers.go managePodLoop, changed in v1.8",
+        "pkg/kubelet/pod_workers.go managePodLoop, changed in v1.9",
         "versions/v1.6-failed-sync.yaml",
     ),
     Difference(
@@ -36,7 +36,7 @@ POD_WORKERS = (
         "The API object of a deleted pod goes when nothing of it runs, its volumes and its cgroup are gone and, in "
         "v1.12, the records of its containers: up to 10 s after the last exit. In v1.36 its worker's last sync lets "
         "it go.",
-        "pkg/kubelet/kubelet_pods.go PodResourcesAreReclaimed (v1.12), OkToDeletePod (v1.6)",
+        "pkg/kubelet/kubelet_pods.go PodResourcesAreReclaimed (v1.12), OkToDeletePod (v1.6), removed in v1.27",
         "versions/v1.12-slow-removal.yaml",
     ),
     Difference(
@@ -44,7 +44,8 @@ POD_WORKERS = (
         {"v1.12": False, "v1.6": False},
         "An eviction and an exceeded deadline replace the status: containers and addresses vanish from it. In v1.36 "
         "they stay.",
-        "pkg/kubelet/kubelet_pods.go generateAPIPodStatus; pkg/kubelet/kubelet.go syncPod (SyncPodKill)",
+        "pkg/kubelet/kubelet_pods.go generateAPIPodStatus, changed in v1.13; pkg/kubelet/kubelet.go syncPod "
+        "(SyncPodKill), removed in v1.22",
         "versions/v1.12-deadline.yaml",
     ),
     Difference(
@@ -55,11 +56,35 @@ POD_WORKERS = (
         "versions/v1.6-conditions.yaml",
     ),
     Difference(
+        "reports_pod_failed",
+        {"v1.12": False, "v1.6": False},
+        "A failed pod is not ready because of ContainersNotReady, with the names of its containers. In v1.36 the "
+        "reason is PodFailed.",
+        "pkg/kubelet/status/generate.go GenerateContainersReadyCondition, changed in v1.25",
+        "versions/v1.12-failed-pod.yaml",
+    ),
+    Difference(
+        "reports_all_addresses",
+        {"v1.12": False, "v1.6": False},
+        "The status has one podIP and one hostIP. In v1.36 it has the lists podIPs and hostIPs beside them.",
+        "pkg/kubelet/kubelet_pods.go generateAPIPodStatus: podIPs since v1.16, hostIPs since v1.28 (gate PodHostIPs)",
+        "versions/v1.6-conditions.yaml",
+    ),
+    Difference(
         "rejected_status",
         {"v1.12": "Pod {message}", "v1.6": "Pod {message}"},
         "The message of a pod that the kubelet does not admit begins with `Pod `. In v1.36 it begins with `Pod was "
         "rejected: `.",
-        "pkg/kubelet/kubelet.go rejectPod",
+        "pkg/kubelet/kubelet.go rejectPod, changed in v1.26",
+        "versions/v1.6-rejected.yaml",
+    ),
+    Difference(
+        "general_predicates",
+        {"v1.12": True, "v1.6": True},
+        "A pod is rejected for the reason MatchNodeSelector, HostName or PodFitsHostPorts, without an explanation; "
+        "taints and the operating system do not matter. In v1.36 the reasons are NodeAffinity, NodeName, NodePorts and "
+        "TaintToleration.",
+        "pkg/kubelet/lifecycle/predicate.go Admit, changed in v1.18; taints since v1.24",
         "versions/v1.6-rejected.yaml",
     ),
     Difference(
@@ -67,7 +92,7 @@ POD_WORKERS = (
         {"v1.12": True, "v1.6": True},
         "Each sync that waited for volumes in vain emits the Event FailedMount, with a list of them. In v1.36 only the "
         "volumes' own Events report what is wrong.",
-        "pkg/kubelet/kubelet.go syncPod",
+        "pkg/kubelet/kubelet.go syncPod, changed in v1.28",
         "versions/v1.12-failed-mount.yaml",
     ),
     Difference(
@@ -75,7 +100,7 @@ POD_WORKERS = (
         {"v1.12": True, "v1.6": True},
         "The grace period of an eviction counts as it is: with 0 s no preStop hook runs, and the container is killed "
         "at once. In v1.36 it has 2 s at least.",
-        "pkg/kubelet/kuberuntime/kuberuntime_container.go killContainer",
+        "pkg/kubelet/kuberuntime/kuberuntime_container.go killContainer, changed in v1.28",
         "versions/v1.12-eviction.yaml",
     ),
 )

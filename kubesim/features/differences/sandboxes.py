@@ -11,15 +11,39 @@ SANDBOXES = (
         "The Event FailedCreatePodSandBox says `Failed create pod sandbox: ...` in v1.12. In v1.6 there is none, and "
         "the sync fails with SetupNetworkError or RunContainerError. In v1.36 it says `Failed to create pod "
         "sandbox: ...`.",
-        "pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod; pkg/kubelet/dockertools/docker_manager.go SyncPod",
+        "pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod, changed in v1.17; "
+        "pkg/kubelet/dockertools/docker_manager.go SyncPod, removed in v1.7",
         "versions/v1.6-failed-add.yaml",
+    ),
+    Difference(
+        "network_problem",
+        {"v1.12": "runtime network not ready: {problem}", "v1.6": "{problem}"},
+        "How the node reports that its network is not ready; in v1.6 in the words of the network plugin alone. In "
+        "v1.36 it begins with `container runtime network not ready: `.",
+        "pkg/kubelet/kubelet.go updateRuntimeUp, changed in v1.21; pkg/kubelet/kubelet_network.go "
+        "syncNetworkStatus (v1.6)",
+        "versions/v1.12-network-not-ready.yaml",
+    ),
+    Difference(
+        "network_not_ready",
+        dict.fromkeys(("v1.12", "v1.6"), "network is not ready: [{problem}]"),
+        "A sync that waits for the network fails with a list of problems. In v1.36 with one problem.",
+        "pkg/kubelet/runtime.go networkErrors, changed in v1.14",
+        "versions/v1.12-network-not-ready.yaml",
+    ),
+    Difference(
+        "emits_network_not_ready",
+        {"v1.6": False},
+        "A pod that waits for the network has the Event FailedSync alone. In v1.36 it has NetworkNotReady.",
+        "pkg/kubelet/kubelet.go syncPod, changed in v1.9",
+        "versions/v1.6-network-not-ready.yaml",
     ),
     Difference(
         "network_status_s",
         {"v1.6": 30},
         "The kubelet asks its network plugin for a status every 30 s, and the plugin reads its directory then: a new "
         "configuration is used that late. In v1.36 the runtime watches the directory and is asked every 5 s.",
-        "pkg/kubelet/kubelet_network.go syncNetworkStatus, removed in v1.7",
+        "pkg/kubelet/kubelet_network.go syncNetworkStatus, unused since dockertools went in v1.7, removed in v1.11",
         "versions/v1.6-network-not-ready.yaml",
     ),
     Difference(
@@ -32,5 +56,16 @@ SANDBOXES = (
         "pkg/kubelet/dockershim/docker_sandbox.go RunPodSandbox, removed in v1.24; "
         "pkg/kubelet/dockertools/docker_manager.go SyncPod, removed in v1.7",
         "versions/v1.12-failed-add.yaml",
+    ),
+    Difference(
+        "containerd",
+        {"v1.30": "1.7"},
+        "Sandboxes are made as containerd 1.7 does it: the pause container is created first, then the network. With a "
+        "user namespace the network namespace comes from the task that was created, so CNI is called after that. A "
+        "DEL that fails after a failed ADD leaves the sandbox. The runtime reports no handlers, so the kubelet refuses "
+        "`hostUsers: false` unless the node has `userNamespaces: true`. In v1.36 containerd 2 sets up the network "
+        "first, within the user namespace, and reports its handlers.",
+        "containerd 1.7 pkg/cri/server/sandbox_run.go RunPodSandbox, status.go Status",
+        "versions/v1.30-user-namespace.yaml",
     ),
 )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
+from kubesim.api.pods.resources import pod_requests
 from kubesim.cluster.scheduling.node_info import NodeInfo, NodeResources
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.admission.predicates import AdmissionResult, admit_beside
@@ -43,6 +44,12 @@ class NodeAdmission:
     def admit_resize(self, pod: Pod, others: Iterable[Pod]) -> AdmissionResult:
         """May this pod, which is there already, become what it asks for?"""
         return self._admit_beside(pod, NodeInfo(self._node(), others, self._gates))
+
+    def exceeds_allocatable(self, pod: Pod) -> bool:
+        """Does the pod ask for more cpu or memory than the whole node has?"""
+        allocatable, wanted = NodeInfo(self._node(), (), self._gates).allocatable, NodeResources()
+        wanted.add(pod_requests(pod))
+        return wanted.milli_cpu > allocatable.milli_cpu or wanted.memory > allocatable.memory
 
     def _admit_beside(self, pod: Pod, info: NodeInfo) -> AdmissionResult:
         if self.update_plugin_resources is None:

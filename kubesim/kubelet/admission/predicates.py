@@ -73,6 +73,8 @@ def admit_beside(pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_GATES) 
 
 def _unsupported(pod: Pod, node: Node, gates: FeatureGates) -> AdmissionResult | None:
     """What making room could not change."""
+    if gates.rules.general_predicates:
+        return None
     # It is the pod's LABEL that upstream compares, although the text speaks of its node selector.
     if pod.metadata.labels.get(OS_LABEL, NODE_OS) != NODE_OS:
         return AdmissionResult(
@@ -105,6 +107,9 @@ def predicate_failures(pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_G
 def _failures(pod: Pod, info: NodeInfo, gates: FeatureGates) -> Iterator[Failure]:
     node = info.node
     yield from insufficient_resources(_without_missing_resources(pod, info.allocatable, gates), info, gates)
+    if gates.rules.general_predicates:
+        yield from _essential_predicates(pod, info)
+        return
     if not matches_node_affinity(pod, node.metadata.name, node_labels(node)):
         yield NODE_AFFINITY
     if pod.spec.node_name and pod.spec.node_name != node.metadata.name:
@@ -113,6 +118,20 @@ def _failures(pod: Pod, info: NodeInfo, gates: FeatureGates) -> Iterator[Failure
         yield NODE_PORTS
     if not is_static_pod(pod) and not tolerates_no_execute_taints(pod, node, gates):
         yield TAINT_TOLERATION
+
+
+def _essential_predicates(pod: Pod, info: NodeInfo) -> Iterator[Failure]:
+    """Of older kubelets, which do not look at taints.
+
+    Mirrors: v1.12 pkg/scheduler/algorithm/predicates EssentialPredicates
+    """
+    node = info.node
+    if pod.spec.node_name and pod.spec.node_name != node.metadata.name:
+        yield PredicateFailure("HostName")
+    if any(map(info.ports.conflicts, host_ports(pod))):
+        yield PredicateFailure("PodFitsHostPorts")
+    if not matches_node_affinity(pod, node.metadata.name, node_labels(node)):
+        yield PredicateFailure("MatchNodeSelector")
 
 
 def _without_missing_resources(pod: Pod, allocatable: NodeResources, gates: FeatureGates) -> Pod:

@@ -67,7 +67,8 @@ class Handlers:
         return found
 
     def _is_to_be_admitted(self, pod: Pod) -> bool:
-        return not _is_terminal(pod.status) and not self.views.states.is_pod_termination_requested(pod.metadata.uid)
+        is_over = _is_terminal(pod.status) and not self.context.gates.rules.admits_finished_pods
+        return not is_over and not self.views.states.is_pod_termination_requested(pod.metadata.uid)
 
     async def _admit(self, pod: Pod) -> bool:
         reason, message = await self.allocation.add_pod(pod)

@@ -13,6 +13,7 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import NEVER, LoopClock
 from kubesim.concurrency import Ticker
 from kubesim.errors import RuntimeCallError
+from kubesim.features.rules import DEFAULT_RULES, Rules
 from kubesim.runtime.protocol import Runtime, RuntimeHandler
 
 UNSEEN_AFTER = 30 * SECOND  # a runtime that did not answer for that long counts as down
@@ -28,11 +29,13 @@ class RuntimeState:
         runtime: Runtime,
         pleg_healthy: Callable[[int], tuple[bool, str]],
         on_network_change: Callable[[], None],
+        rules: Rules = DEFAULT_RULES,
     ) -> None:
         self._clock = clock
         self._runtime = runtime
         self._pleg_healthy = pleg_healthy
         self._on_network_change = on_network_change
+        self._network_text = rules.network_problem
         self.initialize: Callable[[], Awaitable[None]] | None = None
         self._last_sync: int | None = None  # the last poll that found the runtime ready
         self._is_failing = True  # the last poll did not
@@ -66,10 +69,11 @@ class RuntimeState:
             return
         self.handlers = conditions.handlers
         network, runtime = conditions.network_problem, conditions.runtime_problem
-        before, self._network_problem = self._network_problem, _not_ready("network ", network)
+        before = self._network_problem
+        self._network_problem = self._network_text.format(problem=network) if network else ""
         if self._network_problem != before:
             self._on_network_change()
-        self._runtime_problem = _not_ready("", runtime)
+        self._runtime_problem = f"container runtime not ready: {runtime}" if runtime else ""
         if not runtime:
             if self.initialize is not None:
                 initialize, self.initialize = self.initialize, None
@@ -98,7 +102,3 @@ class RuntimeState:
 
     def network_problem(self) -> str:
         return self._network_problem
-
-
-def _not_ready(what: str, problem: str) -> str:
-    return f"container runtime {what}not ready: {problem}" if problem else ""

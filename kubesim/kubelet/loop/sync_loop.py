@@ -24,15 +24,18 @@ from kubesim.kubelet.probes.manager import ProbeManager
 from kubesim.kubelet.probes.results import Update
 from kubesim.kubelet.status.generate.active_deadline import active_deadline
 from kubesim.podworkers.workers import PodWorkers
-from kubesim.sources.config import ConfigStream
+from kubesim.sources.config import CLOSED, ConfigStream
 from kubesim.sources.mux import PodUpdate
 from kubesim.trace.records import Handler, LoopSelect, Note
 from kubesim.values import part
 
+EXITING = "Update channel is closed, exiting the sync loop"
+SNAPSHOT = "Kubelet does not support snapshot update"
+
 
 @part
 class SyncLoop:
-    """`run` never returns; everything it does is in `_dispatch`."""
+    """`run` returns when the config channel is closed; everything it does is in `_dispatch`."""
 
     context: KubeletContext
     config: ConfigStream
@@ -66,13 +69,22 @@ class SyncLoop:
             channels.remove(self.probes.readiness.updates)
         if self.resource_updates is not None:
             channels.append(self.resource_updates)
+        try:
+            await self._read(channels)
+        finally:
+            self._sync_ticker.stop()
+            self._housekeeping_ticker.stop()
+        self.context.recorder.record(Note(node=settings.node_name, text=EXITING))
+        if self.context.gates.rules.repeats_run:
+            # Each of the loops that follow ends at once, before a tick: only what is ready by then is read.
+            await self._read([self.pleg.events, self.probes.liveness.updates])
+
+    async def _read(self, channels: list[Channel[Any]]) -> None:
         select = Select(channels, self.context.randomness.stream("syncloop", "select"))
         try:
             await self._iterate(select)
         finally:
             select.close()
-            self._sync_ticker.stop()
-            self._housekeeping_ticker.stop()
 
     async def run_readiness(self) -> None:
         """Of an older kubelet: readiness goes into the status beside the loop, and no sync follows from it.
@@ -99,6 +111,8 @@ class SyncLoop:
                 continue
             pause = shortest
             chosen = await select.next()
+            if chosen.item is CLOSED:
+                return
             work = self._dispatch(chosen.channel, chosen.item, chosen.ready)
             if work is not None:
                 await work
@@ -156,6 +170,8 @@ class SyncLoop:
         elif update.op == "RECONCILE":
             self._handler("HandlePodReconcile", update.pods)
             await self.handlers.handle_pod_reconcile(update.pods)
+        elif update.op == "SET":
+            self.context.recorder.record(Note(node=self.context.settings.node_name, text=SNAPSHOT))
         if update.op != "RESTORE":
             self.views.sources.add(update.source)
 

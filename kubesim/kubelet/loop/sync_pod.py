@@ -6,6 +6,8 @@ Mirrors: pkg/kubelet/kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatingRunt
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from kubesim.api.pod import Pod, PodCondition, PodStatus
 from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.pods.pod_conditions import with_condition
@@ -43,7 +45,6 @@ from kubesim.values import part, replace
 
 READY_TO_START = "PodReadyToStartContainers"
 ALL_RESTARTING = "AllContainersRestarting"
-NETWORK_NOT_READY = "network is not ready"
 RESIZE = "InPlacePodVerticalScaling"
 ERROR = "Error"
 
@@ -64,6 +65,7 @@ class PodSync:
     find: Find
     userns: UsernsManager
     app_armor: AppArmorAdmission
+    resize: Callable[[Pod], Awaitable[Pod]] | None = None  # where syncs decide about resizes
 
     @property
     def probes(self) -> ProbeManager:
@@ -93,8 +95,10 @@ class PodSync:
             raise SyncError(f"pod cannot be run: {blocked[1]}")
         problem = self.runtime_state.network_problem()
         if problem and not pod.spec.host_network:
-            self.context.events.event(pod, "Warning", "NetworkNotReady", f"{NETWORK_NOT_READY}: {problem}")
-            raise SyncError(f"{NETWORK_NOT_READY}: {problem}")
+            text = gates.rules.network_not_ready.format(problem=problem)
+            if gates.rules.emits_network_not_ready:
+                self.context.events.event(pod, "Warning", "NetworkNotReady", text)
+            raise SyncError(text)
         if not self.views.states.is_pod_termination_requested(uid):
             self.volumes.objects.register_pod(pod)
             if self.runtime.pod_cgroup(uid) is None:
@@ -107,6 +111,8 @@ class PodSync:
         if missing and every_sync:
             report_missing_pull_secrets(pod, missing, self.context.events)
         self.probes.add_pod(pod, context)
+        if self.resize is not None:
+            pod = await self.resize(pod)
         restarting = gates.enabled("RestartAllContainersOnContainerExits") and _restart_all_containers(api_status)
         probed = ProbeResults(self.probes.liveness.by_id, self.probes.startup.by_id)
         result = await self.runtime.sync_pod(
@@ -119,9 +125,11 @@ class PodSync:
         # Once all records are gone, the next sync ends the restart and starts the containers.
         again = restarting and not error and any(r.action == "RemoveContainer" for r in result.results)
         if error:
-            if gates.enabled(RESIZE):
+            if gates.enabled(RESIZE) and self.resize is None:
                 self._tell_resize_errors(pod, result)
             return SyncOutcome(error=_as_error(result, error, gates.rules))
+        if self.resize is not None and self.views.statuses.resize.is_in_progress(uid):
+            await self.pleg.update_cache(running_pod(status))
         if not result.results:
             in_order = is_final and is_mirrored and not missing and not restarting and not result.has_more_to_do
             return SyncOutcome(settled=in_order and self._is_settled(uid))
@@ -138,7 +146,9 @@ class PodSync:
 
     def _is_settled(self, uid: str) -> bool:
         """Nothing of the pod is under way."""
-        return self.volumes.is_up_to_date(uid) and not self.views.statuses.resize.is_in_progress(uid)
+        resize = self.views.statuses.resize
+        waits = resize.is_in_progress(uid) or (self.resize is not None and bool(resize.get(uid)))
+        return not waits and self.volumes.is_up_to_date(uid)
 
     async def _wait_for_volumes(self, context: SyncContext, pod: Pod) -> bool:
         """False if the pod was rejected. What is wrong with a single volume its own Events tell; here only what keeps
@@ -167,7 +177,7 @@ class PodSync:
             conditions.set_in_progress(uid, "", "", pod.metadata.generation, self.context.clock.wall())
             return
         generation, cleared = conditions.clear_in_progress(uid)
-        if cleared:
+        if cleared and self.resize is None:
             text = resize_event_message("Pod resize completed", pod, generation)
             self.context.events.event(pod, "Normal", "ResizeCompleted", text)
 

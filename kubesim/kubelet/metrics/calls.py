@@ -29,10 +29,11 @@ _NETWORK_OPERATIONS = {"ADD": "set_up_pod", "DEL": "tear_down_pod"}
 
 
 class RuntimeCalls:
-    """Of one kubelet."""
+    """Of one kubelet; `runtime` are the measurements of containerd, which outlive it."""
 
-    def __init__(self, measured: d.Measurements) -> None:
+    def __init__(self, measured: d.Measurements, runtime: d.Measurements) -> None:
         self._measured = measured
+        self._runtime = runtime
         self._begun: dict[int, int] = {}  # record of a call -> its time
         self._plugins: dict[str, dict[str, list[r.CniExec]]] = {}  # pod -> command -> executions of the call under way
 
@@ -57,7 +58,7 @@ class RuntimeCalls:
 
     def _network_operation(self, operation: str, executions: list[r.CniExec]) -> None:
         """containerd measures all plugins of all networks of a pod as one."""
-        self._measured.count(d.NETWORK_OPERATIONS, operation)
-        self._measured.observe(d.NETWORK_OPERATION, sum(execution.took for execution in executions), operation)
+        self._runtime.count(d.NETWORK_OPERATIONS, operation)
+        self._runtime.observe(d.NETWORK_OPERATION, sum(execution.took for execution in executions), operation)
         if any(execution.error for execution in executions):
-            self._measured.count(d.NETWORK_ERRORS, operation)
+            self._runtime.count(d.NETWORK_ERRORS, operation)

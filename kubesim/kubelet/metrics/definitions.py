@@ -100,7 +100,7 @@ NETWORK_ERRORS = Definition(
 
 
 class Measurements:
-    """Values of the definitions above, since the start of one kubelet."""
+    """Values of the definitions above, since the start of one process."""
 
     def __init__(self) -> None:
         self._counts: dict[Definition, dict[Labels, float]] = {}
@@ -117,6 +117,11 @@ class Measurements:
         if labels not in samples:
             samples[labels] = Histogram(what.buckets)
         samples[labels].observe(duration, times)
+
+    def clear(self) -> None:
+        """The process starts again."""
+        self._counts.clear()
+        self._histograms.clear()
 
     def metrics(self) -> Iterator[Metric]:
         for what, counts in self._counts.items():

@@ -1,6 +1,7 @@
 """A sink that measures what the trace shows of each kubelet: pod workers, starts of pods, status writes, pulls, calls.
 
-It is attached only when somebody asks for metrics. A kubelet that is killed forgets its measurements.
+It is attached only when somebody asks for metrics. A kubelet that ends takes its measurements with it; those of
+containerd end with containerd.
 """
 
 from __future__ import annotations
@@ -30,20 +31,28 @@ class MetricsSink:
         self._find = find
         self._clock = clock
         self._agents: dict[str, _AgentMeasurements] = {}
+        self._runtimes: dict[str, d.Measurements] = {}
         self._nodes = PodNodes()
 
     def record(self, record: r.Record) -> None:
         node = self._nodes.node_of(record)
         if not node:
             return
-        if isinstance(record, r.Note) and record.ends_kubelet:
-            self._agents.pop(node, None)
+        if isinstance(record, r.Note) and (record.ends_kubelet or record.ends_runtime):
+            self._forget(node, record)
             return
         agent = self._agents.get(node)
         if agent is None:
-            agent = self._agents[node] = _AgentMeasurements(self._find, self._clock)
+            runtime = self._runtimes.setdefault(node, d.Measurements())
+            agent = self._agents[node] = _AgentMeasurements(self._find, self._clock, runtime)
         for measure in agent.of_kind.get(type(record), ()):
             measure(record)
+
+    def _forget(self, node: str, record: r.Note) -> None:
+        if record.ends_kubelet:
+            self._agents.pop(node, None)
+        if record.ends_runtime and node in self._runtimes:
+            self._runtimes[node].clear()
 
     def metrics(self, node: str, resyncs: int = 0) -> Iterator[Metric]:
         """Of the kubelet of a node. `resyncs` of settled pods were counted and not executed: they take no time."""
@@ -51,19 +60,21 @@ class MetricsSink:
         if agent is not None:
             agent.count_resyncs(resyncs)
             yield from agent.measured.metrics()
+        if node in self._runtimes:
+            yield from self._runtimes[node].metrics()
 
 
 class _AgentMeasurements:
     """Those of one kubelet since its start."""
 
-    def __init__(self, find: Callable[[str], Pod | None], clock: LoopClock) -> None:
+    def __init__(self, find: Callable[[str], Pod | None], clock: LoopClock, runtime: d.Measurements) -> None:
         self.measured = d.Measurements()
         self._resyncs = 0
         self._changed: dict[str, int] = {}  # pod -> when it got its first status
         self._pulls: dict[tuple[str, str], int] = {}  # pod, container -> when its pull was asked for
         self._workers = workers = WorkerDurations(self.measured)
         self._startup = startup = StartupLatency(self.measured, find, clock)
-        calls = RuntimeCalls(self.measured)
+        calls = RuntimeCalls(self.measured, runtime)
         self.of_kind: dict[type[r.Record], tuple[Callable[[Any], None], ...]] = {
             r.ConfigUpdate: (workers.first_seen, startup.observed),
             r.WorkerUpdate: (workers.updated,),

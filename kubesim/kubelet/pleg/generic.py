@@ -237,6 +237,10 @@ class GenericPleg:
             if event.type != "ContainerChanged":  # computed, but nobody acts on it
                 self.send(event, name, cause, event.why if self._recorder.on else "")
 
+    async def update_cache(self, pod: RuntimePod) -> None:
+        """Inspect a pod now, without an event."""
+        await self._update_cache(pod.uid, pod, self._clock.now())
+
     async def _update_cache(self, uid: str, pod: RuntimePod | None, read_at: int) -> _CacheOutcome:
         if pod is None:
             self._cache.delete(uid)

@@ -147,12 +147,12 @@ async def _exchange(network: NodeNetwork, request: NodeRequest, timeout: int) ->
 
 
 async def grpc_probe(
-    network: NodeNetwork, clock: LoopClock, host: str, port: int, service: str, timeout: int
+    network: NodeNetwork, clock: LoopClock, host: str, port: int, service: str, timeout: int, *, tls: bool = False
 ) -> ProbeAnswer:
     """Never an error: whatever goes wrong is a failure."""
     address = join_host_port(host, port)
     try:
-        status = await _health(network, clock, host, port, service, timeout)
+        status = await _health(network, clock, host, port, service, timeout, tls)
     except ConnectError:
         within = f"{quoted(address)} within {duration(timeout)}"
         return ProbeAnswer("failure", f"timeout: failed to connect service {within}: context deadline exceeded")
@@ -163,13 +163,15 @@ async def grpc_probe(
     return ProbeAnswer("success", "service healthy")
 
 
-async def _health(network: NodeNetwork, clock: LoopClock, host: str, port: int, service: str, timeout: int) -> str:
+async def _health(
+    network: NodeNetwork, clock: LoopClock, host: str, port: int, service: str, timeout: int, tls: bool
+) -> str:
     """gRPC goes on dialling until its time is up: a refused connection, too, is reported only then."""
     deadline = clock.now() + timeout
     pause = float(GRPC_BASE_DELAY)
     while (left := deadline - clock.now()) > 0:
         try:
-            return await network.grpc_health(host, port, service, left)
+            return await network.grpc_health(host, port, service, left, tls=tls)
         except ConnectError:
             await clock.sleep(min(round(pause), max(deadline - clock.now(), 0)))
             pause = min(pause * GRPC_MULTIPLIER, GRPC_MAX_DELAY)

@@ -74,11 +74,11 @@ class ProbeManager:
 
     def add_pod(self, pod: Pod, context: CallContext | None = None) -> None:
         """Start the pod's workers. One that exists ends the round: upstream takes it that all the others do, too."""
-        workers = self._workers.get(pod.metadata.uid, {})
-        if not self._environment.gates.rules.sync_cancels_exec_probes:
+        workers, gates = self._workers.get(pod.metadata.uid, {}), self._environment.gates
+        if not gates.rules.sync_cancels_exec_probes:
             context = None
         for container in _probed_containers(pod):
-            for probe_type in probe_types(container):
+            for probe_type in probe_types(container, gates):
                 if (container.name, probe_type) in workers:
                     return
                 workers = self._add_worker(WorkerSubject.of(pod, container, probe_type, context))

@@ -13,7 +13,7 @@ from typing import Any
 from kubesim.api.pod import PodStatus
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
-from kubesim.features.rules import DEFAULT_RULES, Rules
+from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.probes.handlers import ProbeAnswer, exec_probe, grpc_probe, http_probe, tcp_probe
 from kubesim.kubelet.probes.worker_rules import WorkerSubject
 from kubesim.runtime.helper import EventRecorder
@@ -22,6 +22,7 @@ from kubesim.runtime.network.http_request import BadRequest, new_request_for_htt
 from kubesim.runtime.network.node_network import NodeNetwork
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.types import ProbeResult, bare_id
+from kubesim.values import replace
 
 MAX_PROBE_RETRIES = 3
 
@@ -33,7 +34,7 @@ CONTAINER_PROBE_WARNING = "ProbeWarning"
 class Prober:
     """One per kubelet."""
 
-    _rules: Rules = DEFAULT_RULES
+    _gates: FeatureGates = DEFAULT_GATES
 
     def __init__(
         self,
@@ -41,13 +42,13 @@ class Prober:
         runtime: Runtime,
         network: NodeNetwork,
         events: EventRecorder,
-        rules: Rules = DEFAULT_RULES,
+        gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self._clock = clock
         self._runtime = runtime
         self._network = network
         self._events = events
-        self._rules = rules
+        self._gates = gates
 
     async def probe(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> ProbeResult | None:
         """The result; None if the probe could not be carried out, in which case nothing is concluded."""
@@ -62,7 +63,7 @@ class Prober:
             return "success"
         kind = subject.probe_type.capitalize()
         if answer.error is not None:
-            message = self._rules.probe_error_event.format(kind=kind, result=answer.result, error=answer.error)
+            message = self._gates.rules.probe_error_event.format(kind=kind, result=answer.result, error=answer.error)
             self._event(subject, CONTAINER_UNHEALTHY, message)
             return None
         if answer.result == "warning":
@@ -85,12 +86,17 @@ class Prober:
             words, identifier = spec.exec.command, bare_id(container_id)
             return exec_probe(self._runtime, identifier, words, container.env, timeout, subject.context)
         if spec.http_get is not None:
-            request = new_request_for_http_get_action(spec.http_get, container, status.pod_ip, "probe", self._rules)
+            request = new_request_for_http_get_action(
+                spec.http_get, container, status.pod_ip, "probe", self._gates.rules
+            )
+            if spec.http_get.protocol == "HTTP2" and self._gates.enabled("H2CContainerProbe"):
+                request = replace(request, http2=True)
             return http_probe(self._network, self._clock, request, timeout)
         if spec.tcp_socket is not None:
-            port = resolve_container_port(spec.tcp_socket.port, container, self._rules)
+            port = resolve_container_port(spec.tcp_socket.port, container, self._gates.rules)
             return tcp_probe(self._network, spec.tcp_socket.host or status.pod_ip, port, timeout)
         if spec.grpc is not None:
             service = spec.grpc.service or ""
-            return grpc_probe(self._network, self._clock, status.pod_ip, spec.grpc.port, service, timeout)
+            tls = spec.grpc.mode == "TLS" and self._gates.enabled("GRPCContainerProbeTLS")
+            return grpc_probe(self._network, self._clock, status.pod_ip, spec.grpc.port, service, timeout, tls=tls)
         raise BadRequest(f"missing probe handler for {format_pod(subject.pod)}:{container.name}")

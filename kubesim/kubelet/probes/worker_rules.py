@@ -62,10 +62,10 @@ def probe_of(container: Container, probe_type: ProbeType) -> Probe | None:
     return container.liveness_probe if probe_type == "liveness" else container.startup_probe
 
 
-def probe_types(container: Container) -> list[ProbeType]:
+def probe_types(container: Container, gates: FeatureGates) -> list[ProbeType]:
     """The probes that a container has, in the order in which their workers are made."""
     types: list[ProbeType] = []
-    if container.startup_probe is not None:
+    if container.startup_probe is not None and gates.enabled("StartupProbe"):
         types.append("startup")
     if container.readiness_probe is not None:
         types.append("readiness")
@@ -137,7 +137,7 @@ def before_probe(
     if _seconds_since(running, now) < subject.spec.initial_delay_seconds:
         return Turn(state, "wait", writes)
     # Until the container has started only the startup probe runs; from then on it alone rests.
-    if bool(found.started) == (subject.probe_type == "startup"):
+    if bool(found.started) == (subject.probe_type == "startup") and gates.enabled("StartupProbe"):
         return Turn(state, "wait", writes)
     return Turn(state, "probe", writes)
 

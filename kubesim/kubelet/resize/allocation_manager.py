@@ -49,6 +49,9 @@ class Admission(Protocol):
 
     def admit_resize(self, pod: Pod, others: Iterable[Pod]) -> AdmissionResult: ...
 
+    def exceeds_allocatable(self, pod: Pod) -> bool:
+        """Does the pod ask for more cpu or memory than the whole node has?"""
+
     def pods_changed(self) -> None:
         """Which pods are active, or what they use, may have changed otherwise than by an admission."""
 

@@ -14,6 +14,7 @@ from kubesim.values import mutable
 
 DEFERRED = "Deferred"
 INFEASIBLE = "Infeasible"
+IN_PROGRESS = "InProgress"
 
 
 @mutable
@@ -98,6 +99,14 @@ class ResizeConditions:
 
     def forget(self, uid: str) -> None:
         self._pods.pop(uid, None)
+
+
+def resize_status(conditions: Iterable[PodCondition]) -> str:
+    """`status.resize` of kubelet v1.30: why a resize waits, or that it is under way; empty if there is none."""
+    found = {condition.type: condition for condition in conditions}
+    if POD_RESIZE_PENDING in found:
+        return found[POD_RESIZE_PENDING].reason
+    return IN_PROGRESS if POD_RESIZE_IN_PROGRESS in found else ""
 
 
 def _condition(

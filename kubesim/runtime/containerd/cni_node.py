@@ -29,11 +29,12 @@ from kubesim.linux.networks import network, of_its_time
 from kubesim.linux.private_node.holder_client import PrivateNode
 from kubesim.linux.private_node.private import NETNS_DIR
 from kubesim.runtime.containerd.cni_settings import CniSettings, NodePlan
+from kubesim.runtime.containerd.containerd_1 import FirstSandboxAttempt
 from kubesim.runtime.containerd.home import Home
 from kubesim.runtime.containerd.leaks.cleaner import Cleaner, HostCleaner
 from kubesim.runtime.containerd.leaks.ledger import Ledger, LedgerNetworking
-from kubesim.runtime.containerd.sandbox import Parts, PodSandbox, PodSandboxService
-from kubesim.runtime.containerd.sandbox_controller import PauseProcess, TracedSteps
+from kubesim.runtime.containerd.sandbox import Parts, PodSandbox, PodSandboxService, SandboxAttempt
+from kubesim.runtime.containerd.sandbox_controller import PauseProcess, PlainPause, TracedSteps
 from kubesim.runtime.containerd.sandbox_parts import SandboxDirectory, id_maps
 from kubesim.runtime.containerd.sandboxed_runtime import SandboxedRuntime
 from kubesim.runtime.protocol import UserNamespace
@@ -112,9 +113,11 @@ class CniNode:
         home, observer = self._home, TracedSteps()
         networking = LedgerNetworking(cni, Ledger(home.attachments), self._network_settings())
         namespaces = NodeNamespaces(self.node, randomness.stream("netns", str(home.run)), home.netns_dir)
-        parts = Parts(namespaces, networking, PauseProcess(observer), SandboxDirectory(home.sandboxes))
+        is_first = settings.containerd == "1.7"
+        controller = PlainPause() if is_first else PauseProcess(observer)
+        parts = Parts(namespaces, networking, controller, SandboxDirectory(home.sandboxes))
         parts.observer = observer
-        service = PodSandboxService(parts)
+        service = PodSandboxService(parts, FirstSandboxAttempt if is_first else SandboxAttempt)
         if home.owner:
             settings = replace(settings, sandbox_id=home.sandbox_id)
         cleaner = self.cleaner(cni.libcni, service.all, None if self._is_network_shared else cni)

@@ -11,9 +11,9 @@ Mirrors: containerd internal/cri/server/sandbox_run.go, sandbox_stop.go, sandbox
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from kubesim.cni.exec.context import BACKGROUND, Context, with_timeout
 from kubesim.cni.pod_config import PodNetworkConfig
@@ -23,19 +23,18 @@ from kubesim.golang.text import quoted
 from kubesim.runtime.containerd.sandbox_rules import (
     Action,
     NameIndex,
-    Stage,
-    clean_ups,
     is_due,
     make_sandbox_name,
     makes_dirty,
     user_namespace_problem,
 )
 from kubesim.runtime.protocol import UserNamespace
-from kubesim.runtime.simulated.cri.sandbox_steps import BY_NAME, StepName
+from kubesim.runtime.simulated.cri.sandbox_steps import BY_NAME, SandboxStep, StepName
 from kubesim.values import mutable, replace, value_object
 
 CLEAN_UP_TIMEOUT_S = 60.0  # io.containerd.timeout.cri.defercleanup
 State = Literal["UNKNOWN", "READY", "NOTREADY"]
+T = TypeVar("T")
 
 
 class SandboxFailed(RuntimeCallError):
@@ -151,10 +150,11 @@ class Parts:
 
 
 class PodSandboxService:
-    """The sandboxes of a node. `sandboxes` are those that a listing shows."""
+    """The sandboxes of a node. `sandboxes` are those that a listing shows; `order` is containerd 2's or 1.7's."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, order: type[SandboxAttempt] | None = None) -> None:
         self._parts = parts
+        self._order = order or SandboxAttempt
         self._names = NameIndex()
         self.sandboxes: dict[str, PodSandbox] = {}
         self._attempts: dict[str, PodSandbox] = {}
@@ -177,7 +177,7 @@ class PodSandboxService:
     # -- run ----------------------------------------------------------------------------------------------------
 
     async def run(self, request: SandboxRequest, ctx: Context = BACKGROUND) -> PodSandbox:
-        attempt = _Attempt(self._parts, request)
+        attempt = self._order(self._parts, request)
         self._attempts[request.id] = attempt.sandbox
         try:
             await attempt.run(self._names, ctx)
@@ -189,29 +189,30 @@ class PodSandboxService:
         self.sandboxes[request.id] = attempt.sandbox
         return attempt.sandbox
 
-    async def _undo(self, attempt: _Attempt) -> PodSandbox | None:
+    async def _undo(self, attempt: SandboxAttempt) -> PodSandbox | None:
         """Undo as far as it goes; the sandbox that has to be kept."""
         dirty = bool(attempt.left_behind)
         kept: PodSandbox | None = None
-        for entry in clean_ups(attempt.reached):
-            if not is_due(entry, dirty):
+        for action in reversed(attempt.to_undo):
+            if not is_due(action, dirty):
                 continue
-            if entry.action == "keep as unknown":
+            if action == "keep as unknown":
                 kept = self.sandboxes[attempt.sandbox.id] = attempt.sandbox
                 continue
             try:
-                self._parts.observer.undone(attempt.sandbox, entry.action)
-                await self._act(entry.action, attempt.sandbox)
-                dirty = dirty and entry.action != "shut down sandbox"  # its outcome replaces what was known before
+                self._parts.observer.undone(attempt.sandbox, action)
+                attempt.undoes(action)
+                await self._act(action, attempt.sandbox)
+                dirty = dirty and action != "shut down sandbox"  # its outcome replaces what was known before
             except KubesimError:
-                has_network = attempt.sandbox.network is not None
-                dirty = dirty or makes_dirty(entry.action, has_network=has_network)
+                has_network = attempt.every_tear_down_counts or attempt.sandbox.network is not None
+                dirty = dirty or makes_dirty(action, has_network=has_network)
         return kept
 
     async def _act(self, action: Action, sandbox: PodSandbox) -> None:
         parts, request = self._parts, sandbox.request
         match action:
-            case "shut down sandbox":
+            case "shut down sandbox" | "delete task":
                 await parts.controller.shut_down(sandbox)
             case "tear down network":
                 with with_timeout(CLEAN_UP_TIMEOUT_S) as ctx:
@@ -272,14 +273,14 @@ class PodSandboxService:
         if sandbox is None:
             return
         quoted_id = quoted(sandbox_id)
-        await _told(self._stop(sandbox, ctx), f"failed to forcibly stop sandbox {quoted_id}")
-        await _told(self._parts.delete_lease(sandbox_id), f"failed to delete lease for sandbox {quoted_id}")
+        await told(self._stop(sandbox, ctx), f"failed to forcibly stop sandbox {quoted_id}")
+        await told(self._parts.delete_lease(sandbox_id), f"failed to delete lease for sandbox {quoted_id}")
         if sandbox.netns_path and not await self._parts.namespaces.is_closed(sandbox.netns_path):
             raise RuntimeCallError(f"sandbox network namespace {quoted(sandbox.netns_path)} is not fully closed")
         await self._parts.remove_containers(sandbox_id)
-        await _told(self._parts.controller.shut_down(sandbox), f"failed to delete sandbox {quoted_id}")
+        await told(self._parts.controller.shut_down(sandbox), f"failed to delete sandbox {quoted_id}")
         self.sandboxes.pop(sandbox_id, None)
-        await _told(self._parts.store.delete(sandbox_id), "failed to remove sandbox metadata from store")
+        await told(self._parts.store.delete(sandbox_id), "failed to remove sandbox metadata from store")
         self._names.release(sandbox_id)
 
     async def ips(self, sandbox: PodSandbox) -> tuple[str, ...]:
@@ -289,71 +290,77 @@ class PodSandboxService:
         return (sandbox.network.ip, *sandbox.network.additional_ips)
 
 
-async def _told(action: Awaitable[None], what: str) -> None:
+async def told(action: Awaitable[T], what: str) -> T:
+    """Do it; `what` stands before its error."""
     try:
-        await action
+        return await action
     except KubesimError as error:
         raise RuntimeCallError(f"{what}: {error}") from error
 
 
-class _Attempt:
-    """One RunPodSandbox on its way; `reached` says what would have to be undone now."""
+class SandboxAttempt:
+    """One RunPodSandbox on its way, in the order of containerd 2; `to_undo` is undone if it fails, last first."""
+
+    every_tear_down_counts = False  # also that of a network that never came up
+    steps: Mapping[StepName, SandboxStep] = BY_NAME
 
     def __init__(self, parts: Parts, request: SandboxRequest) -> None:
         self._parts = parts
         self._request = request
         name = make_sandbox_name(request.name, request.namespace, request.uid, request.attempt)
         self.sandbox = PodSandbox(request, name)
-        self.reached = Stage.NOTHING
+        self.to_undo: list[Action] = []
         self.left_behind = ""
 
     async def run(self, names: NameIndex, ctx: Context) -> None:
         sandbox, parts = self.sandbox, self._parts
-        self._at("name")
-        problem = names.reserve(sandbox.name, sandbox.id)
-        if problem:
-            raise RuntimeCallError(f"failed to reserve sandbox name {quoted(sandbox.name)}: {problem}")
-        self.reached = Stage.NAME_RESERVED
+        self._reserve_name(names)
         self._at("lease")
-        await _told(parts.create_lease(sandbox.id), f"failed to create lease for sandbox name {quoted(sandbox.name)}")
-        self.reached = Stage.LEASE_CREATED
+        await told(parts.create_lease(sandbox.id), f"failed to create lease for sandbox name {quoted(sandbox.name)}")
+        self.to_undo.append("delete lease")
         self._at("runtime")
         self._at("metadata")
-        await _told(parts.store.create(sandbox), "failed to save sandbox metadata")
-        self.reached = Stage.METADATA_STORED
+        await told(parts.store.create(sandbox), "failed to save sandbox metadata")
+        self.to_undo += ["delete metadata", "keep as unknown"]
         if not self._request.host_network:
-            await self._network(ctx)
+            await self._network(ctx, f"unable to save sandbox {quoted(sandbox.id)} to sandbox store")
         await self._start()
         self._at("store")
-        await _told(parts.store.update(sandbox), f"unable to save sandbox {quoted(sandbox.id)} to sandbox store")
+        await told(parts.store.update(sandbox), f"unable to save sandbox {quoted(sandbox.id)} to sandbox store")
         self._at("nri")
         sandbox.state = "READY"
+
+    def _reserve_name(self, names: NameIndex) -> None:
+        self._at("name")
+        problem = names.reserve(self.sandbox.name, self.sandbox.id)
+        if problem:
+            raise RuntimeCallError(f"failed to reserve sandbox name {quoted(self.sandbox.name)}: {problem}")
+        self.to_undo.append("release name")
 
     def _at(self, name: StepName) -> None:
         """A step begins; what the observer raises is its failure."""
         try:
             self._parts.observer.at(self.sandbox, name)
         except KubesimError as error:
-            text = BY_NAME[name].own_error(str(error), self.sandbox.id, self.sandbox.name)
+            text = self.steps[name].own_error(str(error), self.sandbox.id, self.sandbox.name)
             raise RuntimeCallError(text) from error
 
-    async def _network(self, ctx: Context) -> None:
+    def undoes(self, action: Action) -> None:
+        """Something is about to be undone. Raises RuntimeCallError if it cannot be."""
+
+    async def _network(self, ctx: Context, unsaved: str) -> None:
+        """`unsaved` stands before the error if the sandbox cannot be stored."""
         sandbox, parts, quoted_id = self.sandbox, self._parts, quoted(self.sandbox.id)
         self._at("netns")
-        try:
-            sandbox.netns_path = await self._new_namespace()
-        except KubesimError as error:
-            problem = f"failed to create network namespace for sandbox {quoted_id}: {error}"
-            raise RuntimeCallError(problem) from error
-        self.reached = Stage.NAMESPACE_MADE
-        await _told(parts.store.update(sandbox), f"unable to save sandbox {quoted_id} to sandbox store")
-        self.reached = Stage.NETWORK_BEGUN
+        what = f"failed to create network namespace for sandbox {quoted_id}"
+        sandbox.netns_path = await told(self._new_namespace(), what)
+        self.to_undo.append("remove namespace")
+        await told(parts.store.update(sandbox), unsaved)
+        self.to_undo.append("tear down network")  # plugins may do something also when they say that they failed
         self._at("network")
-        try:
-            sandbox.network = await parts.networking.set_up(sandbox.id, sandbox.netns_path, self._request.network, ctx)
-        except KubesimError as error:
-            raise RuntimeCallError(f"failed to setup network for sandbox {quoted_id}: {error}") from error
-        await _told(parts.store.update(sandbox), f"unable to save sandbox {quoted_id} to sandbox store")
+        set_up = parts.networking.set_up(sandbox.id, sandbox.netns_path, self._request.network, ctx)
+        sandbox.network = await told(set_up, f"failed to setup network for sandbox {quoted_id}")
+        await told(parts.store.update(sandbox), unsaved)
 
     async def _new_namespace(self) -> str:
         """With a user namespace the network namespace belongs to it, so it has to be made from within."""
@@ -367,17 +374,17 @@ class _Attempt:
     async def _start(self) -> None:
         sandbox, controller, quoted_id = self.sandbox, self._parts.controller, quoted(self.sandbox.id)
         self._at("create")
-        await _told(controller.create(sandbox), f"failed to create sandbox {quoted_id}")
+        await told(controller.create(sandbox), f"failed to create sandbox {quoted_id}")
         self._at("pauseImage")
         await controller.ensure_image(sandbox)
         try:
             if self._request.user_namespace is not None and not self._request.host_network:
                 what = "failed to generate sandbox container spec: failed to pin user namespace"
-                await _told(controller.pin_user_namespace(sandbox), what)
+                await told(controller.pin_user_namespace(sandbox), what)
             await controller.start(sandbox)
         except SandboxStartFailed as error:
             self.left_behind = error.left_behind
             raise RuntimeCallError(f"failed to start sandbox {quoted_id}: {error}") from error
         except KubesimError as error:
             raise RuntimeCallError(f"failed to start sandbox {quoted_id}: {error}") from error
-        self.reached = Stage.SANDBOX_STARTED
+        self.to_undo.append("shut down sandbox")

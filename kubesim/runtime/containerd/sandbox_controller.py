@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kubesim.runtime.containerd.sandbox import PodSandbox, SandboxObserver, SandboxStartFailed
 from kubesim.runtime.simulated.cri.listeners import RuntimeListeners
-from kubesim.runtime.simulated.cri.sandbox_steps import BY_NAME, CONTROLLER_STEPS, StepName, undone
+from kubesim.runtime.simulated.cri.sandbox_steps import BY_NAME, CONTROLLER_STEPS, StepName, steps_of_run, undone
 from kubesim.runtime.simulated.cri.sandbox_walk import SandboxStepFailed
 
 
@@ -29,7 +29,7 @@ class TracedSteps(SandboxObserver):
 
 
 class PauseProcess:
-    """Implements `SandboxController`."""
+    """Implements `SandboxController` of containerd 2."""
 
     def __init__(self, observer: SandboxObserver | None = None) -> None:
         self._observer = observer or SandboxObserver()
@@ -45,7 +45,7 @@ class PauseProcess:
                 raise SandboxStartFailed(text, problem.left_behind) from problem
 
     def _undo(self, sandbox: PodSandbox, failed: StepName, *, kept: bool) -> None:
-        for step in undone(BY_NAME[failed], host_network=sandbox.request.host_network, kept=kept):
+        for step in undone(BY_NAME[failed], steps_of_run(host_network=False), kept=kept):
             if step.during == "Controller.Start":
                 self._observer.undone(sandbox, step.undo)
 
@@ -54,3 +54,9 @@ class PauseProcess:
     async def pin_user_namespace(self, sandbox: PodSandbox) -> None: ...
     async def stop(self, sandbox: PodSandbox) -> None: ...
     async def shut_down(self, sandbox: PodSandbox) -> None: ...
+
+
+class PlainPause(PauseProcess):
+    """The pause container of containerd 1.7, whose steps are those of RunPodSandbox (see `containerd_1`)."""
+
+    async def start(self, sandbox: PodSandbox) -> None: ...

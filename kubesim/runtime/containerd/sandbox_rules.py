@@ -1,36 +1,25 @@
 """What containerd undoes when a sandbox does not come up, and in which order. Pure.
 
-Upstream this is a row of deferred functions, each of which looks at whether an earlier one failed. What is critical
-(network, namespace, the sandbox itself) stops the undoing when it fails: the sandbox is then kept as UNKNOWN, with its
-name reserved, so that the next sync of the kubelet finds and stops it.
+Upstream this is a row of deferred functions, which run last first; each looks at whether one before failed. What is
+critical (network, namespace, the sandbox itself) stops the undoing when it fails: the sandbox is then kept as UNKNOWN,
+with its name reserved, so that the next sync of the kubelet finds and stops it.
 
 Mirrors: containerd internal/cri/server/sandbox_run.go RunPodSandbox (its defers)
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import Final, Literal
 
 from kubesim.golang.text import quoted
 from kubesim.runtime.protocol import UserNamespace
-from kubesim.values import value_object
-
-
-class Stage(IntEnum):
-    """How far RunPodSandbox has got: what exists and may have to be undone."""
-
-    NOTHING = 0
-    NAME_RESERVED = 1
-    LEASE_CREATED = 2
-    METADATA_STORED = 3
-    NAMESPACE_MADE = 4
-    NETWORK_BEGUN = 5  # from here on plugins may have done something, also when they say that they failed
-    SANDBOX_STARTED = 6
-
 
 Action = Literal[
     "shut down sandbox",
+    "delete task",
+    "clean up files",
+    "remove volatile directory",
+    "remove root directory",
     "tear down network",
     "remove namespace",
     "keep as unknown",
@@ -38,44 +27,20 @@ Action = Literal[
     "delete lease",
     "release name",
 ]
-When = Literal["always", "while clean", "when dirty"]
+_FILES: Final = frozenset[Action](("clean up files", "remove volatile directory", "remove root directory"))
+_ALWAYS: Final = _FILES | {"shut down sandbox", "delete task", "delete lease"}
 
 
-@value_object
-class CleanUp:
-    """Something to undo: due if at least that stage was reached, and if the undoing so far went well, or did not."""
-
-    action: Action
-    stage: Stage
-    when: When
-
-
-_CLEAN_UPS: Final = (
-    CleanUp("shut down sandbox", Stage.SANDBOX_STARTED, "always"),
-    CleanUp("tear down network", Stage.NETWORK_BEGUN, "while clean"),
-    CleanUp("remove namespace", Stage.NAMESPACE_MADE, "while clean"),
-    CleanUp("keep as unknown", Stage.METADATA_STORED, "when dirty"),
-    CleanUp("delete metadata", Stage.METADATA_STORED, "while clean"),
-    CleanUp("delete lease", Stage.LEASE_CREATED, "always"),
-    CleanUp("release name", Stage.NAME_RESERVED, "while clean"),
-)
-
-
-def clean_ups(reached: Stage) -> tuple[CleanUp, ...]:
-    """What may have to be undone, in order."""
-    return tuple(entry for entry in _CLEAN_UPS if entry.stage <= reached)
-
-
-def is_due(entry: CleanUp, dirty: bool) -> bool:
+def is_due(action: Action, dirty: bool) -> bool:
     """`dirty`: something before could not be undone."""
-    return entry.when == "always" or (entry.when == "when dirty") == dirty
+    return action in _ALWAYS or (action == "keep as unknown") == dirty
 
 
 def makes_dirty(action: Action, *, has_network: bool) -> bool:
     """Does a failure of this action count? A network that never came up need not be torn down well."""
     if action == "tear down network":
         return has_network
-    return action != "delete lease"
+    return action != "delete lease" and action not in _FILES
 
 
 def user_namespace_problem(user_namespace: UserNamespace) -> str:

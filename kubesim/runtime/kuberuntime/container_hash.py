@@ -3,14 +3,16 @@
 Only the name and the image count: whatever else changes in a container, it is not restarted for it. Older kubelets hash
 all of it.
 
-Mirrors: pkg/kubelet/container/helpers.go HashContainer, pkg/util/hash DeepHashObject.
+Mirrors: pkg/kubelet/container/helpers.go HashContainer, HashContainerWithoutResources (v1.30); pkg/util/hash
+DeepHashObject.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from kubesim.api.pod import Container
+from kubesim.api.pod import Container, ResourceRequirements
+from kubesim.features import FeatureGates
 from kubesim.features.rules import DEFAULT_RULES, Rules
 from kubesim.golang.fnv import fnv1a
 from kubesim.golang.json import dumps_in_order
@@ -21,6 +23,12 @@ def hash_container(container: Container, rules: Rules = DEFAULT_RULES) -> int:
         # Go writes `resources` always: it is a struct and not a pointer to one.
         return _hash_text(dumps_in_order(container.changed(resources=container.resources).to_json()))
     return _hash(container.name, container.image)
+
+
+def hashed_part(container: Container, gates: FeatureGates) -> Container:
+    """The part of a container that is hashed by kubelets that hash all of it: resources that can be resized are not."""
+    is_resizable = gates.enabled("InPlacePodVerticalScaling")
+    return container.changed(resources=ResourceRequirements()) if is_resizable else container
 
 
 @lru_cache(maxsize=4096)

@@ -78,6 +78,7 @@ class NodeRequest:
     url: str
     headers: tuple[tuple[str, str], ...] = ()  # canonical names; several values of a name follow each other
     host_header: str = ""  # empty: the URL's host
+    http2: bool = False  # in clear text, with prior knowledge
 
     def header(self, name: str) -> str:
         return next((value for key, value in self.headers if key == name), "")
@@ -95,5 +96,5 @@ class NodeNetwork(Protocol):
 
     async def tcp_connect(self, host: str, port: int, timeout: int) -> None: ...
     async def http_get(self, request: NodeRequest, timeout: int) -> HttpResponse: ...
-    async def grpc_health(self, host: str, port: int, service: str, timeout: int) -> str:
+    async def grpc_health(self, host: str, port: int, service: str, timeout: int, *, tls: bool = False) -> str:
         """The serving status (`SERVING`, `NOT_SERVING`, ...); `ConnectError` at once where nobody listens."""

@@ -66,6 +66,8 @@ class RealNetwork(SimulatedNetwork):
 
     async def http_get(self, request: NodeRequest, timeout: int) -> HttpResponse:
         deadline = self._clock.now() + timeout
+        if request.http2:
+            raise NetworkError("runtime cni speaks HTTP/1.1 only: use runtime simulated for protocol HTTP2")
         connection = await self._dial(request.host, request.port, timeout)
         host = request.host_header or request.url.partition("://")[2].partition("/")[0]
         headers = (("Host", host), *request.headers)
@@ -77,8 +79,10 @@ class RealNetwork(SimulatedNetwork):
         await self._clock.sleep_until(deadline)
         raise ResponseTimeout("net/http: timeout awaiting response headers")
 
-    async def grpc_health(self, host: str, port: int, service: str, timeout: int) -> str:
+    async def grpc_health(self, host: str, port: int, service: str, timeout: int, *, tls: bool = False) -> str:
         deadline = self._clock.now() + timeout
+        if tls:
+            raise NetworkError("runtime cni speaks no TLS: use runtime simulated for a probe with mode TLS")
         call = await self._call(host, port, service, timeout)
         if call.is_unprocessed:  # by a server that goes away: gRPC itself tries once more
             call = await self._call(host, port, service, timeout)

@@ -32,6 +32,12 @@ from kubesim.shell.kernel.ports import AddressInUse, LoopbackNetwork, is_address
 from kubesim.values import part
 
 ROUND_TRIP = MILLISECOND
+# What Go's client says of a server with another version of HTTP. It also quotes the bytes of HTTP/2's first frame.
+_HTTP2_TO_HTTP1 = (
+    "http2: failed reading the frame payload: http2: frame too large, "
+    "note that the frame header looked like an HTTP/1.1 header"
+)
+_HTTP1_TO_HTTP2 = "net/http: HTTP/1.x transport connection broken: malformed HTTP response"
 UNREACHABLE_AFTER = 3 * SECOND  # as long as Linux asks for a neighbour that does not answer
 
 
@@ -63,6 +69,9 @@ class SimulatedNetwork:
 
     async def http_get(self, request: NodeRequest, timeout: int) -> HttpResponse:
         listener = await self._connect(request.host, request.port, timeout)
+        if request.http2 != listener.http2 and (listener.answer is not None or listener.http2):
+            listener.connect()
+            raise NetworkError(_HTTP2_TO_HTTP1 if request.http2 else _HTTP1_TO_HTTP2)
         if isinstance(listener, DependentListener):
             await self._depend(listener, request.target.partition("?")[0], timeout)
         answer = listener.request(ShellRequest(request.target, headers=request.headers))
@@ -88,9 +97,11 @@ class SimulatedNetwork:
         await closed
         raise NetworkError("EOF")
 
-    async def grpc_health(self, host: str, port: int, service: str, timeout: int) -> str:
-        """Who speaks no gRPC hangs up: then there is no connection, as gRPC sees it."""
+    async def grpc_health(self, host: str, port: int, service: str, timeout: int, *, tls: bool = False) -> str:
+        """Who speaks no gRPC hangs up: then there is no connection, as gRPC sees it. TLS is a part of that."""
         listener = await self._connect(host, port, timeout)
+        if listener.tls != tls:
+            raise ConnectError("error reading server preface: EOF")
         if isinstance(listener, DependentListener):
             await self._depend(listener, service, timeout)
         status = listener.check(service)

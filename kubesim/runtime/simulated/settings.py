@@ -77,7 +77,13 @@ class SimulatedSettings:
     sandbox_id: Callable[[str, int], str] | None = None  # (pod uid, number of the sandbox on this node)
     container_id: Callable[[str, str, int], str] | None = None  # (pod uid, container name, attempt)
     handlers: tuple[RuntimeHandler, ...] = RuntimeConditions().handlers
+    reports_handlers: bool = True  # to the kubelet; containerd 1.7 does not
+    containerd: str = "2"  # or 1.7: the order in which sandboxes are made (see `Rules.containerd`)
     pod_ip: Callable[[int], str] | None = None  # (attempt of the sandbox)
+
+    @property
+    def reported_handlers(self) -> tuple[RuntimeHandler, ...]:
+        return self.handlers if self.reports_handlers else ()
 
     def reported_user(self, user: ContainerUser) -> ContainerUser | None:
         """As containerd reports it: the primary group is among the supplemental ones."""
@@ -88,5 +94,7 @@ class SimulatedSettings:
     def check_runtime_handler(self, sandbox_id: str, handler: str) -> None:
         """Raises RuntimeCallError if the runtime has no such handler; an empty one is its default."""
         if handler and all(handler != known.name for known in self.handlers):
-            problem = f"unable to get OCI runtime for sandbox {quoted(sandbox_id)}"
+            problem = "failed to get sandbox runtime"
+            if self.containerd != "1.7":
+                problem = f"unable to get OCI runtime for sandbox {quoted(sandbox_id)}"
             raise RuntimeCallError(f"{UNKNOWN_ERROR}{problem}: no runtime for {quoted(handler)} is configured")

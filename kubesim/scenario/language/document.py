@@ -43,6 +43,7 @@ from kubesim.scenario.language.node_items import (
     SandboxFaultItem,
     SecurityProfilesItem,
     TopologyItem,
+    sandbox_fault_problem,
     why_no_kubelet_starts,
 )
 from kubesim.scenario.language.operations.dependency_items import DependencyItem, Need
@@ -64,6 +65,7 @@ from kubesim.scenario.language.variation.draw_items import DurationOrDraw, ExitC
 from kubesim.scenario.language.variation.matrix_items import Matrix
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.load.overlay import Overlay, configuration_error, read_in_scenario
+from kubesim.sources.modes import INCREMENTAL
 
 API_VERSION = "kubesim.dev/v1alpha1"
 
@@ -80,7 +82,7 @@ class NodeItem(Strict):
     capacity: dict[str, Annotated[str | int | float, AfterValidator(is_capacity)]] = Field(default_factory=dict)
     topology: TopologyItem | None = None  # of the machine; none: one NUMA node
     files: NodeFiles = Field(default_factory=dict)  # of its own file system, by absolute path
-    user_namespaces: bool = True  # does its container runtime support them?
+    user_namespaces: bool | None = None  # does its container runtime report them? containerd 1.7, in v1.30, does not
     image_fs: Amount | None = None  # the size of a disk for images and containers alone
     swap: Amount | None = None  # the size of its swap space; kubeletConfiguration.memorySwap says who may use it
     security_profiles: SecurityProfilesItem = defaults()
@@ -268,6 +270,9 @@ class Spec(Strict):
     def _sources_fit(self) -> Spec:
         if self.sources.bootstrap_checkpoint is not None and not rules_of(self.profile).bootstrap_checkpoints:
             raise PydanticCustomError("sources", "bootstrapCheckpoint is there in profile v1.12 only")
+        if self.sources.notification_mode != INCREMENTAL and not rules_of(self.profile).has_config_modes:
+            problem = f"notificationMode is there in profiles until v1.35, not in {self.profile}: leave it out"
+            raise PydanticCustomError("sources", "{problem}", {"problem": problem})
         live = self.sources.apiserver
         if live is not None and live.node not in [node.name for node in self.nodes]:
             problem = f"sources.apiserver.node: {live.node} is no node of this scenario; name it in nodes"
@@ -281,6 +286,11 @@ class Spec(Strict):
     def _faults_fit(self) -> Spec:
         if self.cni.faults and self.runtime != "cni":
             raise PydanticCustomError("cni", "cni.faults needs runtime: cni")
+        for number, node in enumerate(self.nodes):
+            problem = sandbox_fault_problem(node.sandbox_faults, rules_of(self.profile).containerd)
+            if problem:
+                text = f"nodes[{number}].sandboxFaults: {problem}"
+                raise PydanticCustomError("step", "{problem}", {"problem": text})
         for number, fault in enumerate(self.faults if self.runtime != "cni" else ()):
             if not any(group != "cni" or verb in SIMULATED_CNI for group, verb in matching(fault.operation)):
                 problem = f"{fault.operation} needs runtime: cni; a simulated network has ADD and DEL only"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.step_items import ObjectTarget
+from kubesim.scenario.language.strict import as_list
 
 QUESTIONS = ("phase", "condition", "event", "restart_count", "waiting", "gone", "field")
 _ONLY_OF_PODS = ("phase", "restart_count", "waiting")
@@ -35,6 +36,7 @@ class Expect(ObjectTarget):
     message: str = ""  # for event: a part of its text
     count: int = Field(default=1, ge=1)  # for event: how often at least
     by: Duration | None = None
+    between: Annotated[tuple[Duration, Duration], BeforeValidator(as_list)] | None = None  # with never: in all of it
     never: bool = False
 
     @model_validator(mode="after")
@@ -45,6 +47,11 @@ class Expect(ObjectTarget):
         has_equals = "equals" in self.model_fields_set
         if (self.field is not None) != (has_equals or self.at_least is not None):
             raise PydanticCustomError("expect", "field needs equals or atLeast, and they need field")
+        if self.between is not None:
+            if not self.never or self.by is not None or self.event is not None:
+                raise PydanticCustomError("expect", "between goes with never, and without by and event")
+            if self.between[0] >= self.between[1]:
+                raise PydanticCustomError("expect", "between ends before it begins")
         if has_equals and self.at_least is not None:
             raise PydanticCustomError("expect", "give equals or atLeast, not both")
         asked = next((name for name in _ONLY_OF_PODS if getattr(self, name) is not None), "")

@@ -7,10 +7,10 @@ Mirrors: pkg/kubelet/cm/container_manager_linux.go NewContainerManager, setupNod
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from kubesim.kubelet.cm.node_allocatable import invalid_node_allocatable
@@ -86,14 +86,20 @@ class SandboxFaultItem(Strict):
     times: int | None = Field(default=None, ge=1)  # always if it is not given
     clean_up_error: str = ""  # with which removing what was made fails, too: the sandbox stays, and is not ready
 
-    @model_validator(mode="after")
-    def _something_to_clean_up(self) -> SandboxFaultItem:
-        from kubesim.runtime.simulated.cri.sandbox_steps import CLEANING_STEPS
 
-        if self.clean_up_error and self.step not in CLEANING_STEPS:
-            problem = f"cleanUpError: nothing is made yet before step {self.step}; use {', '.join(CLEANING_STEPS)}"
-            raise PydanticCustomError("step", "{problem}", {"problem": problem})
-        return self
+def sandbox_fault_problem(faults: Iterable[SandboxFaultItem], containerd: str) -> str:
+    """Why a fault cannot happen in this version of containerd; empty if all can."""
+    for fault in faults:
+        from kubesim.runtime.simulated.cri import containerd_1, sandbox_steps
+
+        is_first = containerd == "1.7"
+        names = list(containerd_1.STEPS if is_first else sandbox_steps.BY_NAME)
+        cleaning = containerd_1.CLEANING_STEPS if is_first else sandbox_steps.CLEANING_STEPS
+        if fault.step not in names:
+            return f"step {fault.step} is not there in containerd {containerd}: use {', '.join(names)}"
+        if fault.clean_up_error and fault.step not in cleaning:
+            return f"cleanUpError: nothing is made yet before step {fault.step}; use {', '.join(cleaning)}"
+    return ""
 
 
 def why_no_kubelet_starts(

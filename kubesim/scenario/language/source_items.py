@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.strict import Strict, as_list, defaults
 from kubesim.scenario.load.overlay import Overlay
+from kubesim.sources.modes import INCREMENTAL, NotificationMode
 
 JsonObject = dict[str, Any]
 
@@ -107,3 +108,5 @@ class Sources(Strict):
     http: HttpSourceItem | None = None
     apiserver: ApiServerSourceItem | None = None
     bootstrap_checkpoint: BootstrapCheckpoint | None = None
+    # How the mux reports to the sync loop, until v1.35. Kubelets choose incremental; their loops ignore a snapshot.
+    notification_mode: NotificationMode = INCREMENTAL

@@ -136,6 +136,12 @@ class Kill(PodTarget):
         return self
 
 
+class RemoveContainer(PodTarget):
+    """Somebody removes the records of a container that has ended, as `crictl rm` and `docker container prune` do."""
+
+    container: str = Field(min_length=1)
+
+
 class NodeFile(Strict):
     """A file of a node's own file system, on the first node unless another one is named."""
 
@@ -161,7 +167,7 @@ class WriteStaticPod(StaticPodFile):
 
 
 class Start(PluginTarget):
-    what: Literal["kubelet", "runtime", "apiserver", "devicePlugin"]
+    what: Literal["kubelet", "runtime", "apiserver", "devicePlugin", "config"]
 
     @model_validator(mode="after")
     def _only_a_plugin_has_a_resource(self) -> Self:
@@ -169,9 +175,18 @@ class Start(PluginTarget):
             raise PydanticCustomError("resource", "only a devicePlugin has a resource")
         return self
 
+    @model_validator(mode="after")
+    def _config_only_stops(self) -> Self:
+        if self.what == "config" and type(self) is not Stop:
+            raise PydanticCustomError("config", "config can only be stopped: restart the kubelet to open it again")
+        return self
+
 
 class Stop(Start):
-    """The kubelet, the runtime or a device plugin of a node goes away, or its way to the API server."""
+    """The kubelet, the runtime or a device plugin of a node goes away, or its way to the API server.
+
+    `config` closes the channel from the kubelet's sources to its sync loop, until the kubelet is restarted.
+    """
 
     containers: Literal["kept", "gone"] = "kept"  # when the runtime stops: does it find them again?
 
@@ -288,9 +303,9 @@ class Pressure(Strict):
 
 ACTIONS = (
     "apply", "patch", "delete", "scale", "evict", "cordon", "uncordon", "drain", "taint", "exec", "kill",
-    "write_file", "remove_file", "write_static_pod", "remove_static_pod", "serve_manifest", "stop", "start", "restart",
-    "upgrade", "reboot", "shutdown", "pressure", "hang", "cut", "flush", "clock_jump", "device_health",
-    "dependency",
+    "remove_container", "write_file", "remove_file", "write_static_pod", "remove_static_pod", "serve_manifest", "stop",
+    "start", "restart", "upgrade", "reboot", "shutdown", "pressure", "hang", "cut", "flush", "clock_jump",
+    "device_health", "dependency",
 )  # fmt: skip
 
 
@@ -312,6 +327,7 @@ class Step(Placed):
     taint: TaintNode | None = None
     exec: Exec | None = None
     kill: Kill | None = None
+    remove_container: RemoveContainer | None = None
     write_file: WriteFile | None = None
     remove_file: NodeFile | None = None
     write_static_pod: WriteStaticPod | None = None

@@ -39,8 +39,11 @@ class Judge:
         for expect in expectations:
             item = OpenExpectation(expect)
             self._items(item).append(item)
-            if expect.by is not None:
-                item.timer = clock.call_at(self._start + expect.by + 1, self._time_is_up, item)
+            end = expect.by if expect.between is None else expect.between[1]
+            if expect.between is not None:
+                item.timers.append(clock.call_at(self._start + expect.between[0], self._begins, item))
+            if end is not None:
+                item.timers.append(clock.call_at(self._start + end + 1, self._time_is_up, item, end))
         if expectations:
             self._stops = [store.watch(kind, self._object_changed) for kind in {e.kind: None for e in expectations}]
             self._stops.append(store.watch("Event", self._event_changed))
@@ -73,7 +76,8 @@ class Judge:
     def _object_changed(self, change: WatchEvent) -> None:
         obj = change.object
         for item in self._about(obj.kind, obj.metadata.namespace, obj.metadata.name):
-            if item.object_is(obj, change.type == "DELETED"):
+            item.came_true = item.object_is(obj, change.type == "DELETED")
+            if item.came_true and not item.waits:
                 self._came_true(item)
 
     def _event_changed(self, change: WatchEvent) -> None:
@@ -84,17 +88,21 @@ class Judge:
                 if item.expect.event is not None and item.event_is(event):
                     self._came_true(item)
 
+    def _begins(self, item: OpenExpectation) -> None:
+        item.waits = False
+        if item.came_true:
+            self._came_true(item)
+
     def _came_true(self, item: OpenExpectation) -> None:
         self._decide(item, not item.expect.never, f"{item.seen} after {duration(self._clock.now() - self._start)}")
 
-    def _time_is_up(self, item: OpenExpectation) -> None:
-        assert item.expect.by is not None
-        self._decide(item, item.expect.never, f"{item.seen} after {duration(item.expect.by)}")
+    def _time_is_up(self, item: OpenExpectation, end: int) -> None:
+        self._decide(item, item.expect.never, f"{item.seen} after {duration(end)}")
 
     def _decide(self, item: OpenExpectation, met: bool, why: str) -> None:
         self._items(item).remove(item)
-        if item.timer is not None:
-            item.timer.cancel()
+        for timer in item.timers:
+            timer.cancel()
         pod = "/".join(item.expect.key) if item.expect.pod else ""
         if met:
             self.met.append(item.text)

@@ -38,6 +38,8 @@ def describe(expect: Expect) -> str:
         what = "gone"
     container = f", container {expect.container}" if expect.container else ""
     by = "" if expect.by is None else f" by {duration(expect.by)}"
+    if expect.between is not None:
+        by = f" between {duration(expect.between[0])} and {duration(expect.between[1])}"
     return f"{expect.text}{container}: {'never ' if expect.never else ''}{what}{by}"
 
 
@@ -58,7 +60,9 @@ class OpenExpectation:
         self.text = describe(expect)
         self.seen = "no such pod was seen" if expect.pod else "no such object was seen"
         self.events: dict[str, int] = {}  # by name of the Event: how often it was emitted
-        self.timer: asyncio.TimerHandle | None = None
+        self.timers: list[asyncio.TimerHandle] = []
+        self.waits = expect.between is not None  # what is seen does not count yet
+        self.came_true = False  # by what was seen last
 
     def object_is(self, obj: ApiObject, gone: bool) -> bool:
         """Look at an object; has what is expected come true?"""

@@ -124,6 +124,7 @@ def runtime_settings(number: int, spec: Spec, latencies: Latencies) -> Simulated
     images = {name: _image(name, item) for name, item in _images(spec)}
     node = spec.nodes[number]
     names = ("", *node.runtime_handlers)
+    containerd = rules_of(spec.profile).containerd
     return SimulatedSettings(
         latencies=latencies,
         images=images,
@@ -131,7 +132,9 @@ def runtime_settings(number: int, spec: Spec, latencies: Latencies) -> Simulated
         sandbox_errors=node.sandbox_errors,
         sandbox_faults=_sandbox_faults(node.sandbox_faults),
         security_profiles=_security_profiles(node.security_profiles),
-        handlers=tuple(RuntimeHandler(name, node.user_namespaces) for name in names),
+        handlers=tuple(RuntimeHandler(name, node.user_namespaces is not False) for name in names),
+        reports_handlers=containerd != "1.7" or node.user_namespaces is not None,
+        containerd=containerd,
     )
 
 

@@ -29,6 +29,7 @@ from kubesim.scenario.language.step_items import (
     Patch,
     Pressure,
     Reboot,
+    RemoveContainer,
     Restart,
     Scale,
     Shutdown,
@@ -69,6 +70,7 @@ class World(Protocol):
     def taint(self, taint: TaintNode) -> None: ...
     async def exec(self, exec: Exec) -> None: ...
     async def kill(self, kill: Kill) -> None: ...
+    async def remove_container(self, remove: RemoveContainer) -> None: ...
     def write_file(self, write: WriteFile) -> None: ...
     def remove_file(self, remove: NodeFile) -> None: ...
     def write_static_pod(self, write: WriteStaticPod) -> None: ...
@@ -171,6 +173,9 @@ class SimulatedWorld(NodeSteps):
         elif stop.what == "apiserver":
             self._note_of_node(node, "the API server cannot be reached")
             node.api.cut()
+        elif stop.what == "config":
+            self._note_of_node(node, "the kubelet's config channel is closed")
+            node.close_config()
         elif stop.what == "devicePlugin":
             plugins, resource = self._device_plugin(node, stop)
             self._note_of_node(node, f"device plugin {resource} stops")
@@ -197,10 +202,6 @@ class SimulatedWorld(NodeSteps):
             self._note_of_node(node, "the container runtime answers again")
             node.start_runtime()
 
-    def _expect_on(self, node: SimulatedNode) -> None:
-        if not node.is_on:
-            raise StepFailed(f"node {node.name} is switched off")
-
     def _expect(self, node: SimulatedNode, target: Start, *, running: bool) -> None:
         what: str = target.what
         if what != "apiserver":
@@ -209,7 +210,12 @@ class SimulatedWorld(NodeSteps):
             plugins, resource = self._device_plugin(node, target)
             runs, what = plugins.plugins[resource].is_running, f"device plugin {resource}"
         else:
-            runs = {"kubelet": node.kubelet_runs, "runtime": node.service.up, "apiserver": node.api.up}[what]
+            runs = {
+                "kubelet": node.kubelet_runs,
+                "runtime": node.service.up,
+                "apiserver": node.api.up,
+                "config": node.config_is_open,
+            }[what]
         if runs != running:
             raise StepFailed(f"the {what} of node {node.name} is {'not running' if running else 'running already'}")
 

@@ -48,6 +48,8 @@ class Listener:
     host: str = "0.0.0.0"
     answer: Answer | None = None
     health: Health | None = None
+    http2: bool = False  # in clear text, and no HTTP/1
+    tls: bool = False
     on_connect: Callable[[], None] | None = None  # told after a connection was accepted (and answered)
     on_close: list[Callable[[], None]] = field(default_factory=list)
 

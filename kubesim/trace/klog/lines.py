@@ -87,6 +87,14 @@ def _note(record: r.Note, causes: Causes) -> _Lines:
     skipping, found, problem = record.text.partition(": ")
     if found and skipping == "skipping pod synchronization":
         yield error("kubelet/kubelet.go:2646", problem, "Skipping pod synchronization")
+    elif record.text in _LOOP_ERRORS:
+        yield error(_LOOP_ERRORS[record.text], "", record.text)
+
+
+_LOOP_ERRORS = {
+    "Update channel is closed, exiting the sync loop": "kubelet/kubelet.go:2703",
+    "Kubelet does not support snapshot update": "kubelet/kubelet.go:2614",  # the line of v1.35.8, the last that had it
+}
 
 
 # -- pod workers ------------------------------------------------------------------------------------------------

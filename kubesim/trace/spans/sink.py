@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 
 from kubesim.trace import records as r
+from kubesim.trace.klog.redact import Redaction
 from kubesim.trace.pod_nodes import PodNodes
 from kubesim.trace.spans.otlp import OtlpSpan, Request, export_request
 
@@ -32,7 +33,8 @@ _GRPC_ERROR = re.compile(r"rpc error: code = (\w+) desc = (.*)", re.DOTALL)
 
 class SpanSink:
     """Calls `write` with requests of up to 512 spans. Ids come from `identity` (the scenario and its seed); `origin` is
-    the time at which the trace begins, in microseconds. Without a sampling rate every span is written."""
+    the time at which the trace begins, in microseconds. Without a sampling rate every span is written. Errors are
+    redacted, as those of the log are."""
 
     def __init__(
         self,
@@ -41,8 +43,10 @@ class SpanSink:
         origin: int,
         *,
         sampling_rate_per_million: int | None = None,
+        redaction: Redaction | None = None,
     ) -> None:
         self._write = write
+        self._redacted = (redaction or Redaction()).text
         self._identity = identity
         self._origin = origin
         self._rate = 1_000_000 if sampling_rate_per_million is None else sampling_rate_per_million
@@ -89,8 +93,8 @@ class SpanSink:
         if span is None:
             return
         if record.error and span.name != "syncTerminatedPod":  # which keeps its errors to itself
-            span.error = record.error
-            span.events.append((self._origin + record.t, "exception", {"exception.message": record.error}))
+            span.error = self._redacted(record.error)
+            span.events.append((self._origin + record.t, "exception", {"exception.message": span.error}))
         self._end(span, record)
 
     def _call_begins(self, record: r.CriCall, node: str) -> None:
@@ -113,7 +117,8 @@ class SpanSink:
         code = "OK"
         if record.error:
             found = _GRPC_ERROR.search(record.error)
-            code, span.error = (found[1], found[2]) if found is not None else ("Unknown", record.error)
+            code, error = (found[1], found[2]) if found is not None else ("Unknown", record.error)
+            span.error = self._redacted(error)
         span.attributes["rpc.response.status_code"] = code
         self._end(span, record)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubesim.attach.reading.versions import differences
+from kubesim.features.differences import DIFFERENCES
 
 
 def test_the_version_that_was_measured_differs_in_nothing() -> None:
@@ -39,7 +40,15 @@ def test_older_nodes_differ_in_more() -> None:
     assert counts == sorted(counts, reverse=True)
 
 
-@pytest.mark.parametrize(("version", "words"), [("v1.37.0", "what is newer is not known"), ("dev", "is not known")])
+@pytest.mark.parametrize(("version", "words"), [("v1.38.0", "what is newer is not known"), ("dev", "is not known")])
 def test_what_nobody_knows_is_said(version: str, words: str) -> None:
     (note,) = differences(version)
     assert words in note
+
+
+def test_a_newer_version_differs_as_its_profile_does() -> None:
+    notes = differences("v1.37.0")
+    rows = [row for row in DIFFERENCES if "v1.37" in row.values]
+    assert {row.what for row in rows} < {*notes}
+    assert any("huge pages" in text for text in notes)  # a gate that is on there
+    assert not any("protocol: HTTP2" in text for text in notes)  # a gate that is off there, too

@@ -154,3 +154,23 @@ def test_taints_compared_with_numbers(value: str, bound: str, admitted: bool) ->
     toleration = {"key": "load", "operator": "Lt", "value": bound, "effect": "NoExecute"}
     gates = FeatureGates({"TaintTolerationComparisonOperators": True})
     assert admit(pod(tolerations=[toleration]), node(taints=[taint]), [], gates=gates).admit is admitted
+
+
+OLD = ["v1.6", "v1.12"]
+
+
+@pytest.mark.parametrize("profile", OLD)
+def test_older_kubelets_name_their_own_predicates_in_their_own_order(profile: str) -> None:
+    taint = {"key": "k", "effect": "NoExecute"}
+    port = [{"hostPort": 80, "containerPort": 80}]
+    asking = pod(nodeName="other", nodeSelector={"zone": "b"}, ports=port)
+    result = admit(asking, node(taints=[taint]), [pod(ports=port)], FeatureGates(profile=profile))
+    assert [failure.reason for failure in result.failures] == ["HostName", "PodFitsHostPorts", "MatchNodeSelector"]
+    assert result.message == "Predicate HostName failed"
+
+
+@pytest.mark.parametrize("profile", OLD)
+def test_older_kubelets_do_not_look_at_taints_and_operating_systems(profile: str) -> None:
+    taint = {"key": "k", "effect": "NoExecute"}
+    gates = FeatureGates(profile=profile)
+    assert admit(pod(os={"name": "windows"}), node(taints=[taint]), [], gates).admit

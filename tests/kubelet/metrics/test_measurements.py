@@ -139,6 +139,15 @@ def test_a_kubelet_that_is_killed_forgets_its_measurements() -> None:
     assert metrics["kubelet_pod_worker_start_duration_seconds"].value("_count") == 1
 
 
+def test_a_kubelet_of_another_version_begins_with_none() -> None:
+    """From v1.30 to v1.36 the container is restarted: that is all that the new kubelet has done."""
+    metrics, _ = measured(pod("a"), profile="v1.30", steps=[{"at": "30s", "upgrade": {"kubelet": "v1.36"}}])
+    operations = metrics["kubelet_runtime_operations_total"]
+    assert operations.value(operation_type="start_container") == 1
+    assert "run_podsandbox" not in str(operations.samples)
+    assert metrics["kubelet_pod_worker_start_duration_seconds"].value("_count") == 1
+
+
 def test_ticks_and_resyncs_that_are_skipped_are_counted() -> None:
     skipped, _ = measured(pod("a"), pod("b"), duration="10m")
     executed, _ = measured(pod("a"), pod("b"), duration="10m", every_tick=True)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
+from kubesim.clock import LoopClock, run_virtual
 from kubesim.kubelet.metrics.calls import RuntimeCalls
 from kubesim.kubelet.metrics.definitions import Measurements
 from kubesim.kubelet.metrics.exposition import render_metrics
+from kubesim.kubelet.metrics.sink import MetricsSink
 from kubesim.trace import records as r
 from tests.support.prometheus import Family, read_metrics
 
@@ -13,13 +17,13 @@ NAME = "containerd_cri_network_plugin_operations"
 
 def measured(call: str, *executions: r.CniExec, error: str = "") -> dict[str, Family]:
     """A call of the runtime in which these plugins run."""
-    measurements = Measurements()
-    calls = RuntimeCalls(measurements)
+    agent, measurements = Measurements(), Measurements()
+    calls = RuntimeCalls(agent, measurements)
     calls.begun(r.CriCall(seq=1, pod="default/a", call=call))
     for execution in executions:
         calls.executed(execution)
     calls.returned(r.CriReturn(seq=2, cause=1, pod="default/a", call=call, error=error))
-    return dict(read_metrics(render_metrics(measurements.metrics())))
+    return dict(read_metrics(render_metrics((*agent.metrics(), *measurements.metrics()))))
 
 
 def execution(plugin: str, command: str, took: int, error: str = "") -> r.CniExec:
@@ -43,3 +47,29 @@ def test_a_set_up_that_fails_is_torn_down_in_the_same_call() -> None:
 
 def test_a_sandbox_without_plugins_has_no_network_operation() -> None:
     assert not [name for name in measured("StopPodSandbox") if name.startswith(NAME)]
+
+
+@pytest.mark.parametrize(
+    ("text", "kubelet", "runtime"),
+    [
+        ("the kubelet is killed; what it had in its memory is lost", False, True),
+        ("the kubelet v1.30 stops; containers keep running", False, True),
+        ("the container runtime stops; its containers go on", True, False),
+        ("the node is switched off; nothing on it goes on", False, False),
+        ("the kubelet starts and asks its sources and the runtime what there is", True, True),
+    ],
+)
+def test_whose_measurements_end_with_a_process(text: str, kubelet: bool, runtime: bool) -> None:
+    """Network operations are containerd's, which outlives the kubelet."""
+
+    async def main() -> None:
+        sink = MetricsSink(lambda pod: None, LoopClock())
+        sink.record(r.CriCall(seq=1, node="n", pod="default/a", call="RunPodSandbox"))
+        sink.record(r.CniExec(node="n", pod="default/a", plugin="bridge", command="ADD", took=40_000))
+        sink.record(r.CriReturn(seq=2, node="n", cause=1, pod="default/a", call="RunPodSandbox"))
+        sink.record(r.Note(node="n", text=text))
+        found = {metric.name for metric in sink.metrics("n")}
+        assert ("kubelet_runtime_operations_total" in found) == kubelet
+        assert (f"{NAME}_total_total" in found) == runtime
+
+    run_virtual(main)

@@ -11,8 +11,8 @@ from kubesim.api.pod import Container, HTTPGetAction, PodStatus
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.errors import RuntimeCallError
-from kubesim.features import FeatureGates
-from kubesim.features.rules import DEFAULT_RULES, Rules, rules_of
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.features.rules import rules_of
 from kubesim.kubelet.probes.handlers import MAX_OUTPUT, expand_static
 from kubesim.kubelet.probes.prober import Prober
 from kubesim.runtime.network.http_request import (
@@ -44,13 +44,13 @@ def probe(
     *,
     commands: Commands | None = None,
     web: Web | None = None,
-    rules: Rules = DEFAULT_RULES,
+    gates: FeatureGates = DEFAULT_GATES,
 ) -> tuple[str | None, list[tuple[str, str]], int]:
     """(result, events, how long it took) of a readiness probe."""
 
     async def main() -> tuple[str | None, list[tuple[str, str]], int]:
         clock, events = LoopClock(), RecordedEvents()
-        prober = Prober(clock, cast(Runtime, commands or Commands()), web or Web(), events, rules)
+        prober = Prober(clock, cast(Runtime, commands or Commands()), web or Web(), events, gates)
         of = pod(readinessProbe={"timeoutSeconds": 1, **spec})
         result = await prober.probe(subject(of, "readiness"), STATUS, "containerd://1")
         assert all(event.container == "web" for event in events.events)
@@ -246,9 +246,9 @@ def test_grpc_dials_until_its_time_is_up() -> None:
 
 
 def test_an_error_in_the_words_of_v1_30() -> None:
-    rules = FeatureGates(profile="v1.30").rules
+    gates = FeatureGates(profile="v1.30")
     told = [("Unhealthy", "Readiness probe errored: missing probe handler for p_ns(u1):web")]
-    assert probe({}, rules=rules) == (None, told, 0)
+    assert probe({}, gates=gates) == (None, told, 0)
 
 
 def test_a_port_that_the_container_does_not_name() -> None:
@@ -258,3 +258,13 @@ def test_a_port_that_the_container_does_not_name() -> None:
     for name in ("web", "80"):
         with pytest.raises(BadRequest, match=f'port "{name}" not found'):
             resolve_container_port(name, Container(), rules_of("v1.37"))
+
+
+HTTP2 = {"httpGet": {"path": "/", "port": 80, "scheme": "HTTP", "protocol": "HTTP2"}}
+
+
+@pytest.mark.parametrize(("is_on", "http2"), [(True, True), (False, False)])
+def test_http2_is_spoken_if_the_gate_is_on(is_on: bool, http2: bool) -> None:
+    web = Web(HttpResponse(200))
+    probe(HTTP2, web=web, gates=FeatureGates({"H2CContainerProbe": is_on}, "v1.37"))
+    assert [request.http2 for request in web.requests] == [http2]

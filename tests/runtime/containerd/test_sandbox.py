@@ -6,17 +6,11 @@ import asyncio
 
 import pytest
 
-from kubesim.cni.pod_config import PodNetworkConfig
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.containerd.sandbox import PodSandboxService, SandboxFailed, SandboxRequest
-from kubesim.runtime.containerd.sandbox_rules import (
-    Stage,
-    clean_ups,
-    is_due,
-    makes_dirty,
-)
+from kubesim.runtime.containerd.sandbox_rules import makes_dirty
 from kubesim.runtime.protocol import IdMapping, UserNamespace
-from tests.support.fakes.sandbox import Diary, FakeParts
+from tests.support.fakes.sandbox import Diary, FakeParts, request
 
 ORDER = [
     "create lease",
@@ -31,11 +25,6 @@ ORDER = [
     "store again",
 ]
 NAMES = "web_default_uid_0"
-
-
-def request(attempt: int = 0, id: str = "s1", **more: object) -> SandboxRequest:
-    pod = PodNetworkConfig("web", "default", "uid", {})
-    return SandboxRequest(id, "web", "default", "uid", attempt, pod, **more)  # type: ignore[arg-type]
 
 
 class World:
@@ -260,16 +249,9 @@ def test_after_a_restart_sandboxes_are_unknown_and_their_names_taken() -> None:
     asyncio.run(again.run(request(attempt=1, id="s3")))
 
 
-def test_the_rules_leave_nothing_out() -> None:
-    """At every stage: while all goes well everything is undone; once something failed, it is kept and nothing more."""
-    everything = ["shut down sandbox", "tear down network", "remove namespace", "delete metadata", "delete lease"]
-    everything += ["release name"]
-    for stage in Stage:
-        actions = [entry.action for entry in clean_ups(stage) if is_due(entry, dirty=False)]
-        assert actions == everything[len(everything) - stage :]  # each stage made one thing more
-        kept = [entry.action for entry in clean_ups(stage) if is_due(entry, dirty=True)]
-        assert set(kept) <= {"shut down sandbox", "keep as unknown", "delete lease"}
-        assert ("keep as unknown" in kept) == (stage >= Stage.METADATA_STORED)
+def test_whose_failure_stops_the_undoing() -> None:
     assert not makes_dirty("tear down network", has_network=False)
     assert makes_dirty("tear down network", has_network=True)
+    assert makes_dirty("delete task", has_network=False)
     assert not makes_dirty("delete lease", has_network=True)
+    assert not makes_dirty("clean up files", has_network=True)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+from pydantic import ValidationError
+
 from kubesim.api.event import Event
 from kubesim.api.meta import ApiObject, ObjectMeta, ObjectReference
 from kubesim.api.pod import Pod, PodCondition, PodSpec, PodStatus
@@ -32,6 +35,7 @@ from kubesim.scenario.language.step_items import (
     Patch,
     Pressure,
     Reboot,
+    RemoveContainer,
     Restart,
     Scale,
     Shutdown,
@@ -88,6 +92,9 @@ class FakeWorld:
 
     async def kill(self, kill: Kill) -> None:
         self.did_at("kill")
+
+    async def remove_container(self, remove: RemoveContainer) -> None:
+        self.did_at("remove container")
 
     def write_static_pod(self, write: WriteStaticPod) -> None:
         self.did_at(f"write {write.file}")
@@ -310,3 +317,27 @@ def test_events_are_counted_as_the_api_server_counts_them() -> None:
         return [(record.met, record.why) for record in sink.records if isinstance(record, Expectation)]
 
     assert run_virtual(main) == [(True, "the Event was emitted 3 times after 0s")]
+
+
+def test_what_is_never_true_between_two_times_may_be_true_before_and_after() -> None:
+    expect = [
+        {"pod": "web", "phase": "Pending", "between": ["5s", "10s"], "never": True},
+        {"pod": "web", "phase": "Running", "between": ["5s", "10s"], "never": True},
+    ]
+    run = Run({"objects": [POD], "expect": expect})
+    assert run.verdicts == [
+        (False, "pod web: never phase Running between 5s and 10s", "the phase is Running after 5s"),
+        (True, "pod web: never phase Pending between 5s and 10s", "the phase is Running after 10s"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ({"between": ["5s", "9s"]}, "between goes with never"),
+        ({"between": ["5s", "5s"], "never": True}, "between ends before it begins"),
+    ],
+)
+def test_times_that_do_not_fit(more: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        Spec.model_validate({"expect": [{"pod": "web", "phase": "Running", **more}]})

@@ -31,7 +31,7 @@ class Web:
         assert isinstance(response, HttpResponse)
         return response
 
-    async def grpc_health(self, host: str, port: int, service: str, timeout: int) -> str:
+    async def grpc_health(self, host: str, port: int, service: str, timeout: int, *, tls: bool = False) -> str:
         self.connected.append((host, port, timeout))
         answer = self._next()
         assert isinstance(answer, str)

@@ -10,8 +10,13 @@ from kubesim.cni.gocni_result import CNIResult
 from kubesim.cni.pod_config import PodNetworkConfig
 from kubesim.cni.pod_network import PodNetwork
 from kubesim.errors import CniError, RuntimeCallError
-from kubesim.runtime.containerd.sandbox import Parts, PodSandbox, SandboxStartFailed
+from kubesim.runtime.containerd.sandbox import Parts, PodSandbox, SandboxRequest, SandboxStartFailed
 from kubesim.runtime.protocol import UserNamespace
+
+
+def request(attempt: int = 0, id: str = "s1", **more: object) -> SandboxRequest:
+    pod = PodNetworkConfig("web", "default", "uid", {})
+    return SandboxRequest(id, "web", "default", "uid", attempt, pod, **more)  # type: ignore[arg-type]
 
 
 @dataclass

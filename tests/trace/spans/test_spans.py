@@ -17,6 +17,7 @@ from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.load.loader import load_scenario
 from kubesim.trace import MemorySink
 from kubesim.trace import records as r
+from kubesim.trace.klog.redact import REDACTED, Redaction
 from kubesim.trace.spans.export import encoded, parse_collector
 from kubesim.trace.spans.otlp import Request
 from kubesim.trace.spans.sink import BATCH, SpanSink, is_sampled
@@ -131,6 +132,21 @@ def test_a_failure_is_the_status_of_its_spans() -> None:
     [event] = sync["events"]
     assert (event["name"], event["timeUnixNano"]) == ("exception", sync["endTimeUnixNano"])
     assert attributes(event["attributes"]) == {"exception.message": sync["status"]["message"]}
+
+
+def test_errors_are_redacted_as_those_of_the_log() -> None:
+    requests: list[Request] = []
+    sink = SpanSink(requests.append, "s", 0, redaction=Redaction(["hunter2"]))
+    sink.record(r.SyncBegin(seq=1, node="n", pod="default/a", uid="u", sync="SyncPod"))
+    sink.record(r.CriCall(seq=2, node="n", call="PullImage", cause=1))
+    problem = "rpc error: code = Unknown desc = user hunter2 is refused: Bearer abc.def"
+    sink.record(r.CriReturn(seq=3, node="n", call="PullImage", cause=2, error=problem))
+    sink.record(r.SyncEnd(seq=4, node="n", pod="default/a", uid="u", error=problem))
+    sink.flush()
+    call, sync = flat(requests)
+    assert call["status"]["message"] == f"user {REDACTED} is refused: Bearer {REDACTED}"
+    assert sync["status"]["message"].endswith(call["status"]["message"])
+    assert "hunter2" not in str(requests)
 
 
 def test_ids_follow_from_the_run() -> None:

@@ -79,6 +79,10 @@ def _validate_handler(errors: Errors, handlers: dict[str, JsonObject | None], gr
                 errors.required(f"{where}.command")
         elif kind == "httpGet":
             _validate_http_get(errors, handler, where)
+        elif kind == "grpc":
+            validate_port(errors, handler.get("port", 0), f"{where}.port")
+            if handler.get("mode") is not None:
+                errors.unless_one_of(f"{where}.mode", handler["mode"], ("Plaintext", "TLS"))
         elif kind == "sleep":
             _validate_sleep(errors, handler.get("seconds", 0), grace, where)
         else:
@@ -93,6 +97,13 @@ def _validate_http_get(errors: Errors, action: JsonObject, path: str) -> None:
     for header in action.get("httpHeaders") or ():
         name = header.get("name", "")
         errors.all_invalid(f"{path}.httpHeaders", name, formats.http_header_name(name))
+    protocol = action.get("protocol")
+    if protocol is not None:
+        errors.unless_one_of(f"{path}.protocol", protocol, ("HTTP1", "HTTP2"))
+    if protocol == "HTTP2" and action.get("scheme", "") != "HTTP":
+        errors.invalid(f"{path}.protocol", protocol, "is only supported with HTTP (H2C)")
+    elif protocol == "HTTP2" and action.get("host"):
+        errors.invalid(f"{path}.host", action["host"], 'must be empty when `protocol` is "HTTP2"')
 
 
 def validate_port(errors: Errors, port: int | str, path: str) -> None:

@@ -45,7 +45,9 @@ def pod_to_endpoint(pod: Pod, node: Node | None, service: Service, address_type:
 
 def addresses_of(pod: Pod, address_type: str) -> tuple[str, ...]:
     version = 6 if address_type == "IPv6" else 4
-    found = (ipaddress.ip_address(item.ip) for item in pod.status.pod_ips)
+    status = pod.status
+    ips = [item.ip for item in status.pod_ips] or ([status.pod_ip] if status.pod_ip else [])  # of an older kubelet
+    found = map(ipaddress.ip_address, ips)
     return tuple(sorted(str(address) for address in found if address.version == version))
 
 
@@ -102,7 +104,8 @@ def pod_endpoints_changed(old: Pod, new: Pod) -> bool:
     """Whether the change may be one of an endpoint. Each write to a pod that is being deleted may."""
     if old.metadata.deletion_timestamp is not None or new.metadata.deletion_timestamp is not None:
         return True
-    return is_ready(old) != is_ready(new) or old.status.pod_ips != new.status.pod_ips
+    before, after = old.status, new.status
+    return is_ready(old) != is_ready(new) or (before.pod_ip, before.pod_ips) != (after.pod_ip, after.pod_ips)
 
 
 def may_match_other_services(old: Pod, new: Pod) -> bool:

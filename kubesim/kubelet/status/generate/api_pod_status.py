@@ -18,6 +18,7 @@ from kubesim.api.pod import ContainerStatus, HostIP, Pod, PodCondition, PodIP, P
 from kubesim.api.pods.phases import FAILED, TERMINAL_PHASES
 from kubesim.api.pods.pod_conditions import DISRUPTION_TARGET, find_condition, put_condition
 from kubesim.api.pods.resources import pod_qos_class
+from kubesim.features import FeatureGates
 from kubesim.kubelet.status.containers.container_statuses import convert_to_api_container_statuses, two_newest_records
 from kubesim.kubelet.status.containers.probe_overlay import with_probe_results_of_init
 from kubesim.kubelet.status.generate import conditions as make
@@ -30,6 +31,7 @@ from kubesim.kubelet.status.generate.inputs import StatusInputs
 from kubesim.kubelet.status.generate.phase import get_phase
 from kubesim.kubelet.status.generate.pod_ips import host_network_pod_ips, parse_ip, sort_pod_ips
 from kubesim.kubelet.status.generate.pod_resources import pod_level_resources
+from kubesim.kubelet.status.resize_conditions import resize_status
 from kubesim.runtime.kuberuntime.decide.restart_policy import (
     all_containers_could_restart,
     should_all_containers_restart,
@@ -61,6 +63,8 @@ def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
     phase, reason, message = _phase_and_why(inputs, old, regular + init)
     if init:
         init = with_probe_results_of_init(inputs, init)
+    if not inputs.gates.enabled("StartupProbe"):
+        init, regular = _without_started(init), _without_started(regular)
     return PodStatus(
         phase=phase,
         reason=reason,
@@ -70,7 +74,8 @@ def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
         container_statuses=regular,
         ephemeral_container_statuses=ephemeral,
         qos_class=pod_qos_class(pod, inputs.gates),
-        **_addresses(inputs.runtime.ips, inputs.prefers_ipv6, inputs.host_ips, spec.host_network),
+        resize=resize_status(inputs.resize_conditions) if inputs.gates.rules.decides_resizes_at_sync else "",
+        **_addresses_by_version(inputs),
         **pod_level_resources(inputs, old),
     )
 
@@ -118,13 +123,17 @@ def _has_any_active_regular_container(inputs: StatusInputs) -> bool:
     return not {container.name for container in spec.containers}.isdisjoint(active)
 
 
+def _has_resize_conditions(gates: FeatureGates) -> bool:
+    return gates.enabled("InPlacePodVerticalScaling") and not gates.rules.decides_resizes_at_sync
+
+
 def _conditions(
     inputs: StatusInputs, old: PodStatus, statuses: Sequence[ContainerStatus], phase: str
 ) -> tuple[PodCondition, ...]:
     pod, gates = inputs.pod, inputs.gates
     own = make.conditions_by_kubelet(gates)
     found = [c for c in pod.status.conditions if c.type not in own]
-    if inputs.resize_conditions and not inputs.pod_is_terminal and gates.enabled("InPlacePodVerticalScaling"):
+    if inputs.resize_conditions and not inputs.pod_is_terminal and _has_resize_conditions(gates):
         found += [_resize_condition(inputs, condition) for condition in inputs.resize_conditions]
     # An eviction told the status manager why: it happened once and cannot be computed again.
     disruption = find_condition(old.conditions, DISRUPTION_TARGET)
@@ -150,6 +159,18 @@ def _resize_condition(inputs: StatusInputs, condition: PodCondition) -> PodCondi
     if make.condition_observed_generation(inputs.pod, inputs.old_status, condition.type, inputs.gates):
         return condition
     return condition.changed(observed_generation=0)
+
+
+def _without_started(statuses: Sequence[ContainerStatus]) -> tuple[ContainerStatus, ...]:
+    given = ({name: value for name, value in vars(status).items() if name != "started"} for status in statuses)
+    return tuple(ContainerStatus(**fields) for fields in given)
+
+
+def _addresses_by_version(inputs: StatusInputs) -> Mapping[str, Any]:
+    found = _addresses(inputs.runtime.ips, inputs.prefers_ipv6, inputs.host_ips, inputs.pod.spec.host_network)
+    if inputs.gates.rules.reports_all_addresses:
+        return found
+    return {name: found[name] for name in ("host_ip", "pod_ip") if name in found}
 
 
 @lru_cache(maxsize=REMEMBERED_PODS)

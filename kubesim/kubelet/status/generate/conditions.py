@@ -76,7 +76,7 @@ def generate_containers_ready_condition(
     if statuses is None:
         return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.UNKNOWN_CONTAINER_STATUSES)
     # Containers of a failed pod may still be terminating: not ready, whatever they say.
-    if phase == FAILED:
+    if phase == FAILED and gates.rules.reports_pod_failed:
         return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.POD_FAILED)
     by_name = _by_name(statuses)
     unknown: list[str] = []
@@ -146,7 +146,7 @@ def generate_pod_initialized_condition(
             incomplete.append(container.name)
     if phase == SUCCEEDED and not unknown:
         return _condition(pod, old, INITIALIZED, TRUE, gates, reasons.POD_COMPLETED)
-    if _has_any_regular_container_started(pod, statuses):
+    if gates.rules.running_shows_initialized and _has_any_regular_container_started(pod, statuses):
         return _condition(pod, old, INITIALIZED, TRUE, gates)
     message = _message(unknown, "incomplete", incomplete)
     if not message or _stays_initialized(old, gates):

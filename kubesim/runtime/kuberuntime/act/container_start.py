@@ -16,6 +16,7 @@ from kubesim.runtime.helper import ContainerConfigError, EventRecorder, RuntimeH
 from kubesim.runtime.images.image_manager import ImageError, ImageManager
 from kubesim.runtime.kuberuntime.act.container_kill import ContainerKiller
 from kubesim.runtime.kuberuntime.act.hooks import HookFailed, HookRunner
+from kubesim.runtime.kuberuntime.container_hash import hashed_part
 from kubesim.runtime.kuberuntime.decide.non_root import container_user, verify_run_as_non_root
 from kubesim.runtime.kuberuntime.decide.security_profiles import security_context_of
 from kubesim.runtime.kuberuntime.labels import new_container_annotations, new_container_labels
@@ -129,7 +130,9 @@ class ContainerStarter:
             raise self._failed(pod, container, CREATE_CONTAINER_ERROR, error.message) from error
         except RuntimeCallError as error:
             raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, error.message) from error
-        annotations = new_container_annotations(container, pod, attempt, self.gates.rules)
+        rules = self.gates.rules
+        hashed = hashed_part(container, self.gates) if rules.hashes_whole_container else container
+        annotations = new_container_annotations(hashed, pod, attempt, rules)
         if options.annotations:  # the kubelet's own override those of device plugins
             annotations = {**dict(options.annotations), **annotations}
         has_quota = self.helper.internal_lifecycle.has_cpu_quota(pod, container)

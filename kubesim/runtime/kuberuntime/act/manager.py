@@ -225,7 +225,7 @@ class RuntimeManager:
             result.results += killed.results
             if killed.error():
                 return False
-            if actions.create_sandbox and pod.spec.init_containers:
+            if actions.create_sandbox and pod.spec.init_containers and self._gates.rules.repeats_initialization:
                 await self._remove_records(init_records(pod, status))
             return True
         for kill in actions.containers_to_kill.values():

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kubesim.api.pod import Container, Pod, ResourceRequirements
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.runtime.kuberuntime.container_hash import hash_container
+from kubesim.runtime.kuberuntime.container_hash import hash_container, hashed_part
 from kubesim.runtime.kuberuntime.decide.action_types import ContainerToReset, Decision, PodActions
 from kubesim.runtime.kuberuntime.decide.init_actions import (
     compute_init_container_actions,
@@ -147,11 +147,15 @@ def _start_over(decision: Decision, cause: str) -> None:
         why.append(f"{cause}, but every container has succeeded and runs only once, so the pod is stopped for good")
         return
     why.append(f"{cause}, so one is created" if not decision.status.sandboxes else f"{cause}, so a new one is created")
-    if pod.spec.init_containers:
+    if pod.spec.init_containers and decision.gates.rules.repeats_initialization:
         first = pod.spec.init_containers[0]
         actions.init_containers_to_start = [first]
         why.append(f"initialization begins in the new sandbox, with {first.name}")
         return
+    if pod.spec.init_containers:
+        if not compute_next_init_container(decision):
+            return
+        why.append("initialization was completed in an earlier sandbox and is not repeated")
     actions.containers_to_start = to_start
     why += (f"container {container.name} starts in the new sandbox" for container in to_start)
 
@@ -230,9 +234,11 @@ def _adjust_running(decision: Decision, container: Container, record: ContainerR
     """True: it goes on running."""
     name, restart = container.name, True
     reason: KillReason = ""
-    if record.hash != hash_container(container, decision.gates.rules):
+    rules = decision.gates.rules
+    hashed = hashed_part(container, decision.gates) if rules.hashes_whole_container else container
+    if record.hash != hash_container(hashed, rules):
         # Whatever the policy says: what runs is not what is asked for.
-        what = "definition" if decision.gates.rules.hashes_whole_container else "image"
+        what = "definition" if rules.hashes_whole_container else "image"
         message, because = f"Container {name} definition changed", f"the {what} of container {name} changed"
     elif decision.liveness.get(record.id) == "failure":
         message, because = f"Container {name} failed liveness probe", f"container {name} failed its liveness probe"

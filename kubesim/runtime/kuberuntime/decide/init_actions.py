@@ -259,7 +259,8 @@ def find_next_init_container_to_run(decision: Decision) -> NextInit:
     if not spec.init_containers:
         return NextInit(True)
     regular = [newest.get(container.name) for container in spec.containers]
-    if any(record is not None and record.state == "running" for record in regular):
+    is_running = any(record is not None and record.state == "running" for record in regular)
+    if is_running and decision.gates.rules.running_shows_initialized:
         return NextInit(True)  # the records of init containers may be gone, but they did their work
     backwards = [(each, record) for each in reversed(spec.init_containers) if (record := newest.get(each.name))]
     for container, record in backwards:

@@ -35,7 +35,7 @@ class RuntimeListeners:
         self._listeners: list[Callable[[str], None]] = []
         self._exit_listeners: list[ExitListener] = []
         self._event_listeners: list[Callable[[ContainerEventResponse], object]] = []
-        self._conditions = RuntimeConditions(handlers=self.settings.handlers)
+        self._conditions = RuntimeConditions(handlers=self.settings.reported_handlers)
         self._recorder: Recorder | None = None
         self._node = ""
         self._walk: SandboxWalk | None = None
@@ -67,7 +67,7 @@ class RuntimeListeners:
         if self._walk is None:
             from kubesim.runtime.simulated.cri.sandbox_walk import SandboxWalk  # most runs do without
 
-            self._walk = SandboxWalk(recorder, self._node, self.settings.sandbox_faults)
+            self._walk = SandboxWalk(recorder, self._node, self.settings)
         return self._walk
 
     async def status(self) -> RuntimeConditions:
@@ -75,16 +75,16 @@ class RuntimeListeners:
 
     def set_conditions(self, conditions: RuntimeConditions) -> None:
         """The runtime or its network becomes ready, or stops being so. Listeners hear of it as a change of no pod."""
-        self._conditions = replace(conditions, handlers=self.settings.handlers)
+        self._conditions = replace(conditions, handlers=self.settings.reported_handlers)
         self._changed("")
 
     def tell_start_up(self) -> None:
         """The runtime starts: its steps are details of the trace."""
         walk = self.sandbox_walk()
         if walk is not None:
-            from kubesim.runtime.simulated.cri.start_up import START_UP
+            from kubesim.runtime.simulated.cri.start_up import START_UP, START_UP_1
 
-            for step in START_UP:
+            for step in START_UP_1 if self.settings.containerd == "1.7" else START_UP:
                 walk.tell("CRI plugin", step, "")
 
     def _changed(self, uid: str) -> None:

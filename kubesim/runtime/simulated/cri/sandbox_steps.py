@@ -1,4 +1,4 @@
-"""The steps of RunPodSandbox, of containerd's sandbox controller in it, and what a fault in one of them does. Pure.
+"""The steps of RunPodSandbox in containerd 2, of its sandbox controller, and what a fault in one of them does. Pure.
 
 A step that fails gives the error that containerd returns, with the texts that each caller puts before it. Then what
 the steps before it made is removed, last first. If the controller cannot remove what it made, the sandbox stays.
@@ -143,12 +143,11 @@ def steps_of_run(*, host_network: bool) -> tuple[SandboxStep, ...]:
     return tuple(step for step in STEPS if not (step.network and host_network))
 
 
-def undone(failed: SandboxStep, *, host_network: bool, kept: bool) -> Iterator[SandboxStep]:
-    """The steps that are undone after one has failed, last first.
+def undone(failed: SandboxStep, steps: tuple[SandboxStep, ...], *, kept: bool) -> Iterator[SandboxStep]:
+    """The steps of `steps` that are undone after one has failed, last first.
 
     `kept`: the controller could not remove what it made; all that the sandbox has stays with it, but for its lease.
     """
-    steps = steps_of_run(host_network=host_network)
     done = steps[: steps.index(failed)]
     if failed.name == "network":
         done = (*done, failed)  # plugins may have done something, also when they say that they failed

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.protocol import UNKNOWN_ERROR, SandboxConfig
+from kubesim.runtime.simulated.cri import containerd_1, sandbox_steps
 from kubesim.runtime.simulated.cri.sandbox_steps import (
     AFTER_START,
     BY_NAME,
     During,
-    SandboxFault,
     SandboxStep,
     StepName,
-    steps_of_run,
-    undone,
 )
+from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.trace import Recorder
 from kubesim.trace.records import Fault, RuntimeStep
 from kubesim.values import replace
@@ -30,28 +29,31 @@ class SandboxStepFailed(RuntimeCallError):
 class SandboxWalk:
     """The steps of one node's runtime. Faults count on this node alone."""
 
-    def __init__(self, recorder: Recorder, node: str, faults: tuple[SandboxFault, ...]) -> None:
+    def __init__(self, recorder: Recorder, node: str, settings: SimulatedSettings) -> None:
         self._recorder = recorder
         self._node = node
-        self._faults = tuple(replace(fault) for fault in faults)
+        self._faults = tuple(replace(fault) for fault in settings.sandbox_faults)
+        self._is_first = settings.containerd == "1.7"
+        self._by_name = containerd_1.STEPS if self._is_first else BY_NAME
 
     def run(self, sandbox_id: str, config: SandboxConfig) -> SandboxStepFailed | None:
         """All steps of a simulated RunPodSandbox; the whole error of containerd if one fails."""
-        metadata, host_network = config.pod.metadata, config.pod.spec.host_network
+        metadata = config.pod.metadata
         name = "_".join((metadata.name, metadata.namespace, metadata.uid, str(config.attempt)))
         pod = f"{metadata.namespace}/{metadata.name}"
-        for step in steps_of_run(host_network=host_network):
+        steps = self._steps_of(config)
+        for step in steps:
             try:
                 self.at(step.name, pod)
             except SandboxStepFailed as problem:
-                self._undo(step, pod, host_network=host_network, kept=bool(problem.left_behind))
+                self._undo(step, steps, pod, kept=bool(problem.left_behind))
                 whole = UNKNOWN_ERROR + step.error(str(problem), sandbox_id, name)
                 return SandboxStepFailed(whole, problem.left_behind)
         return None
 
     def at(self, name: StepName, pod: str) -> None:
         """One step: told, or failed with the error of a fault."""
-        step = BY_NAME[name]
+        step = self._by_name[name]
         for fault in self._faults:
             if fault.strikes(name, pod.partition("/")[2]):
                 self._recorder.record(Fault(node=self._node, pod=pod, fault=f"{step.during}: {name}: {fault.error}"))
@@ -63,8 +65,16 @@ class SandboxWalk:
         if self._recorder.details:
             self._recorder.detail(RuntimeStep(node=self._node, pod=pod, during=during, step=text, error=error))
 
-    def _undo(self, failed: SandboxStep, pod: str, *, host_network: bool, kept: bool) -> None:
-        if failed.name in ("store", "nri"):
+    def _steps_of(self, config: SandboxConfig) -> tuple[SandboxStep, ...]:
+        host_network, users = config.pod.spec.host_network, config.linux.namespaces.users
+        if self._is_first:
+            has_users = users is not None and users.mode == "POD"
+            return containerd_1.steps_of_run(host_network=host_network, user_namespace=has_users)
+        return sandbox_steps.steps_of_run(host_network=host_network)
+
+    def _undo(self, failed: SandboxStep, steps: tuple[SandboxStep, ...], pod: str, *, kept: bool) -> None:
+        if failed.name in ("store", "nri") and not self._is_first:
             self.tell("RunPodSandbox", AFTER_START, pod)
-        for step in undone(failed, host_network=host_network, kept=kept):
+        undone = containerd_1.undone if self._is_first else sandbox_steps.undone
+        for step in undone(failed, steps, kept=kept):
             self.tell(step.during, step.undo, pod)

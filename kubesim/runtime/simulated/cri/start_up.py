@@ -1,6 +1,7 @@
 """What containerd's CRI plugin does when it starts, in its order: details of the trace. Pure data.
 
-Mirrors: containerd plugins/cri/cri.go initCRIService, internal/cri/server/service.go NewCRIService, Run
+Mirrors: containerd plugins/cri/cri.go initCRIService, internal/cri/server/service.go NewCRIService, Run; of 1.7
+pkg/cri/server/service.go
 """
 
 from __future__ import annotations
@@ -25,3 +26,19 @@ START_UP: Final = (
     "register with NRI",
     "serve",
 )
+START_UP_1: Final = (
+    "check the configuration",
+    "connect to the services of containerd",
+    "create the CNI library of the default network",
+    "create the streaming server",
+    "watch the directory of CNI configurations",
+    "set up NRI",
+    "subscribe to events of containerd",
+    "recover sandboxes and containers",
+    "start the event monitor",
+    "start the snapshots syncer",
+    "start the syncer of CNI configurations",
+    "start the streaming server",
+    "register with NRI",
+    "serve",
+)  # of containerd 1.7

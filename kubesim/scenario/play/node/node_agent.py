@@ -32,6 +32,7 @@ from kubesim.sources.manifests.manifest_files import ManifestFiles
 from kubesim.sources.manifests.manifest_url import ManifestUrl
 from kubesim.sources.manifests.real_files import RealFiles
 from kubesim.sources.memory import ClusterSource
+from kubesim.sources.modes import INCREMENTAL
 from kubesim.sources.mux import DroppedPod
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
@@ -67,9 +68,8 @@ class NodeAgent:
         self._events = KubeletEvents(client, name, clock, recorder, stream, **rate)
         url = url_plan(around.spec)
         sources = (file.SOURCE, memory.SOURCE) if url is None else (file.SOURCE, http.SOURCE, memory.SOURCE)
-        self._config = ConfigStream(
-            clock, recorder, sources, name, heard=self._heard, hears_changes=live is not None, dropped=self._dropped
-        )
+        self._config = self._new_config(node, sources)
+        self.config_is_open = True
         self._static_sources: list[tuple[StaticSource, bool]] = []  # and whether what they tell of is real
         self._add_file_source(node)
         if url is not None:
@@ -119,6 +119,19 @@ class NodeAgent:
         """Namespace and name of a pod, for faults that are about it."""
         found = (pod.metadata for pod in self._around.store.list("Pod") if pod.metadata.uid == uid)
         return next((f"{metadata.namespace}/{metadata.name}" for metadata in found), "")
+
+    def _new_config(self, node: SimulatedNode, sources: Sequence[str]) -> ConfigStream:
+        around, rules = self._around, node.gates.rules
+        return ConfigStream(
+            self._clock,
+            around.recorder,
+            sources,
+            node.name,
+            heard=self._heard,
+            hears_changes=node.live is not None,
+            dropped=self._dropped,
+            mode=around.spec.sources.notification_mode if rules.has_config_modes else INCREMENTAL,
+        )
 
     def _add_file_source(self, node: SimulatedNode) -> None:
         around, plan = self._around, file_plan(self._around.spec)
@@ -188,14 +201,22 @@ class NodeAgent:
                 source.withdraw()
 
     def _start_source(self, source: Source) -> None:
-        if not self.ended:
+        if not self.ended and self.config_is_open:
             source.start()
 
-    async def end(self) -> None:
-        self.ended = True
+    def close_config(self) -> None:
+        self.config_is_open = False
+        self._stop_sources()
+        self._config.close()
+
+    def _stop_sources(self) -> None:
         for source, _ in self._static_sources:
             source.stop()
         self._api_source.stop()
+
+    async def end(self) -> None:
+        self.ended = True
+        self._stop_sources()
         self._objects.stop()
         self._services.stop()
         self._connection.close()

@@ -303,6 +303,14 @@ class SimulatedNode:
         """The kubelet is to want nothing more of files and urls that are not ours to change."""
         self._agent.withdraw_real_sources()
 
+    @property
+    def config_is_open(self) -> bool:
+        return self._running and self._agent.config_is_open
+
+    def close_config(self) -> None:
+        """The kubelet hears of no pods any more."""
+        self._agent.close_config()
+
     async def stop_kubelet(self) -> None:
         """Kill the agent, whatever it is doing."""
         self._running = False

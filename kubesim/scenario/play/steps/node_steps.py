@@ -15,7 +15,18 @@ from kubesim.runtime.simulated.disturbances.dependencies import Dependency
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.scenario.client.api_steps import ApiSteps, StepFailed
 from kubesim.scenario.language.operations.dependency_items import DependencyStep
-from kubesim.scenario.language.step_items import ClockJump, Cut, Exec, Flush, Hang, Kill, NodeFile, PodTarget, WriteFile
+from kubesim.scenario.language.step_items import (
+    ClockJump,
+    Cut,
+    Exec,
+    Flush,
+    Hang,
+    Kill,
+    NodeFile,
+    PodTarget,
+    RemoveContainer,
+    WriteFile,
+)
 from kubesim.scenario.play.node.simulated_node import SimulatedNode
 from kubesim.scenario.play.settings import duration_draw
 from kubesim.trace import Recorder
@@ -41,6 +52,16 @@ class NodeSteps(ApiSteps):
 
     def _node(self, name: str) -> SimulatedNode:
         return self.nodes[name or next(iter(self.nodes))]
+
+    def _expect_on(self, node: SimulatedNode) -> None:
+        if not node.is_on:
+            raise StepFailed(f"node {node.name} is switched off")
+
+    def _running_node(self, name: str) -> SimulatedNode:
+        """The first node if none is named. Raises StepFailed if it is switched off."""
+        node = self._node(name)
+        self._expect_on(node)
+        return node
 
     # -- containers ---------------------------------------------------------------------------------------------
 
@@ -99,15 +120,25 @@ class NodeSteps(ApiSteps):
         if not process.signal_named(kill.process, Signals[f"SIG{kill.signal}"].value):
             raise StepFailed(f"container {container} of pod {kill.pod} has no process {kill.process!r}")
 
+    async def remove_container(self, remove: RemoveContainer) -> None:
+        pod, runtime = self._pod(remove)
+        found = [each for each in await runtime.list_containers(pod.metadata.uid) if each.name == remove.container]
+        ended = [each.id for each in found if each.state != "running"]
+        if not ended:
+            raise StepFailed(f"container {remove.container} of pod {'/'.join(remove.key)} has not ended")
+        self._note_of_pod(remove, remove.container, "its record is removed from the runtime")
+        for identifier in ended:
+            await runtime.remove_container(identifier)
+
     # -- files --------------------------------------------------------------------------------------------------
 
     def write_file(self, write: WriteFile) -> None:
-        node = self._node(write.node)
+        node = self._running_node(write.node)
         self._note_of_node(node, f"the file {write.path} is written")
         node.volumes.host.write(write.path.strip("/"), write.text, self.clock.now())
 
     def remove_file(self, remove: NodeFile) -> None:
-        node = self._node(remove.node)
+        node = self._running_node(remove.node)
         if node.volumes.path_kind(remove.path) is None:
             raise StepFailed(f"there is no file {remove.path} on node {node.name}")
         self._note_of_node(node, f"the file {remove.path} is removed")
@@ -125,7 +156,7 @@ class NodeSteps(ApiSteps):
             await self._hang_container(hang)
 
     async def _hang_runtime(self, hang: Hang) -> None:
-        node = self._node(hang.node)
+        node = self._running_node(hang.node)
         self._note_of_node(node, "the container runtime hangs: it says that it is well, but its listings do not return")
         node.service.hang()
         await self.clock.sleep(hang.duration)
@@ -134,7 +165,7 @@ class NodeSteps(ApiSteps):
 
     def _hang_call(self, hang: Hang) -> None:
         assert self.interceptor is not None
-        node = self._node(hang.node)
+        node = self._running_node(hang.node)
         self._note_of_node(node, f"calls of {hang.call} do not return for {duration(hang.duration)}")
         self.interceptor.hang(hang, node.name, self.clock.now() + hang.duration)
 
@@ -178,7 +209,7 @@ class NodeSteps(ApiSteps):
         Recorder.because(self.recorder.record(Note(text=f"dependency {name} {text}")))
 
     async def flush(self, flush: Flush) -> None:
-        node = self._node(flush.node)
+        node = self._running_node(flush.node)
         if not node.has_private_network:
             raise StepFailed(f"node {node.name} has no private network of its own: flush needs runtime: cni")
         self._note_of_node(node, f"the {flush.what} of its network are flushed")
@@ -188,7 +219,7 @@ class NodeSteps(ApiSteps):
             raise StepFailed(f"flush of {flush.what} failed: {error}") from None
 
     def clock_jump(self, jump: ClockJump) -> None:
-        node = self._node(jump.node)
+        node = self._running_node(jump.node)
         direction = "forward" if jump.by >= 0 else "back"
         self._note_of_node(node, f"its clock is set {direction} by {duration(abs(jump.by))}")
         node.set_clock(jump.by)

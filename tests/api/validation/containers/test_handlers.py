@@ -36,6 +36,20 @@ ONE = "Forbidden: may not specify more than 1 handler type"
                 f'.httpGet.httpHeaders: Invalid value: "X A": {HEADER}',
             ],
         ),
+        ({"httpGet": {"port": 80, "protocol": "HTTP1"}}, []),
+        ({"httpGet": {"port": 80, "protocol": "HTTP2"}}, []),
+        (
+            {"httpGet": {"port": 80, "protocol": "H3"}},
+            ['.httpGet.protocol: Unsupported value: "H3": supported values: "HTTP1", "HTTP2"'],
+        ),
+        (
+            {"httpGet": {"port": 80, "protocol": "HTTP2", "scheme": "HTTPS"}},
+            ['.httpGet.protocol: Invalid value: "HTTP2": is only supported with HTTP (H2C)'],
+        ),
+        (
+            {"httpGet": {"port": 80, "protocol": "HTTP2", "host": "a"}},
+            ['.httpGet.host: Invalid value: "a": must be empty when `protocol` is "HTTP2"'],
+        ),
         ({"tcpSocket": {"port": 65536}}, [f".tcpSocket.port: Invalid value: 65536: {PORT}"]),
         # Only the first is looked into.
         (
@@ -52,7 +66,14 @@ def test_handlers(where: str, handler: JsonObject, expected: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("handler", "expected"),
-    [({"grpc": {"port": 1}}, []), ({"grpc": {}}, [f".grpc.port: Invalid value: 0: {PORT}"])],
+    [
+        ({"grpc": {"port": 1, "mode": "TLS"}}, []),
+        (
+            {"grpc": {"port": 1, "mode": "x"}},
+            ['.grpc.mode: Unsupported value: "x": supported values: "Plaintext", "TLS"'],
+        ),
+        ({"grpc": {}}, [f".grpc.port: Invalid value: 0: {PORT}"]),
+    ],
 )
 def test_only_probes_speak_grpc(handler: JsonObject, expected: list[str]) -> None:
     assert about_container({"startupProbe": handler}) == [f"startupProbe{error}" for error in expected]

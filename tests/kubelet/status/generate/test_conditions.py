@@ -128,3 +128,21 @@ def test_without_generation_tracking_only_old_observations_are_kept_up() -> None
     assert conditions.generate_pod_scheduled_condition(a_pod(), NO_STATUS, off).observed_generation == 0
     old = PodStatus(conditions=(PodCondition(type="PodScheduled", status="True", observed_generation=1),))
     assert conditions.generate_pod_scheduled_condition(a_pod(), old, off).observed_generation == 3
+
+
+def test_older_kubelets_name_the_containers_of_a_failed_pod() -> None:
+    gates = FeatureGates(profile="v1.12")
+    found = (status("a"), status("b", ready=True))
+    failed = conditions.generate_containers_ready_condition(a_pod(), NO_STATUS, found, "Failed", gates)
+    assert (failed.reason, failed.message) == ("ContainersNotReady", "containers with unready status: [a]")
+
+
+def test_to_older_kubelets_a_running_container_does_not_show_that_a_pod_is_initialized() -> None:
+    pod = a_pod(initContainers=[{"name": "init"}])
+    running = status("a", started=True, state={"running": {}})
+    for profile, expected in (("v1.12", "False"), ("v1.30", "True"), ("v1.36", "True")):
+        gates = FeatureGates(profile=profile)
+        found = conditions.generate_pod_initialized_condition(
+            pod, NO_STATUS, (status("init"), running), "Running", gates
+        )
+        assert found.status == expected

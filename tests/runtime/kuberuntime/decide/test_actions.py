@@ -374,3 +374,26 @@ def test_a_container_of_the_present_sandbox_proves_initialization_in_v1_37() -> 
     assert not newer.init_containers_to_start
     assert names(newer.containers_to_start) == ["web"]
     assert names(compute_pod_actions(given, status(record("web", "exited", 1))).init_containers_to_start) == ["fetch"]
+
+
+def test_a_v1_6_kubelet_does_not_repeat_init_containers_in_a_new_sandbox() -> None:
+    gates = FeatureGates(profile="v1.6")
+    two = pod(initContainers=[{"name": "one"}, {"name": "two"}])
+    dead = replace(READY, ready=False)
+    done = status(record("one", "exited"), record("two", "exited"), sandbox=dead)
+    actions = compute_pod_actions(two, done, gates=gates)
+    assert (actions.create_sandbox, names(actions.init_containers_to_start)) == (True, [])
+    assert names(actions.containers_to_start) == ["web"]
+    half = compute_pod_actions(two, status(record("one", "exited"), sandbox=dead), gates=gates)
+    assert (names(half.init_containers_to_start), names(half.containers_to_start)) == (["two"], [])
+    again = compute_pod_actions(two, done)
+    assert names(again.init_containers_to_start) == ["one"]
+
+
+def test_to_older_kubelets_a_running_container_does_not_show_that_init_containers_have_run() -> None:
+    initialized = pod(initContainers=[{"name": "one"}])
+    found = status(hashed(record("web"), Container(name="web", image="nginx")))
+    for profile, expected in (("v1.6", ["one"]), ("v1.12", ["one"]), ("v1.30", [])):
+        actions = compute_pod_actions(initialized, found, gates=FeatureGates(profile=profile))
+        assert names(actions.init_containers_to_start) == expected
+        assert not kills(actions)

@@ -113,7 +113,7 @@ def test_a_sandbox_that_cannot_be_removed_stays_and_the_next_has_another_attempt
     _, sink = run("{step: start, error: refused, times: 1, cleanUpError: busy}")
     calls = [(each.call, each.args.get("attempt")) for each in of_kind(sink, CriCall) if "PodSandbox" in each.call]
     assert calls == [("RunPodSandbox", 0), ("StopPodSandbox", None), ("RunPodSandbox", 1)]
-    kept = list(undone(BY_NAME["start"], host_network=False, kept=True))
+    kept = list(undone(BY_NAME["start"], STEPS, kept=True))
     assert [step.undo for step in kept] == ["delete the lease"]
 
 

@@ -125,6 +125,22 @@ def test_a_clock_set_back_stops_the_count_of_restarts() -> None:
     assert "its clock is set back by 1h0m0s" in notes(story)
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"writeFile": {"path": "/etc/a", "text": "b"}},
+        {"removeFile": {"path": "/etc/hosts"}},
+        {"clockJump": "1h"},
+        {"hang": {"for": "1s"}},
+        {"flush": "routes"},
+    ],
+    ids=lambda step: next(iter(step)),
+)
+def test_nothing_can_be_done_on_a_node_that_is_switched_off(step: dict[str, Any]) -> None:
+    story = Played({"at": "5s", "reboot": {"downFor": "20s"}}, {"at": "10s", **step})
+    assert failures(story) == [f"step at 10s: {next(iter(step))}: node node-1 is switched off"]
+
+
 def test_flush_needs_real_networks() -> None:
     story = Played({"at": "1s", "flush": "routes"})
     assert failures(story) == [

@@ -1,0 +1,94 @@
+"""Resizes as kubelet v1.30 decides about them: in each sync of the pod, reported as `status.resize`.
+
+A resize that has to wait is looked at again with the next sync, so a minute or more later; nothing that becomes free
+makes it sooner. A change of limits alone is not admitted.
+
+Mirrors: pkg/kubelet/kubelet.go handlePodResourcesResize, canResizePod of v1.30
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from kubesim.api.pod import Pod
+from kubesim.api.pods.pod_kinds import is_static_pod
+from kubesim.api.pods.resources import quantities
+from kubesim.kubelet.admission.predicates import AdmissionResult
+from kubesim.kubelet.resize.allocation_manager import AllocationManager
+from kubesim.kubelet.status.resize_conditions import INFEASIBLE, resize_status
+from kubesim.values import part
+
+
+class ResizingSync(Protocol):
+    """A sync of pods that asks this before it starts and resizes containers."""
+
+    resize: Callable[[Pod], Awaitable[Pod]] | None
+
+
+def allocation_at_sync(sync: ResizingSync, *parts: Any) -> AllocationAtSync:
+    manager = AllocationAtSync(*parts)
+    sync.resize = manager.resize_at_sync
+    return manager
+
+
+@part
+class AllocationAtSync(AllocationManager):
+    """Nothing is pending between two syncs."""
+
+    async def push_pending_resize(self, uid: str) -> None: ...
+    async def retry_pending_resizes(self) -> None: ...
+
+    async def resize_at_sync(self, pod: Pod) -> Pod:
+        """The pod with what is allocated to it after a decision about what it asks for by now."""
+        uid = pod.metadata.uid
+        wanted = self.views.manager.by_uid(uid)
+        if wanted is None or is_static_pod(wanted) or wanted.status.phase != "Running":
+            return pod
+        allocated = self.update_pod(wanted)
+        if allocated is wanted:
+            self.views.statuses.resize.clear_pending(uid)
+            return pod
+        if not requests_differ(wanted, allocated):
+            if _requests(wanted) == _requests(allocated):
+                self.state.set(wanted, self.context.gates)
+            return self.update_pod(wanted)
+        async with self._lock:
+            await self._decide(wanted)
+        status = self.views.statuses.get_pod_status(uid) or wanted.status
+        resize = resize_status(self.views.statuses.resize.get(uid))
+        self.views.statuses.set_pod_status(wanted, status.changed(resize=resize))
+        return self.update_pod(wanted)
+
+    async def _decide(self, pod: Pod) -> None:
+        uid, generation, now = pod.metadata.uid, pod.metadata.generation, self.context.clock.now()
+        conditions = self.views.statuses.resize
+        if self.admission is not None and self.admission.exceeds_allocatable(pod):
+            result = AdmissionResult(False, INFEASIBLE, "")
+        else:
+            result = await self._admit(pod, self._admit_resized)
+        if not result.admit:
+            conditions.set_pending(uid, result.reason, result.message, generation, now)
+            return
+        self.state.set(pod, self.context.gates)
+        self.pods_changed()
+        conditions.clear_pending(uid)
+        conditions.clear_in_progress(uid)
+        conditions.set_in_progress(uid, "", "", generation, now)
+
+
+def requests_differ(wanted: Pod, allocated: Pod) -> bool:
+    """A container with another number of requests than before ends the search: such a pod is not resized."""
+    for after, before in zip(wanted.spec.containers, allocated.spec.containers, strict=True):
+        requests, had = after.resources.requests, before.resources.requests
+        if not requests:
+            continue
+        if len(requests) != len(had):
+            return False
+        if quantities(requests) != quantities(had):
+            return True
+    return False
+
+
+def _requests(pod: Pod) -> list[object]:
+    return [quantities(container.resources.requests) for container in pod.spec.containers]
