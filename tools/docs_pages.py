@@ -43,6 +43,8 @@ from kubesim.scenario.load.objects import has_effect
 from kubesim.trace import records
 from kubesim.trace.stepping import conditions
 from tests.support.corpora import BY_CHANCE, CORPORA, NOT_RUNNABLE, STORIES, WORKLOADS
+from tools.not_simulated import rows as left_out_rows
+from tools.walks.page import walk_lines
 
 DOCS = Path(__file__).parent.parent / "docs"
 MADE = "<!-- Made by `make docs`. Do not change it here. -->"
@@ -291,7 +293,10 @@ def fidelity() -> str:
         "Real processes and real images: containers run a small shell in virtual time, images are names with a size.",
         "Pods talk over a network in memory, or over a real one with `--runtime cni`. How long a call to the runtime",
         "takes is drawn from the seed. What controllers and scheduler leave out is in [workloads.md](workloads.md),",
-        "what a container sees in [containers.md](containers.md).",
+        "what a container sees in [containers.md](containers.md). Everything else that a reader of the kubelet's and",
+        "containerd's code would miss ([walk.md](walk.md) shows what is there):",
+        "",
+        *left_out_rows(),
         "",
         "The API server is that of v1.36 in every profile, with the fields of probes that v1.37 added. So a kubelet",
         "v1.30 is asked for a resize by the subresource `resize`, which refuses what no node can give. `status.resize`",
@@ -386,9 +391,13 @@ def _configuration_fields() -> Iterator[str]:
         yield from [outer] if all(names) else filter(None, names)
 
 
-def walk() -> str:
+def first_packet() -> str:
     title, *rest = pod_creation(play).markdown()
     return _page([title, "", MADE, *rest])
+
+
+def walk() -> str:
+    return _page(["# The code, step by step", "", MADE, "", *walk_lines()])
 
 
 def lab_index() -> str:
@@ -439,6 +448,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "lab-language.md": labs,
     "trace.md": trace,
     "fidelity.md": fidelity,
+    "first-packet.md": first_packet,
     "walk.md": walk,
     "versions.md": versions,
 }

@@ -61,6 +61,14 @@ class CniNetworkPlugin:
         self._host.look_path("nsenter")
         self.sync_network_config()
 
+    def log(self) -> list[str]:
+        """Files without their directory."""
+        pick = self.last_pick
+        lines = [why.replace(path, os.path.basename(path)) for path, why in pick.skipped]
+        if pick.network is None:
+            return [*lines, f"Unable to update cni config: {pick.error}"]
+        return [*lines, f"Using CNI configuration file {os.path.basename(pick.path)}"]
+
     def sync_network_config(self) -> None:
         """What was chosen before stays, if nothing loads."""
         self.last_pick = pick_for(self.profile, self.conf_dir)

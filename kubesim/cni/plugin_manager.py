@@ -40,6 +40,10 @@ class NetworkPlugin(Protocol):
     name: str
 
     def init(self, given: InitArguments) -> None: ...
+    def log(self) -> Sequence[str]:
+        """What it logged of its configuration when it last read it."""
+        ...
+
     async def status(self) -> None: ...
     async def set_up_pod(self, namespace: str, name: str, sandbox_id: str, annotations: Mapping[str, str]) -> None: ...
     async def tear_down_pod(self, namespace: str, name: str, sandbox_id: str) -> None: ...
@@ -54,6 +58,9 @@ class NoopNetworkPlugin:
     name = NOOP_NAME
 
     def init(self, given: InitArguments) -> None: ...
+    def log(self) -> Sequence[str]:
+        return ()
+
     async def status(self) -> None: ...
     async def set_up_pod(self, namespace: str, name: str, sandbox_id: str, annotations: Mapping[str, str]) -> None: ...
     async def tear_down_pod(self, namespace: str, name: str, sandbox_id: str) -> None: ...
@@ -88,6 +95,11 @@ def init_network_plugin(plugins: Sequence[NetworkPlugin], wanted: str, given: In
     if errors or chosen is None:
         raise CniError(aggregate(errors))
     return chosen
+
+
+def not_in_path(program: str) -> CniError:
+    """What Go's LookPath returns for a program that is not there."""
+    return CniError(f"exec: {quoted(program)}: executable file not found in $PATH")
 
 
 def aggregate(errors: Sequence[str]) -> str:

@@ -274,6 +274,7 @@ class Kubelet:
             self.volumes,
             self.pleg,
             dependencies.find,
+            dependencies.disk.directories,
             self.sandbox.userns,
             AppArmorAdmission(enabled=self.settings.app_armor_enabled),
         )

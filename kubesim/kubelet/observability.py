@@ -54,8 +54,8 @@ def render_state(statistics: Mapping[str, Any]) -> str:
 
 
 def health_checks(kubelet: Kubelet, now: int) -> dict[str, str]:
-    """The sync loop stands still while the runtime is down."""
-    return {"ping": "", "log": "", "syncloop": kubelet.runtime_state.runtime_problem(now)}
+    """The sync loop stands still while the runtime is down; that counts after five minutes."""
+    return {"ping": "", "log": "", "syncloop": kubelet.sync_loop.health_problem(now)}
 
 
 def pods_of(kubelet: Kubelet) -> list[Pod]:

@@ -1,7 +1,7 @@
 """A walk through the creation of a pod, from its manifest to the first packet, in the order of the code path.
 
 Each stop shows a record of a real run and what the node looks like there. `kubesim lab walk` tells it in the terminal,
-and `docs/walk.md` is the same as a page.
+and `docs/first-packet.md` is the same as a page.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from kubesim.runtime.allocation.allocated import AllocationState
 from kubesim.runtime.allocation.cgroups import PodCgroups
 from kubesim.runtime.images.pull_records import PullRecords
 from kubesim.runtime.kuberuntime.logs import LogDirectory
+from kubesim.runtime.pod_directories import PodDirectories
 from kubesim.values import value_object
 
 
@@ -26,4 +27,5 @@ class KubeletDisk:
     user_namespaces: dict[str, str] = field(default_factory=dict)  # the file userns of each pod, by uid
     pulls: PullRecords = field(default_factory=PullRecords)  # image_manager/pulled and /pulling
     state_files: dict[str, Any] = field(default_factory=dict)  # of the container manager's parts, by file name
+    directories: PodDirectories = field(default_factory=PodDirectories)  # /var/lib/kubelet/pods
     cgroups: PodCgroups = field(default_factory=PodCgroups)  # not on a disk but in the kernel, and gone with it

@@ -177,9 +177,11 @@ class CniExec(Record):
 
     KIND: ClassVar[str] = "cni.exec"
     REF: ClassVar[str] = "libcni/api.go"
-    EXTERNAL: ClassVar[frozenset[str]] = frozenset({"result", "took"})
+    EXTERNAL: ClassVar[frozenset[str]] = frozenset({"environ", "stdin", "result", "took"})
     plugin: str = ""
     command: str = ""
+    environ: Mapping[str, str] = field(default_factory=dict)  # CNI_ARGS and the other variables of the specification
+    stdin: Any = None
     result: Any = None
     error: str = ""
     took: int = 0
@@ -199,21 +201,27 @@ _STEPS = {
         },
         "NewDockerService": "pkg/kubelet/dockershim/docker_service.go NewDockerService",
         "NewMainKubelet": "pkg/kubelet/kubelet.go NewMainKubelet",
+        "UnsecuredKubeletDeps": "cmd/kubelet/app/server.go UnsecuredKubeletDeps",
+    },
+    "kubelet": {
+        "SyncPod": "pkg/kubelet/kubelet.go SyncPod",
+        "createPodSandbox": "pkg/kubelet/kuberuntime/kuberuntime_sandbox.go createPodSandbox",
+        "startContainer": "pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer",
     },
 }
 
 
 @mutable(kw_only=True)
 class RuntimeStep(Record):
-    """A step of the runtime within a call, or within its start. With containerd it is a detail: only with -v, with the
-    number of the record before, not hashed."""
+    """A step of the runtime within a call, or within its start; or of the kubelet within a sync. Those of docker are
+    records; others are details: only with -v, with the number of the record before, not hashed."""
 
     KIND: ClassVar[str] = "runtime.step"
     REF: ClassVar[str] = "pkg/kubelet/dockertools/docker_manager.go"
-    during: str = ""  # RunPodSandbox, Controller.Start, NRI, CRI plugin, NewDockerService
+    during: str = ""  # RunPodSandbox, Controller.Start, NRI, CRI plugin, NewDockerService, startContainer
     step: str = ""
     error: str = ""
-    runtime: str = "containerd"  # or docker, in profiles v1.6 and v1.12
+    runtime: str = "containerd"  # or docker, in profiles v1.6 and v1.12; kubelet
 
     @property
     def ref(self) -> str:

@@ -178,6 +178,9 @@ class Named(NoopNetworkPlugin):
         self.name = name
         self.problem = problem
 
+    def log(self) -> tuple[str, ...]:
+        return ()
+
     def init(self, given: InitArguments) -> None:
         if self.problem:
             raise CniError(self.problem)

@@ -12,6 +12,7 @@ from dataclasses import field
 from typing import Any
 
 from kubesim.api.pod import Pod
+from kubesim.api.timestamps import MINUTE
 from kubesim.clock import NEVER
 from kubesim.concurrency import Channel, Select, Ticker
 from kubesim.kubelet.context import KubeletContext, PodViews
@@ -49,6 +50,8 @@ class SyncLoop:
     resource_updates: Channel[Sequence[str]] | None = None  # pods whose devices changed their health
     _sync_ticker: Ticker = field(init=False)
     _housekeeping_ticker: Ticker = field(init=False)
+    _has_entered: bool = field(init=False, default=False)  # once at least
+    _stands_since: int | None = field(init=False, default=None)  # None: it waits for the next item
 
     async def run(self) -> None:
         """Sync while the runtime is up; check again after 100 ms, doubling to 5 s, while it is not."""
@@ -105,17 +108,32 @@ class SyncLoop:
         while True:
             problem = why_not(clock.now())
             if problem:
+                if self._stands_since is None and self._has_entered:
+                    self._stands_since = clock.now()
                 self.context.recorder.record(Note(text=f"skipping pod synchronization: {problem}"))
                 await clock.sleep(pause)
                 pause = min(2 * pause, settings.runtime_down_backoff_max)
                 continue
             pause = shortest
+            self._stands_since, self._has_entered = None, True
             chosen = await select.next()
             if chosen.item is CLOSED:
+                self._stands_since = clock.now()
                 return
             work = self._dispatch(chosen.channel, chosen.item, chosen.ready)
             if work is not None:
+                self._stands_since = clock.now()
                 await work
+                self._stands_since = None
+
+    def health_problem(self, now: int) -> str:
+        """Why /healthz fails: the loop, which a tick enters every second, was not entered for five minutes.
+
+        Mirrors: pkg/kubelet/kubelet.go SyncLoopHealthCheck (syncLoopMonitor)
+        """
+        longest = max(2 * self.context.settings.resync_interval, 5 * MINUTE)
+        is_late = self._stands_since is not None and now > self._stands_since + longest
+        return "sync Loop took longer than expected" if is_late else ""
 
     def _dispatch(self, channel: Channel[Any], item: Any, ready: tuple[str, ...]) -> Coroutine[Any, Any, None] | None:
         """Handle it; what may take time is answered, to be awaited."""

@@ -33,6 +33,7 @@ from kubesim.kubelet.volumes.attach_limits import VolumeAttachLimitExceeded
 from kubesim.kubelet.volumes.manager import VolumeManager, VolumesNotReady
 from kubesim.podworkers.syncer import SyncContext, SyncOutcome
 from kubesim.podworkers.updates import PodStatusFn, SyncPodType
+from kubesim.runtime.allocation.cgroups import CgroupName, pod_cgroup_name
 from kubesim.runtime.helper import DynamicResourcesError
 from kubesim.runtime.images.image_manager import ERR_IMAGE_PULL
 from kubesim.runtime.kuberuntime.act.manager import ProbeResults, RuntimeManager
@@ -40,6 +41,8 @@ from kubesim.runtime.kuberuntime.act.pod_listing import api_pod, running_pod
 from kubesim.runtime.kuberuntime.decide.restart_policy import runs_once
 from kubesim.runtime.kuberuntime.naming import format_pod
 from kubesim.runtime.kuberuntime.results import PodSyncResult
+from kubesim.runtime.kuberuntime.steps import take_step
+from kubesim.runtime.pod_directories import ROOT, PodDirectories
 from kubesim.runtime.types import RuntimePod, RuntimePodStatus
 from kubesim.values import part, replace
 
@@ -63,6 +66,7 @@ class PodSync:
     volumes: VolumeManager
     pleg: GenericPleg
     find: Find
+    directories: PodDirectories
     userns: UsernsManager
     app_armor: AppArmorAdmission
     resize: Callable[[Pod], Awaitable[Pod]] | None = None  # where syncs decide about resizes
@@ -100,10 +104,9 @@ class PodSync:
                 self.context.events.event(pod, "Warning", "NetworkNotReady", text)
             raise SyncError(text)
         if not self.views.states.is_pod_termination_requested(uid):
-            self.volumes.objects.register_pod(pod)
-            if self.runtime.pod_cgroup(uid) is None:
-                await self._make_pod_cgroup(pod, api_status, status)
+            await self._register_and_make_cgroup(pod, api_status, status)
         is_mirrored = not await self.mirrors.reconcile(pod, mirror_pod)
+        self._make_directories(pod)
         if pod.spec.volumes and not await self._wait_for_volumes(context, pod):
             return SyncOutcome(terminal=True)
         pull_secrets, missing = pull_secrets_for_pod(pod, self.find)
@@ -135,14 +138,41 @@ class PodSync:
             return SyncOutcome(settled=in_order and self._is_settled(uid))
         return SyncOutcome(again=again, post_sync=lambda: self.pleg.request_relist(uid))
 
-    async def _make_pod_cgroup(self, pod: Pod, api_status: PodStatus, status: RuntimePodStatus) -> None:
+    async def _register_and_make_cgroup(self, pod: Pod, api_status: PodStatus, status: RuntimePodStatus) -> None:
         """Containers that run outside of it, as after a change of the cgroup root, are stopped first: they run again
         inside it. A pod that runs only once needs none then."""
+        self.volumes.objects.register_pod(pod)
+        if self.runtime.pod_cgroup(pod.metadata.uid) is not None:
+            return
         if any(container.state.running is not None for container in api_status.container_statuses):
             killed = await self.runtime.kill_pod(pod, running_pod(status), None)
             if not killed.error() and runs_once(pod.spec, self.context.gates):
                 return
-        self.runtime.ensure_pod_cgroup(pod)
+        try:
+            self.runtime.ensure_pod_cgroup(pod)
+        except RuntimeCallError as error:
+            problem = f"failed to create container for [{' '.join(self._cgroup_name(pod))}] : {error}"
+            text = f"unable to ensure pod container exists: {problem}"
+            self.context.events.event(pod, "Warning", "FailedCreatePodContainer", text)
+            text = f"failed to ensure that the pod: {pod.metadata.uid} cgroups exist and are correctly applied"
+            raise SyncError(f"{text}: {problem}") from error
+        if self.context.recorder.details:
+            step = f"make the control group /{'/'.join(self._cgroup_name(pod))}"
+            take_step(self.context.recorder, pod, "SyncPod", step)
+
+    def _cgroup_name(self, pod: Pod) -> CgroupName:
+        return pod_cgroup_name(pod, self.context.settings.sandbox.cgroups.root, self.context.gates)
+
+    def _make_directories(self, pod: Pod) -> None:
+        if self.directories.has(pod.metadata.uid):
+            return
+        problem = self.directories.make(pod.metadata.uid)
+        if problem:
+            text = f"error making pod data directories: {problem}"
+            self.context.events.event(pod, "Warning", "Failed", text)
+            raise SyncError(problem)
+        if self.context.recorder.details:
+            take_step(self.context.recorder, pod, "SyncPod", f"make the directories {ROOT}/{pod.metadata.uid}")
 
     def _is_settled(self, uid: str) -> bool:
         """Nothing of the pod is under way."""
@@ -262,6 +292,7 @@ class PodSync:
         await self.volumes.wait_for_clean_up(context, pod)
         self.runtime.destroy_pod_cgroup(pod.metadata.uid)
         self.userns.release(pod.metadata.uid)
+        self.directories.remove(pod.metadata.uid)
         self.views.statuses.terminate_pod(pod)
 
 

@@ -11,7 +11,7 @@ kuberuntime_manager.go mergeResourceConfig
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from kubesim.api.pod import Container, Pod
@@ -33,6 +33,7 @@ from kubesim.api.pods.resources import (
 )
 from kubesim.api.pods.sidecars import is_restartable_init_container
 from kubesim.api.quantity import ZERO, quantity
+from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.values import value_object
 
@@ -79,15 +80,20 @@ NEW_CGROUP = ResourceConfig(cpu_shares=SHARES_PER_CPU, cpu_quota=UNLIMITED, cpu_
 
 
 class PodCgroups:
-    """The control groups of the pods on one node, by uid. What is read from one is always complete."""
+    """The control groups of the pods on one node, by uid. What is read from one is always complete. `errors` are those
+    of the first that the kernel refuses."""
 
-    def __init__(self) -> None:
+    def __init__(self, errors: Sequence[str] = ()) -> None:
         self._groups: dict[str, ResourceConfig] = {}
+        self._errors = list(errors)
 
     def get(self, uid: str) -> ResourceConfig | None:
         return self._groups.get(uid)
 
     def create(self, uid: str, config: ResourceConfig) -> None:
+        """Raises RuntimeCallError."""
+        if self._errors:
+            raise RuntimeCallError(self._errors.pop(0))
         self._groups[uid] = NEW_CGROUP.merged(config)
 
     def write(self, uid: str, config: ResourceConfig) -> None:

@@ -52,6 +52,7 @@ _WHY = {
     "ADD": "the sandbox is attached",
     "DEL": "the sandbox is detached, last plugin first",
 }
+_VARIABLES = ("CNI_CONTAINERID", "CNI_NETNS", "CNI_IFNAME", "CNI_ARGS", "CNI_PATH")
 
 
 class CniNode:
@@ -290,6 +291,8 @@ def execution_record(node: str, execution: Execution) -> CniExec:
         pod=pod_of(environ),
         plugin=os.path.basename(execution.path),
         command=environ.get("CNI_COMMAND", ""),
+        environ={name: environ[name] for name in _VARIABLES if name in environ},
+        stdin=_json(execution.stdin),
         result=None if failure else _json(execution.stdout),
         error=str(failure or ""),
         took=round(execution.seconds * 1_000_000),

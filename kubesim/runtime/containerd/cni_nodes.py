@@ -10,10 +10,10 @@ from contextlib import ExitStack, closing, contextmanager
 from kubesim.errors import UsageError
 from kubesim.linux.networks import plugins_of
 from kubesim.linux.private_node.holder_client import PrivateNode, Seen, Underlay
-from kubesim.linux.private_node.private import STATE_DIRS
+from kubesim.linux.private_node.private import NETNS_DIR, STATE_DIRS
 from kubesim.runtime.containerd.cni_node import CniNode
 from kubesim.runtime.containerd.cni_settings import CniSettings, NodePlan
-from kubesim.runtime.containerd.home import Home, host_home, lock_state
+from kubesim.runtime.containerd.home import STATE_NETNS_DIR, Home, host_home, lock_state
 from kubesim.runtime.containerd.leaks.leftovers import Leak
 from kubesim.runtime.containerd.leaks.orphans import lock_plugins
 from kubesim.runtime.network.real_ports import Silences
@@ -38,7 +38,9 @@ class CniNodes:
         try:
             for plan in plans:
                 node = self._underlay.host_node() if settings.state else self._new_node(plan, plans)
-                home = host_home(settings.state) if settings.state else Home(node.state_directory())
+                netns_dir = STATE_NETNS_DIR if settings.netns_under_state_dir else NETNS_DIR
+                private = Home(node.state_directory(), netns_dir=netns_dir)
+                home = host_home(settings.state) if settings.state else private
                 self.nodes.append(CniNode(node, home, settings, bin_dirs, plan, self.silences.turn))
             self._clean()
             self.host_ips = _host_ips(self.nodes[0].node.look()) if settings.state else ()

@@ -29,6 +29,7 @@ class CniSettings:
     max_conf_num: int = 1
     setup_serially: bool = False
     internal_loopback: bool = False
+    netns_under_state_dir: bool = False
 
 
 @value_object

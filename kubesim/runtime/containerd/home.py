@@ -19,6 +19,7 @@ from kubesim.linux.private_node.private import NETNS_DIR, OWN_DIR
 from kubesim.runtime.containerd.sandbox_parts import write_through
 from kubesim.values import value_object
 
+STATE_NETNS_DIR = "/run/containerd/io.containerd.grpc.v1.cri/netns"  # with netns_mounts_under_state_dir
 _LOCK_PAUSE_MS = 100
 _TRIES_WITH_A_LIVING, _TRIES = 50, 300
 

@@ -40,8 +40,9 @@ def simulated_runtime(
     """One with a simulated network."""
     steps = Steps(recorder, node)
     runtime = DockerRuntime(clock, randomness, processes, settings, plan.docker, steps)
+    lacking = "" if plan.docker.has_nsenter else "nsenter"
     plugins = [
-        SimulatedPlugin("cni", runtime.is_configured, settings.sandbox_errors, runtime.take_address),
+        SimulatedPlugin("cni", runtime.is_configured, settings.sandbox_errors, runtime.take_address, lacking),
         SimulatedPlugin(KUBENET, lambda: bool(plan.network.pod_cidr), settings.sandbox_errors, runtime.take_address),
     ]
     serve(runtime, plan, plugins, steps)

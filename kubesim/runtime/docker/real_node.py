@@ -11,6 +11,7 @@ from kubesim.clock.randomness import Stream
 from kubesim.cni.exec.context import Context, with_timeout
 from kubesim.cni.exec.invoke import PluginExec
 from kubesim.cni.network_plugins import Profile
+from kubesim.cni.plugin_manager import not_in_path
 from kubesim.cni.pod_config import PortMapping
 from kubesim.errors import CniError, RuntimeCallError
 from kubesim.golang.text import quoted
@@ -51,7 +52,7 @@ class NodeHost:
     def look_path(self, program: str) -> str:
         found = shutil.which(program)
         if found is None:
-            raise CniError(f"exec: {quoted(program)}: executable file not found in $PATH")
+            raise not_in_path(program)
         return found
 
     def pod_ip(self, netns: str, interface: str) -> str:

@@ -46,6 +46,7 @@ class DockerSettings:
     api_version: str = "1.38"
     log_driver: str = "json-file"
     errors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    has_nsenter: bool = True  # the node, for the network plugin cni
 
 
 def split_dirs(given: str) -> list[str]:

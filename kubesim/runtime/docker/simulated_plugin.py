@@ -7,27 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from kubesim.cni.plugin_manager import InitArguments
+from kubesim.cni.plugin_manager import InitArguments, not_in_path
 from kubesim.errors import CniError
 from kubesim.runtime.docker.settings import KUBENET
 
 
 class SimulatedPlugin:
     """`is_configured`: the configuration file is there (cni), or the node has its pod CIDR (kubenet). `errors` are
-    those of the first ADDs; `take` gives a sandbox its address."""
+    those of the first ADDs; `take` gives a sandbox its address; `lacks` is a program that the node does not have."""
 
     def __init__(
-        self, name: str, is_configured: Callable[[], bool], errors: Sequence[str], take: Callable[[str], str]
+        self,
+        name: str,
+        is_configured: Callable[[], bool],
+        errors: Sequence[str],
+        take: Callable[[str], str],
+        lacks: str = "",
     ) -> None:
-        self.name = name
+        self.name, self._lacks = name, lacks
         self._is_configured, self._take = is_configured, take
         self._errors = list(errors)
         self._has_network = False
         self._addresses: dict[str, str] = {}
 
     def init(self, given: InitArguments) -> None:
-        """A simulated node has nsenter, and nothing that a hairpin mode or an MTU would change."""
+        """A simulated node has nothing that a hairpin mode or an MTU would change."""
+        if self._lacks:
+            raise not_in_path(self._lacks)
         self._has_network = self._is_configured()
+
+    def log(self) -> Sequence[str]:
+        return ()
 
     async def status(self) -> None:
         """Reads the configuration again; what was there once stays."""

@@ -1,12 +1,14 @@
 """The start of a kubelet with docker: which network plugin serves, and what stops the kubelet.
 
 Mirrors: kubelet v1.12 pkg/kubelet/kubelet.go NewMainKubelet (DockerContainerRuntime), dockershim/docker_service.go
-NewDockerService; v1.6 pkg/kubelet/kubelet.go NewMainKubelet (InitNetworkPlugin)
+NewDockerService; v1.6 cmd/kubelet/app/server.go UnsecuredKubeletDeps, pkg/kubelet/kubelet.go NewMainKubelet
+(InitNetworkPlugin)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from kubesim.cni.plugin_manager import InitArguments, NetworkPlugin, init_network_plugin
 from kubesim.errors import CniError, UsageError
@@ -22,6 +24,8 @@ from kubesim.runtime.docker.settings import (
     is_cri_supported_log_driver,
 )
 from kubesim.values import replace
+
+INIT: Final = {"cni": "it finds nsenter in PATH and reads its directory again, as it did when it was probed"}
 
 
 def start_dockershim(
@@ -40,10 +44,9 @@ def start_dockershim(
     given = _with_hairpin_mode(given, steps)
     steps.take(f"probe network plugins: {', '.join(plugin.name for plugin in plugins)}")
     try:
-        chosen = init_network_plugin(plugins, given.name, _arguments(given))
+        chosen = _init_network_plugin(plugins, given, steps)
     except CniError as error:
         raise UsageError(f"didn't find compatible CNI plugin with given settings {given}: {error}") from None
-    steps.take(f"Loaded network plugin {quoted(given.name)}" if given.name else "no network plugin is named")
     steps.take(f"Docker cri networking managed by {chosen.name}")
     driver = docker.cgroup_driver or cgroup_driver
     _stop_at(cgroup_driver_problem(cgroup_driver, driver))
@@ -56,14 +59,27 @@ def start_dockershim(
 
 
 def start_dockertools(plugins: Sequence[NetworkPlugin], given: NetworkPluginSettings, at: Steps) -> NetworkPlugin:
+    """The same for a kubelet that had no shim: plugins are among its dependencies before it is made."""
+    at.of("UnsecuredKubeletDeps").take(f"probe network plugins: {', '.join(plugin.name for plugin in plugins)}")
     steps = at.of("NewMainKubelet")
-    steps.take(f"probe network plugins: {', '.join(plugin.name for plugin in plugins)}")
     given = _with_hairpin_mode(given, steps)
     try:
-        chosen = init_network_plugin(plugins, given.name, _arguments(given))
+        return _init_network_plugin(plugins, given, steps)
     except CniError as error:
         raise UsageError(str(error)) from None
-    steps.take(f"Loaded network plugin {quoted(given.name)}" if given.name else "no network plugin is named")
+
+
+def _init_network_plugin(plugins: Sequence[NetworkPlugin], given: NetworkPluginSettings, steps: Steps) -> NetworkPlugin:
+    """Raises CniError."""
+    chosen = init_network_plugin(plugins, given.name, _arguments(given))
+    if not given.name:
+        steps.take("no network plugin is named")
+        return chosen
+    arguments = f"hairpin mode {given.hairpin_mode}, MTU {given.mtu}, no masquerade for {given.non_masquerade_cidr}"
+    steps.take(f"Init of plugin {chosen.name} with {arguments}", INIT.get(chosen.name, ""))
+    for line in chosen.log():
+        steps.take(line)
+    steps.take(f"Loaded network plugin {quoted(given.name)}")
     return chosen
 
 

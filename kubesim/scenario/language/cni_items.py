@@ -54,3 +54,4 @@ class CniItem(Strict):
     max_conf_num: int = Field(default=1, ge=0)  # files of confDir to load, 0: all
     setup_serially: bool = False  # attach to one network after the other, not to all at once
     use_internal_loopback: bool = False  # bring lo up without a plugin
+    netns_mounts_under_state_dir: bool = False  # bind namespaces in containerd's directory, not in /var/run/netns

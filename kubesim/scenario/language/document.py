@@ -89,6 +89,9 @@ class NodeItem(Strict):
     runtime_handlers: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ("runc",)  # that a RuntimeClass can name
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
     sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+    # The first control groups of pods, and the first directories of pods, cannot be made, with these texts.
+    cgroup_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+    directory_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
     docker: DockerItem | None = None  # of profiles v1.6 and v1.12
     sandbox_faults: Annotated[tuple[SandboxFaultItem, ...], BeforeValidator(as_list)] = ()  # in steps of that call
     device_plugins: Annotated[tuple[DevicePluginItem, ...], BeforeValidator(as_list)] = ()  # one for each resource

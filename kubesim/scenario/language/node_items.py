@@ -56,6 +56,7 @@ class DockerItem(Strict):
     cgroup_driver: Literal["", "cgroupfs", "systemd"] = ""  # empty: the kubelet's
     api_version: str = Field(default="1.38", pattern=r"^[0-9]+\.[0-9]+$")
     log_driver: str = "json-file"
+    nsenter: bool = True  # is the program on the node? The network plugin cni needs it
     # The next calls about sandbox containers fail with these texts, by call.
     errors: dict[Literal["pull", "create", "start", "stop"], Names] = Field(default_factory=dict)
 

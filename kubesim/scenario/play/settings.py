@@ -187,6 +187,7 @@ def cni_settings(spec: Spec, state: str = "") -> CniSettings:
         cni.max_conf_num,
         cni.setup_serially,
         cni.use_internal_loopback,
+        cni.netns_mounts_under_state_dir,
     )
 
 

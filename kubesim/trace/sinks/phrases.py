@@ -150,9 +150,10 @@ def _cni_exec(record: r.CniExec) -> Phrase:
 
 
 def _runtime_step(record: r.RuntimeStep) -> Phrase:
+    part = "sync" if record.runtime == "kubelet" else "runtime"
     if record.error:
-        return Phrase("runtime", f"{record.during}: {record.step} failed: {record.error}", _reasons(record), "bad")
-    return Phrase("runtime", f"{record.during}: {record.step}", _reasons(record))
+        return Phrase(part, f"{record.during}: {record.step} failed: {record.error}", _reasons(record), "bad")
+    return Phrase(part, f"{record.during}: {record.step}", _reasons(record))
 
 
 def _container_event(record: r.ContainerEvent) -> Phrase:

@@ -23,6 +23,9 @@ class Named(NoopNetworkPlugin):
         self.name = name
         self.given = InitArguments()
 
+    def log(self) -> tuple[str, ...]:
+        return ()
+
     def init(self, given: InitArguments) -> None:
         self.given = given
 
@@ -65,6 +68,7 @@ def test_the_plugin_gets_hairpin_mode_range_and_mtu() -> None:
         "set up streaming",
         'Hairpin mode set to "promiscuous-bridge"',
         "probe network plugins: cni, kubenet",
+        "Init of plugin kubenet with hairpin mode promiscuous-bridge, MTU 1400, no masquerade for 10.1.0.0/16",
         'Loaded network plugin "kubenet"',
         "Docker cri networking managed by kubenet",
         "Setting cgroupDriver to systemd",

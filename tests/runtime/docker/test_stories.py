@@ -117,6 +117,10 @@ def test_other_plugins_of_a_simulated_node(profile: str, name: str, ip: str) -> 
     ("spec", "told"),
     [
         ({"profile": "v1.6", "cni": {"plugin": {"name": "weave"}}}, 'Network plugin "weave" not found.'),
+        (
+            {"profile": "v1.6", "nodes": [{"name": "node-1", "docker": {"nsenter": False}}]},
+            'Network plugin "cni" failed init: exec: "nsenter": executable file not found in $PATH',
+        ),
         ({"cni": {"plugin": {}}}, "cni.plugin cni (--network-plugin) is for profiles v1.6 and v1.12, not v1.36: "),
         ({"nodes": [{"name": "a", "docker": {}}]}, "docker of node a is for profiles v1.6 and v1.12, not v1.36: "),
         ({"profile": "v1.12", "cni": {"plugin": {"dir": "/x"}}}, "cni.plugin.dir (--network-plugin-dir) is for "),

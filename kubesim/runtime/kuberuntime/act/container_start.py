@@ -28,8 +28,10 @@ from kubesim.runtime.kuberuntime.results import (
     POST_START_HOOK_ERROR,
     RUN_CONTAINER_ERROR,
 )
+from kubesim.runtime.kuberuntime.steps import take_create_step, take_created_step, take_link_step
 from kubesim.runtime.protocol import ContainerConfig, NamespaceOptions, Runtime, SandboxConfig
 from kubesim.runtime.types import RuntimePodStatus, bare_id
+from kubesim.trace import Recorder
 from kubesim.values import part, replace, value_object
 
 
@@ -61,6 +63,7 @@ class ContainerStarter:
     killer: ContainerKiller
     logs: LogDirectory
     actuated: ActuatedState
+    recorder: Recorder
     gates: FeatureGates = DEFAULT_GATES
 
     async def start(self, target: StartTarget, pod: Pod, container: Container, status: RuntimePodStatus) -> None:
@@ -72,11 +75,15 @@ class ContainerStarter:
         self.actuated.started(pod, container, self.gates)
         lifecycle = self.helper.internal_lifecycle
         config = lifecycle.pre_create_container(pod, container, config)
+        if self.recorder.details:
+            take_create_step(self.recorder, pod, container, config)
         try:
             identifier = await self.runtime.create_container(target.sandbox_id, config, target.sandbox)
         except RuntimeCallError as error:
             raise self._failed(pod, container, CREATE_CONTAINER_ERROR, error.message) from error
         lifecycle.pre_start_container(pod, container, identifier)
+        if self.recorder.details:
+            take_created_step(self.recorder, pod, container)
         self.logs.created(pod, container.name, attempt)
         self.events.event(pod, "Normal", "Created", rules.created_event.format(name=container.name), container.name)
         try:
@@ -84,6 +91,9 @@ class ContainerStarter:
         except RuntimeCallError as error:
             raise self._failed(pod, container, RUN_CONTAINER_ERROR, error.message, identifier) from error
         self.events.event(pod, "Normal", "Started", rules.started_event.format(name=container.name), container.name)
+        if self.recorder.details:
+            log = f"{target.sandbox.log_directory}/{config.log_path}"
+            take_link_step(self.recorder, pod, container, identifier, log)
         if container.lifecycle is not None and container.lifecycle.post_start is not None:
             await self._post_start(pod, container, identifier, container.lifecycle.post_start)
 

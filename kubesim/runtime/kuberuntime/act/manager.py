@@ -52,6 +52,7 @@ from kubesim.runtime.kuberuntime.results import (
 )
 from kubesim.runtime.kuberuntime.sandbox_config import check_pod_sandbox_config, generate_pod_sandbox_config
 from kubesim.runtime.kuberuntime.sandbox_failure import sandbox_failure
+from kubesim.runtime.kuberuntime.steps import take_sandbox_steps
 from kubesim.runtime.protocol import ContainerEventResponse, ContainerInfo, NotFound, Runtime, SandboxConfig
 from kubesim.runtime.types import ContainerRecord, ProbeResult, RuntimePod, RuntimePodStatus, bare_id
 from kubesim.trace import Recorder
@@ -109,7 +110,7 @@ class RuntimeManager:
         is_final = gates.rules.grace_override_is_final
         self._killer = ContainerKiller(runtime, clock, events, hooks, override_is_final=is_final)
         self._starter = ContainerStarter(
-            runtime, events, helper, images, hooks, self._killer, self.logs, self.actuated, gates
+            runtime, events, helper, images, hooks, self._killer, self.logs, self.actuated, recorder, gates
         )
         self._cgroups = disk.cgroups
         self._resizer = PodResizer(runtime, helper, self.actuated, disk.cgroups, gates)
@@ -171,7 +172,7 @@ class RuntimeManager:
         return result
 
     def ensure_pod_cgroup(self, pod: Pod) -> None:
-        """Make the pod's control group, if it is not there yet."""
+        """Make the pod's control group, if it is not there yet. Raises RuntimeCallError."""
         uid = pod.metadata.uid
         if self._cgroups.get(uid) is None:
             has_quota = self._helper.internal_lifecycle.has_cpu_quota(pod)
@@ -282,6 +283,8 @@ class RuntimeManager:
             what = "Failed to create sandbox"
             if pod.spec.runtime_class_name:
                 config = replace(config, runtime_handler=self._helper.lookup_runtime_handler(pod))
+            if self._recorder.details and self._gates.rules.sandbox_order != "dockertools":
+                take_sandbox_steps(self._recorder, config)
             sandbox_id = await self.runtime.run_pod_sandbox(config)
         except (RuntimeCallError, SandboxConfigError) as error:
             if not self._helper.is_pod_termination_requested(pod.metadata.uid):

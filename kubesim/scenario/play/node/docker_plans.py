@@ -29,7 +29,8 @@ def docker_plan(number: int, spec: Spec, pod_cidr: str) -> DockerPlan:
         pod_cidr,
         item.configured_at,
     )
-    daemon = DockerSettings(docker.cgroup_driver, docker.api_version, docker.log_driver, dict(docker.errors.items()))
+    errors: dict[str, tuple[str, ...]] = dict(docker.errors.items())
+    daemon = DockerSettings(docker.cgroup_driver, docker.api_version, docker.log_driver, errors, docker.nsenter)
     return DockerPlan(order, network, daemon, values["cgroupDriver"], rules.network_status_s * SECOND)
 
 

@@ -22,6 +22,7 @@ from kubesim.runtime.allocation.cgroups import PodCgroups
 from kubesim.runtime.containerd.cni_settings import NetworkPicture
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.images.pull_records import PullRecords
+from kubesim.runtime.pod_directories import PodDirectories
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.simulated.containers.learnt import RealImages
 from kubesim.runtime.simulated.containers.programs import Programs
@@ -80,7 +81,11 @@ class SimulatedNode:
             self._settings = replace(self._settings, host_ips=around.real.host_ips)
 
         # What outlives the agent.
-        self.disk = KubeletDisk(pulls=PullRecords(configuration.verification))
+        self.disk = KubeletDisk(
+            pulls=PullRecords(configuration.verification),
+            directories=PodDirectories(item.directory_errors),
+            cgroups=PodCgroups(item.cgroup_errors),
+        )
         self.manifests = SimulatedFiles(file_plan(spec).path)
         if around.interceptor is not None:
             from kubesim.scenario.faults.files import InterceptedFiles, InterceptedState

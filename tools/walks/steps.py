@@ -1,0 +1,34 @@
+"""What a walk consists of."""
+
+from __future__ import annotations
+
+from kubesim.values import value_object
+
+
+@value_object
+class Step:
+    """A mechanism, the upstream functions, and a text of the command's output; runs of blanks and the bars of the
+    timeline do not count."""
+
+    what: str
+    upstream: str
+    shows: str
+    is_absent: bool = False  # the text is not in the output
+
+
+@value_object
+class Shown:
+    """Steps that one command shows. `exit` is its exit code. On a `host` it runs with the network namespace blue."""
+
+    command: str
+    steps: tuple[Step, ...]
+    exit: int = 0
+    host: bool = False
+    about: str = ""
+
+
+@value_object
+class Walk:
+    title: str
+    about: str
+    parts: tuple[Shown, ...]
