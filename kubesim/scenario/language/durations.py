@@ -23,4 +23,11 @@ def _duration(value: Any) -> Any:
     raise PydanticCustomError("duration", "must be a duration such as 1m30s", {})
 
 
+def _signed_duration(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith("-"):
+        return -_duration(value[1:])
+    return _duration(value)
+
+
 Duration = Annotated[int, BeforeValidator(_duration)]
+SignedDuration = Annotated[int, BeforeValidator(_signed_duration)]  # `-1h`, too

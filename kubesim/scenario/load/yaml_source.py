@@ -44,6 +44,12 @@ class Marked:
         self.key_lines: dict[str, int] | None = None
         self.repeated: Sequence[InputError] = ()  # of a document: the keys that are given twice
 
+    def holding(self, value: Any) -> Marked:
+        """The same lines for a changed copy of the value."""
+        changed = Marked(value, self.line)
+        changed.items, changed.key_lines, changed.repeated = self.items, self.key_lines, self.repeated
+        return changed
+
     def line_of(self, path: Path) -> int:
         """The line of a field, or of the nearest thing around it that is there."""
         node, line = self, self.line
