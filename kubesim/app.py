@@ -37,6 +37,8 @@ from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.ending.failure import Failure
 from kubesim.scenario.ending.outcome import Witness
+from kubesim.scenario.invariants.table import INVARIANTS
+from kubesim.scenario.invariants.watch import Watch
 from kubesim.scenario.language.document import Scenario, Spec
 from kubesim.scenario.play.effect_notes import EffectNotes
 from kubesim.scenario.play.expectations import Judge
@@ -253,6 +255,7 @@ class Simulation:
         self.health = NodeMonitor(controllers)
         self.output = ContainerOutput(self.recorder, {})
         self.effects = EffectNotes(self.recorder)
+        self.invariants = self._make_watch(live)
         around = NodeContext(
             self.clock,
             self.randomness,
@@ -271,12 +274,21 @@ class Simulation:
             real=real,
             live=live,
             heard=self.effects.heard,
+            probed=self.invariants.probed,
         )
         self._make_cluster(controllers, live)
         self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
+        for node in self.nodes.values():
+            self.invariants.watch_node(node)
         self.world = SimulatedWorld(
             self.clock, self.store, self.recorder, list(self.nodes), scenario.spec.scheduler, self.nodes, self.url
         )
+
+    def _make_watch(self, live: LiveNode | None) -> Watch:
+        """The invariants that watch this run; a live cluster is not ours to judge."""
+        given = self.scenario.spec.invariants
+        on = [each for each in INVARIANTS if live is None and each.name not in given.off]
+        return Watch(self.clock, self.store, self.recorder, on, set(given.violated))
 
     def _make_cluster(self, controllers: ControllerContext, live: LiveNode | None) -> None:
         """What a cluster has beside its nodes."""
@@ -339,6 +351,7 @@ class Simulation:
             self.result_so_far = replace(self._result(witness, judge, self._metrics()), interrupted=True)
             raise
         judge.close()
+        self.invariants.close()
         metrics = self._metrics()
         await self.close()
         return self._result(witness, judge, metrics)
@@ -395,6 +408,7 @@ class Simulation:
         )
 
     def _result(self, witness: Witness, judge: Judge, metrics: str) -> RunResult:
+        failures = sorted((*judge.failures, *self.invariants.failures), key=lambda failure: failure.at or 0)
         hashes = [sink.hexdigest() for sink in self._sinks if isinstance(sink, HashSink)]
         return RunResult(
             scenario=self.scenario.name,
@@ -406,7 +420,7 @@ class Simulation:
             outcomes=witness.pods(),
             workloads=witness.workloads(),
             expectations_met=tuple(judge.met),
-            failures=tuple(replace(failure, log=self._tail(failure.pod)) for failure in judge.failures),
+            failures=tuple(replace(failure, log=self._tail(failure.pod)) for failure in failures),
             expectations_open=judge.undecided(),
             events=witness.events,
             without_effect=tuple(self.effects.lines),

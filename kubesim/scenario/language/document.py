@@ -35,6 +35,7 @@ from kubesim.scenario.language.cni_items import CniItem, NetworkPluginItem
 from kubesim.scenario.language.device_items import DeviceHealth, DevicePluginItem, DraDriverItem, PluginTarget
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
+from kubesim.scenario.language.invariant_items import Invariants, invariants_item
 from kubesim.scenario.language.node_items import (
     UNSTARTABLE,
     DockerItem,
@@ -223,6 +224,7 @@ class Spec(Strict):
     scheduler: Annotated[Literal["on", "off"] | None, BeforeValidator(_on_or_off)] = None  # absent: when it is needed
     steps: Annotated[tuple[Step, ...], BeforeValidator(as_list)] = ()
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()
+    invariants: Annotated[Invariants, BeforeValidator(invariants_item)] = defaults()
     seed: int = 0
     duration: Duration | None = None
 

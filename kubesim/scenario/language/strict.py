@@ -14,7 +14,7 @@ from kubesim.api.quantity import quantity
 
 _TAINT_FIELDS = ("key", "value", "effect", "timeAdded")
 _TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-PLANNED = ("faults", "invariants", "matrix")  # keys of the language that nothing plays yet
+PLANNED = ("faults", "matrix")  # keys of the language that nothing plays yet
 
 
 class Strict(BaseModel):

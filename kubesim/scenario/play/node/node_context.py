@@ -11,6 +11,7 @@ from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
 from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
 from kubesim.features import FeatureGates
+from kubesim.kubelet.probes.prober import ProbeListener
 from kubesim.runtime.simulated.log_files import ContainerOutput
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
@@ -46,3 +47,4 @@ class NodeContext:
     real: CniNodes | None = None  # the nodes under these, for pods with real networks
     live: LiveNode | None = None  # where pods come from a live API server
     heard: Callable[[Sequence[Pod]], None] = lambda pods: None  # gets static pods, and those of a live node
+    probed: ProbeListener | None = None

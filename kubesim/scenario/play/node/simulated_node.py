@@ -102,6 +102,7 @@ class SimulatedNode:
         self._register(item)
         self.api.listen(lambda up: self._signs_of_life())
         self._lives = 1
+        self.disturbed_at = 0  # the last moment at which the agent or its connection to the API server came or went
         self._agent = NodeAgent(self, around, self._settings, self._randomness)
         self._running = False
         self.is_on = True
@@ -307,6 +308,7 @@ class SimulatedNode:
 
     def _signs_of_life(self) -> None:
         """The cluster hears of a node while its agent runs and has a way to the API server."""
+        self.disturbed_at = self._around.clock.now()
         health = self._around.health
         if self._running and self.api.up:
             self._heartbeat.resume()
