@@ -8,8 +8,8 @@
 Exception to 3: an eviction gives what it decides; up to v1.30 that is the kubelet's evictionMaxPodGracePeriod.
 Exception to 2: a node that was disturbed less than a grace period ago, on which StopContainer may have failed.
 Exceptions to 4: an eviction, a preemption or a node shutdown gives less time, and so does a termination that had begun
-before the deletion; a deletion of the last 2 s may not have reached the kubelet. Kubelets without pod worker states
-(before v1.22) give such pods less time, too.
+before the deletion. A sync that had begun before still applies the grace period of a probe. Kubelets without pod worker
+states (before v1.22) are not judged by it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from kubesim.scenario.invariants.invariant import Invariant
 from kubesim.scenario.invariants.seen import PodSeen
 
 DEFAULT_GRACE_S = 30
-UNHEARD = 2 * SECOND  # the kubelet may not have heard of a deletion for that long
 CUT = SECOND  # a hook and the wait for a turn are each counted in whole seconds
 
 
@@ -46,7 +45,7 @@ def stopping(pod: PodSeen, info: ContainerInfo, timeout: int, now: int) -> str:
     longest_s = max(_own_grace_s(pod), MINIMUM_GRACE_PERIOD_S, *pod.graces, *_probe_graces(pod, info.name))
     if timeout > longest_s * SECOND + CUT and not _is_evicted(pod):
         return f"container {info.name} got {duration(timeout)} to stop, more than its grace period of {longest_s}s"
-    if pod.deleted_at is None or not pod.graces or _ends_for_another_reason(pod, now):
+    if pod.deleted_at is None or not pod.graces or _ends_for_another_reason(pod):
         return ""
     due = pod.deleted_at + min(pod.graces) * SECOND
     if now + timeout >= due:
@@ -77,16 +76,14 @@ def _probe_graces(pod: PodSeen, name: str) -> list[int]:
     return [grace for grace in graces if grace is not None]
 
 
-def _ends_for_another_reason(pod: PodSeen, now: int) -> bool:
+def _ends_for_another_reason(pod: PodSeen) -> bool:
     assert pod.deleted_at is not None
-    if pod.node.is_shutting_down or now < pod.deleted_at + UNHEARD or pod.gone_at is not None:
-        return True
-    if not pod.node.rules.pod_worker_states:
+    if pod.node.is_shutting_down or pod.gone_at is not None or not pod.node.rules.pod_worker_states:
         return True
     worker = pod.node.worker(pod.spec.metadata.uid)
-    if worker is None or worker.evicted or worker.terminating_at is None:
+    if worker is None or worker.evicted or not worker.deleted or not worker.started_terminating:
         return True
-    return worker.terminating_at < pod.deleted_at
+    return worker.terminating_at is None or worker.terminating_at < pod.deleted_at
 
 
 def _is_disturbed(pod: PodSeen, now: int) -> bool:

@@ -238,9 +238,12 @@ class _Life:
         assert not any(left.values()), {what: found for what, found in left.items() if found}
 
     def _no_invariant_was_violated(self) -> None:
+        """With faults, records of an earlier sandbox mislead the kubelet about how far the pod is."""
         watch = self._simulation.invariants
         watch.close()
-        assert not watch.failures, "\n".join(line for failure in watch.failures for line in failure.lines())
+        faulty = not self._story.faults.none
+        found = [each for each in watch.failures if not (faulty and each.text.startswith("init-order"))]
+        assert not found, "\n".join(line for failure in found for line in failure.lines())
 
 
 def _task_names() -> list[str]:
