@@ -38,7 +38,7 @@ from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.ending.failure import Failure
 from kubesim.scenario.ending.outcome import Witness
 from kubesim.scenario.invariants.table import INVARIANTS
-from kubesim.scenario.invariants.watch import Watch
+from kubesim.scenario.invariants.watch import InvariantWatch
 from kubesim.scenario.language.document import Scenario, Spec
 from kubesim.scenario.play.effect_notes import EffectNotes
 from kubesim.scenario.play.expectations import Judge
@@ -277,18 +277,23 @@ class Simulation:
             probed=self.invariants.probed,
         )
         self._make_cluster(controllers, live)
-        self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
-        for node in self.nodes.values():
-            self.invariants.watch_node(node)
+        self.nodes = self._make_nodes(around)
         self.world = SimulatedWorld(
             self.clock, self.store, self.recorder, list(self.nodes), scenario.spec.scheduler, self.nodes, self.url
         )
 
-    def _make_watch(self, live: LiveNode | None) -> Watch:
+    def _make_watch(self, live: LiveNode | None) -> InvariantWatch:
         """The invariants that watch this run; a live cluster is not ours to judge."""
         given = self.scenario.spec.invariants
         on = [each for each in INVARIANTS if live is None and each.name not in given.off]
-        return Watch(self.clock, self.store, self.recorder, on, set(given.violated))
+        return InvariantWatch(self.clock, self.store, self.recorder, on, set(given.violated))
+
+    def _make_nodes(self, around: NodeContext) -> dict[str, SimulatedNode]:
+        items = enumerate(self.scenario.spec.nodes)
+        nodes = {item.name: SimulatedNode(around, number, item) for number, item in items}
+        for node in nodes.values():
+            self.invariants.watch_node(node)
+        return nodes
 
     def _make_cluster(self, controllers: ControllerContext, live: LiveNode | None) -> None:
         """What a cluster has beside its nodes."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 from kubesim.scenario.ending.failure import Failure
-from kubesim.scenario.invariants.watch import Watch
+from kubesim.scenario.invariants.watch import InvariantWatch
 from tests.support.soak import SOAK
 
 settings.register_profile("test", deadline=None, derandomize=True, database=None)
@@ -24,14 +24,14 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         return (yield)
     found: list[Failure] = []
     with pytest.MonkeyPatch.context() as patch:
-        violated = Watch.violated
+        violated = InvariantWatch.violated
 
-        def heard(self: Watch, *args: Any) -> None:
+        def heard(self: InvariantWatch, *args: Any) -> None:
             before = len(self.failures)
             violated(self, *args)
             found.extend(self.failures[before:])
 
-        patch.setattr(Watch, "violated", heard)
+        patch.setattr(InvariantWatch, "violated", heard)
         result = yield
     assert not found, "\n".join(line for failure in found for line in failure.lines())
     return result

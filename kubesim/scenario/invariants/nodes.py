@@ -11,12 +11,12 @@ from kubesim.podworkers.sync_status import PodSyncStatus
 from kubesim.runtime.protocol import ContainerInfo, SandboxConfig, SandboxInfo
 from kubesim.runtime.simulated.cri.watcher import Killer, RuntimeWatcher
 from kubesim.scenario.invariants.invariant import Invariant
-from kubesim.scenario.invariants.seen import NodeFacts, PodSeen, SandboxSeen, Stop, mirrored_uid
+from kubesim.scenario.invariants.seen import NodeFacts, PodSeen, SandboxSeen, StopCall, mirrored_uid
 from kubesim.scenario.play.node.simulated_node import SimulatedNode
 from kubesim.values import part
 
 if TYPE_CHECKING:
-    from kubesim.scenario.invariants.watch import Watch
+    from kubesim.scenario.invariants.watch import InvariantWatch
 
 
 @part
@@ -48,7 +48,7 @@ class SimulatedNodeFacts:
 class NodeWatch(RuntimeWatcher):
     """One per node; what is known of its pods is with the watch of the whole run."""
 
-    def __init__(self, watch: Watch, node: NodeFacts) -> None:
+    def __init__(self, watch: InvariantWatch, node: NodeFacts) -> None:
         self._watch, self._node, self._pods, self._clock = watch, node, watch.pods, watch.clock
         every = watch.all
         self._started = [(each, each.started) for each in every if each.started is not None]
@@ -126,7 +126,7 @@ class NodeWatch(RuntimeWatcher):
                 self._object(invariant, problem, pod)
         earlier = pod.stops.get(info.id)  # of another caller; the container is killed when the first time is up
         if earlier is None or now + timeout < earlier.kill_at:
-            pod.stops[info.id] = Stop(now, timeout)
+            pod.stops[info.id] = StopCall(now, timeout)
         pod.told_to_stop.add(info.id)
 
     def stop_is_over(self, info: ContainerInfo) -> None:

@@ -42,7 +42,7 @@ class NodeFacts(Protocol):
 
 
 @value_object
-class Stop:
+class StopCall:
     """A StopContainer call under way."""
 
     begun_at: int
@@ -76,7 +76,7 @@ class PodSeen:
     sandboxes: dict[str, SandboxSeen] = field(default_factory=dict)
     running: dict[str, ContainerInfo] = field(default_factory=dict)  # by container id
     ended: dict[str, ContainerInfo] = field(default_factory=dict)
-    stops: dict[str, Stop] = field(default_factory=dict)  # those under way, by container id
+    stops: dict[str, StopCall] = field(default_factory=dict)  # those under way, by container id
     told_to_stop: set[str] = field(default_factory=set)  # containers for which there was one
     story: deque[tuple[int, str]] = field(default_factory=lambda: deque(maxlen=STORY))
 

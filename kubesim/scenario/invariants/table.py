@@ -1,25 +1,27 @@
-"""All built-in invariants. Their names are part of the scenario language (`language/invariant_items.py`)."""
+"""All built-in invariants. Their names are part of the scenario language (`language/document.py`)."""
 
 from __future__ import annotations
 
 from types import ModuleType
 
-from kubesim.scenario.invariants import (
+from kubesim.scenario.invariants.containers import (
     addresses,
     gone_pods,
     grace_periods,
     init_order,
-    lost_updates,
     networks,
     one_instance,
     probes,
+    sidecars,
+)
+from kubesim.scenario.invariants.invariant import Invariant
+from kubesim.scenario.invariants.reported import (
+    lost_updates,
     resource_versions,
     restart_counts,
-    sidecars,
     statuses,
     terminal_phase,
 )
-from kubesim.scenario.invariants.invariant import Invariant
 
 MODULES: tuple[ModuleType, ...] = (
     one_instance,

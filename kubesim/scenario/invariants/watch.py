@@ -23,7 +23,7 @@ from kubesim.trace import Recorder
 from kubesim.trace.records import Expectation
 
 
-class Watch:
+class InvariantWatch:
     """`pods` are those with a sandbox, by uid; a static pod has that of its manifest, which its mirror names."""
 
     def __init__(

@@ -7,7 +7,7 @@ from a file, and `scenario/play/player.py` plays it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -35,7 +35,6 @@ from kubesim.scenario.language.cni_items import CniItem, NetworkPluginItem
 from kubesim.scenario.language.device_items import DeviceHealth, DevicePluginItem, DraDriverItem, PluginTarget
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
-from kubesim.scenario.language.invariant_items import Invariants, invariants_item
 from kubesim.scenario.language.node_items import (
     UNSTARTABLE,
     DockerItem,
@@ -206,6 +205,39 @@ def _profile(value: Any, info: ValidationInfo) -> Any:
     return Overlay.of(info).profile or value
 
 
+InvariantName = Literal[
+    "one-instance",
+    "gone-pods",
+    "init-order",
+    "sidecars",
+    "networks",
+    "restart-counts",
+    "terminal-phase",
+    "grace-periods",
+    "probes",
+    "statuses",
+    "addresses",
+    "resource-versions",
+    "lost-updates",
+]
+NAMES: Final[tuple[InvariantName, ...]] = get_args(InvariantName)
+Names = Annotated[tuple[InvariantName, ...], BeforeValidator(as_list)]
+
+
+class Invariants(Strict):
+    """All are on unless they are named in `off`. Those in `violated` must be violated, or the run fails."""
+
+    off: Names = ()
+    violated: Names = ()
+
+
+def _invariants(value: Any) -> Any:
+    """YAML reads `off` and `on` as false and true."""
+    if value is False or value == "off":
+        return {"off": NAMES}
+    return {} if value is True or value == "on" else value
+
+
 class Spec(Strict):
     nodes: Annotated[tuple[NodeItem, ...], BeforeValidator(as_list)] = Field(
         default_factory=lambda: ({"name": "node-1"},), validate_default=True, min_length=1
@@ -224,7 +256,7 @@ class Spec(Strict):
     scheduler: Annotated[Literal["on", "off"] | None, BeforeValidator(_on_or_off)] = None  # absent: when it is needed
     steps: Annotated[tuple[Step, ...], BeforeValidator(as_list)] = ()
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()
-    invariants: Annotated[Invariants, BeforeValidator(invariants_item)] = defaults()
+    invariants: Annotated[Invariants, BeforeValidator(_invariants)] = defaults()
     seed: int = 0
     duration: Duration | None = None
 

@@ -15,22 +15,24 @@ from kubesim.kubelet.probes.worker_rules import WorkerSubject
 from kubesim.podworkers.sync_status import PodSyncStatus
 from kubesim.runtime.protocol import ContainerInfo
 from kubesim.runtime.simulated.cri.watcher import Killer
-from kubesim.scenario.invariants import (
+from kubesim.scenario.invariants.containers import (
     addresses,
     gone_pods,
     grace_periods,
     init_order,
-    lost_updates,
     networks,
     one_instance,
     probes,
+    sidecars,
+)
+from kubesim.scenario.invariants.reported import (
+    lost_updates,
     resource_versions,
     restart_counts,
-    sidecars,
     statuses,
     terminal_phase,
 )
-from kubesim.scenario.invariants.seen import PodSeen, SandboxSeen, Stop, StoreSeen
+from kubesim.scenario.invariants.seen import PodSeen, SandboxSeen, StopCall, StoreSeen
 
 START = 1_800_000_000 * SECOND
 
@@ -152,7 +154,7 @@ def test_sidecars(stopped: str, running: str, left_s: int, found: bool) -> None:
     seen = pod(sidecar="proxy logger last")
     seen.running[f"{running}-1"] = info(running)
     assert sidecars.stopping(seen, info(stopped), 0, START) == ""  # one that is restarted alone
-    seen.stops[f"{running}-1"] = Stop(START, left_s * SECOND)
+    seen.stops[f"{running}-1"] = StopCall(START, left_s * SECOND)
     assert bool(sidecars.stopping(seen, info(stopped), 0, START)) == found
 
 
@@ -206,7 +208,7 @@ def test_grace_periods_of_kills(by: Killer, told: int | None, found: bool) -> No
     assert grace_periods.killed(seen, info(), by, START) == ""  # it does not run any more
     seen.running["main-1"] = info()
     if told is not None:
-        seen.stops["main-1"] = Stop(START - 5 * SECOND, told * SECOND)
+        seen.stops["main-1"] = StopCall(START - 5 * SECOND, told * SECOND)
         seen.told_to_stop.add("main-1")
     assert bool(grace_periods.killed(seen, info(), by, START)) == found
 

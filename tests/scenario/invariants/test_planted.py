@@ -20,7 +20,7 @@ from kubesim.runtime.kuberuntime.decide import actions
 from kubesim.runtime.kuberuntime.decide.action_types import PodActions
 from kubesim.runtime.simulated.addresses import Addresses
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
-from kubesim.scenario.language.invariant_items import NAMES
+from kubesim.scenario.language.document import NAMES
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.values import replace
 

@@ -12,7 +12,7 @@ from kubesim.cli.main import main
 from kubesim.errors import InputError
 from kubesim.runtime.simulated.addresses import Addresses
 from kubesim.scenario.invariants.table import INVARIANTS, MODULES
-from kubesim.scenario.language.invariant_items import NAMES
+from kubesim.scenario.language.document import NAMES
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.trace import MemorySink
 from kubesim.trace.records import Expectation
