@@ -2,6 +2,8 @@
 
 As far as the kubelet's own status knows (it may be late): the container runs, its initial delay is over, and only the
 startup probe runs until it has succeeded (doProbe). The runtime has started the container that is probed.
+
+Exception: kubelets before v1.16 know no startup probes, and do not report `started`.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ def probed(pod: PodSeen | None, subject: WorkerSubject, status: PodStatus, conta
     delay_s = subject.spec.initial_delay_seconds
     if began is not None and now < parse_time(began) + delay_s * SECOND:
         return f"{what} before its initial delay of {delay_s}s was over"
-    if subject.container.startup_probe is not None and bool(found.started) == (subject.probe_type == "startup"):
+    if found.started is None or subject.container.startup_probe is None:
+        return ""
+    if found.started == (subject.probe_type == "startup"):
         return f"{what} {'after' if found.started else 'before'} the container had started"
     return ""
 

@@ -3,6 +3,8 @@
 The status manager and the pod workers treat a terminal phase as final (getPhase is not asked again).
 
 Exception: activeDeadlineSeconds can still turn Succeeded into Failed (DeadlineExceeded).
+
+The first patches of v1.30 violate it: after a restart the kubelet admits finished pods again, and may reject them.
 """
 
 from __future__ import annotations
