@@ -37,6 +37,8 @@ from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.ending.failure import Failure
 from kubesim.scenario.ending.outcome import Witness
+from kubesim.scenario.invariants.table import INVARIANTS
+from kubesim.scenario.invariants.watch import InvariantWatch
 from kubesim.scenario.language.document import Scenario, Spec
 from kubesim.scenario.play.effect_notes import EffectNotes
 from kubesim.scenario.play.expectations import Judge
@@ -256,9 +258,10 @@ class Simulation:
         self.effects = EffectNotes(self.recorder)
         self.interceptor = self._interceptor()
         self.dependencies = dependencies(scenario.spec, self._is_ready)
+        self.invariants = self._make_watch(live)
         around = self._node_context(latencies, real, live)
         self._make_cluster(controllers, live)
-        self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
+        self.nodes = self._make_nodes(around)
         self.world = self._make_world()
 
     def _node_context(self, latencies: Latencies, real: CniNodes | None, live: LiveNode | None) -> NodeContext:
@@ -283,6 +286,7 @@ class Simulation:
             interceptor=self.interceptor,
             dependencies=self.dependencies,
             heard=self.effects.heard,
+            probed=self.invariants.probed,
         )
 
     def _make_world(self) -> SimulatedWorld:
@@ -309,6 +313,19 @@ class Simulation:
         from kubesim.scenario.faults.make import make_interceptor
 
         return make_interceptor(spec, self.clock, self.recorder, self.tasks, self.randomness)
+
+    def _make_watch(self, live: LiveNode | None) -> InvariantWatch:
+        """The invariants that watch this run; a live cluster is not ours to judge."""
+        given = self.scenario.spec.invariants
+        on = [each for each in INVARIANTS if live is None and each.name not in given.off]
+        return InvariantWatch(self.clock, self.store, self.recorder, on, set(given.violated))
+
+    def _make_nodes(self, around: NodeContext) -> dict[str, SimulatedNode]:
+        items = enumerate(self.scenario.spec.nodes)
+        nodes = {item.name: SimulatedNode(around, number, item) for number, item in items}
+        for node in nodes.values():
+            self.invariants.watch_node(node)
+        return nodes
 
     def _make_cluster(self, controllers: ControllerContext, live: LiveNode | None) -> None:
         """What a cluster has beside its nodes."""
@@ -377,6 +394,7 @@ class Simulation:
             self.result_so_far = replace(self._result(witness, judge, self._metrics()), interrupted=True)
             raise
         judge.close()
+        self.invariants.close()
         metrics = self._metrics()
         await self.close()
         return self._result(witness, judge, metrics)
@@ -435,6 +453,7 @@ class Simulation:
         )
 
     def _result(self, witness: Witness, judge: Judge, metrics: str) -> RunResult:
+        failures = sorted((*judge.failures, *self.invariants.failures), key=lambda failure: failure.at or 0)
         hashes = [sink.hexdigest() for sink in self._sinks if isinstance(sink, HashSink)]
         return RunResult(
             scenario=self.scenario.name,
@@ -446,7 +465,7 @@ class Simulation:
             outcomes=witness.pods(),
             workloads=witness.workloads(),
             expectations_met=tuple(judge.met),
-            failures=tuple(replace(failure, log=self._tail(failure.pod)) for failure in judge.failures),
+            failures=tuple(replace(failure, log=self._tail(failure.pod)) for failure in failures),
             expectations_open=judge.undecided(),
             events=witness.events,
             without_effect=tuple(self.effects.lines),

@@ -207,6 +207,7 @@ UNHEALTHY = Story(1, spec(main(DEAF, livenessProbe={**FALSE, "terminationGracePe
         (returns(generate, "past_active_deadline", False), LATE, "has no end"),
     ],
 )  # fmt: skip
+@pytest.mark.violates_invariants
 def test_a_broken_rule_is_noticed(broken: Break, story: Story, complaint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     live(story)
     broken(monkeypatch)

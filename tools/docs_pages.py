@@ -37,6 +37,7 @@ from kubesim.labs.language import LabFile, Solution
 from kubesim.labs.load import find_labs, labs_directory
 from kubesim.labs.network import NetworkExercise
 from kubesim.labs.walk import pod_creation
+from kubesim.scenario.invariants.table import MODULES
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.language.strict import Strict
 from kubesim.scenario.load.objects import has_effect
@@ -441,6 +442,30 @@ def _shown_value(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else f"`{value}`"
 
 
+# -- invariants -------------------------------------------------------------------------------------------------
+
+
+def invariants() -> str:
+    lines = ["# Invariants", "", MADE, ""]
+    lines += [
+        "Rules that hold in every run. Each is a small checker that watches the API server, the runtimes and probes",
+        "and changes nothing. A violation fails the run (exit 1); it names the pod, the moment, what was seen, and",
+        "what had happened to the pod before. A violation is reported once for each pod.",
+        "",
+        "    spec:",
+        "      invariants: off                        # none",
+        "      invariants: {off: [grace-periods]}     # all but this one",
+        "      invariants: {violated: [init-order]}   # the run fails unless this one is violated",
+        "",
+        "`scenarios/versions/v1.36-reboot-before-start.yaml` shows a violation by a real kubelet. A run with a live",
+        "API server as its source has no invariants.",
+        "",
+    ]
+    for module in MODULES:
+        lines += [f"## `{module.INVARIANT.name}`", "", *inspect.cleandoc(module.__doc__ or "").splitlines(), ""]
+    return _page(lines)
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands,
     "scenarios.md": scenarios,
@@ -451,6 +476,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "first-packet.md": first_packet,
     "walk.md": walk,
     "versions.md": versions,
+    "invariants.md": invariants,
 }
 
 

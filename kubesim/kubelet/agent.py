@@ -41,7 +41,7 @@ from kubesim.kubelet.node.node_managers import NodeManagers, NodeParts
 from kubesim.kubelet.pleg.generic import GenericPleg
 from kubesim.kubelet.probes.known_answers import KnownAnswer, KnownProber
 from kubesim.kubelet.probes.manager import ProbeManager
-from kubesim.kubelet.probes.prober import Prober
+from kubesim.kubelet.probes.prober import ProbeListener, Prober
 from kubesim.kubelet.resize.allocation_manager import Admission, AllocationManager
 from kubesim.kubelet.sandbox.pod_sandbox import SandboxHelper
 from kubesim.kubelet.status.manager import StatusManager
@@ -95,6 +95,7 @@ class Dependencies:
     device_plugins: PluginsOnNode | None = None
     dra_drivers: DraDriversOnNode | None = None
     services: ServiceLister | None = None  # None: a kubelet without an API server
+    probed: ProbeListener | None = None
 
 
 class Kubelet:
@@ -182,7 +183,7 @@ class Kubelet:
         """From the runtime up: probes, runtime manager, PLEG, and whether all of that is well."""
         context, dependencies, settings = self.context, self._dependencies, self.settings
         clock, events, gates, runtime = context.clock, context.events, context.gates, dependencies.runtime
-        prober = Prober(clock, runtime, dependencies.network, events, gates)
+        prober = Prober(clock, runtime, dependencies.network, events, gates, dependencies.probed)
         if dependencies.known_answers is not None:
             prober = KnownProber(clock, runtime, dependencies.network, events, dependencies.known_answers)
         self.probes = ProbeManager(

@@ -110,8 +110,11 @@ def _played(args: argparse.Namespace, run: str) -> RunHistory:
     seed, gates = options.seed(args), options.feature_gates(args)
     config = options.chosen(args.config, "KUBESIM_CONFIG", str)
     around = replace(make_overlay(config, {}, gates), allow_host=args.allow_host, profile=options.profile(args))
-    given = argparse.Namespace(files=[run], filename=[], strict=False, recursive=False, allow_host=args.allow_host)
-    [(_, scenario)] = manifest_flags.load(given, gates, around)
+    given = argparse.Namespace(files=[run], filename=[], strict=False, recursive=False, seed=args.seed)
+    runs = manifest_flags.load(given, gates, around)
+    if len(runs) > 1:
+        raise UsageError(f"{run}: its matrix makes {len(runs)} runs, and this command asks one")
+    scenario = runs[0][1]
     if scenario.spec.sources.apiserver is not None:
         raise UsageError(f"{run}: a live cluster has no moments: ask it with kubectl")
     history, observer = history_of(header_of(scenario, seed))

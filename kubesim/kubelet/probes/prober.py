@@ -7,7 +7,7 @@ Mirrors: pkg/kubelet/prober/prober.go probe, runProbeWithRetries, runProbe
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from kubesim.api.pod import PodStatus
@@ -30,6 +30,8 @@ WARNING = "Warning"
 CONTAINER_UNHEALTHY = "Unhealthy"
 CONTAINER_PROBE_WARNING = "ProbeWarning"
 
+ProbeListener = Callable[[WorkerSubject, PodStatus, str], None]  # called with the container id before each probe
+
 
 class Prober:
     """One per kubelet."""
@@ -43,15 +45,19 @@ class Prober:
         network: NodeNetwork,
         events: EventRecorder,
         gates: FeatureGates = DEFAULT_GATES,
+        listener: ProbeListener | None = None,
     ) -> None:
         self._clock = clock
         self._runtime = runtime
         self._network = network
         self._events = events
         self._gates = gates
+        self._listener = listener
 
     async def probe(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> ProbeResult | None:
         """The result; None if the probe could not be carried out, in which case nothing is concluded."""
+        if self._listener is not None:
+            self._listener(subject, status, container_id)
         for _ in range(MAX_PROBE_RETRIES):
             try:
                 answer = await self.run_probe(subject, status, container_id)

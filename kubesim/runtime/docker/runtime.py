@@ -267,6 +267,11 @@ class DockerRuntime(SimulatedRuntime):
             raise NotFound(no_such_container(sandbox_id))
         return info
 
+    def _has_network(self, sandbox_id: str) -> bool:
+        """A kubelet with docker asks for the address later."""
+        is_given = self._netns if self._namespaces is not None else self._addresses.taken
+        return sandbox_id in is_given or super()._has_network(sandbox_id) or self._network.plugin.name == NOOP_NAME
+
     # -- what it keeps ------------------------------------------------------------------------------------------
 
     def network_namespaces(self) -> dict[str, str]:

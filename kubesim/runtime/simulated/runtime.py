@@ -32,7 +32,6 @@ from kubesim.runtime.protocol import (
     SandboxConfig,
     SandboxInfo,
 )
-from kubesim.runtime.simulated.addresses import Addresses
 from kubesim.runtime.simulated.containers.container_process import (
     Exit,
     ProcessContext,
@@ -44,6 +43,7 @@ from kubesim.runtime.simulated.containers.container_process import (
 from kubesim.runtime.simulated.containers.security import security_problem
 from kubesim.runtime.simulated.containers.stop_signals import DEFAULT_STOP_SIGNAL, signal_number
 from kubesim.runtime.simulated.cri.listeners import RuntimeListeners
+from kubesim.runtime.simulated.cri.watcher import Killer
 from kubesim.runtime.simulated.draws import NO_TIME, Draw
 from kubesim.runtime.simulated.image_store import ImageStore
 from kubesim.runtime.simulated.settings import SimulatedSettings
@@ -74,7 +74,6 @@ class SimulatedRuntime(RuntimeListeners):
         self._by_pod: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # uid -> sandbox ids, container ids
         self._made_sandboxes = 0
         self._sandbox_failures = 0
-        self._addresses = Addresses(self.settings.first_ip)
         self.images = ImageStore(self.settings, self._take)
 
     def _take(self, span: Draw) -> Awaitable[None]:
@@ -119,6 +118,7 @@ class SimulatedRuntime(RuntimeListeners):
             annotations=config.annotations,
         )
         self._by_pod.setdefault(metadata.uid, ({}, {}))[0][identifier] = None
+        self.watcher.sandbox_made(info, config)
         self._changed(metadata.uid)
         if ready:
             self._sandbox_is_up(info)
@@ -145,9 +145,13 @@ class SimulatedRuntime(RuntimeListeners):
 
     def _kill_sandbox(self, info: SandboxInfo) -> None:
         for container in self._running_in(info):
-            assert container.process is not None
-            container.process.signal(SIGKILL)
+            self._kill(container, "sandbox")
         self._end_sandbox(info)
+
+    def _kill(self, container: SimulatedContainer, by: Killer) -> None:
+        assert container.process is not None
+        self.watcher.killed(container.info, by)
+        container.process.signal(SIGKILL)
 
     def _running_in(self, info: SandboxInfo) -> list[SimulatedContainer]:
         containers = map(self._containers.__getitem__, self._by_pod[info.pod_uid][1])
@@ -156,6 +160,7 @@ class SimulatedRuntime(RuntimeListeners):
     def _end_sandbox(self, info: SandboxInfo) -> None:
         if self._sandboxes[info.id].ready:
             self._addresses.release(info.id)
+            self.watcher.sandbox_ended(info, info.id in self._addresses.taken)
             self._sandboxes[info.id] = replace(self._sandboxes[info.id], ready=False, network=SandboxNetwork())
             self._changed(info.pod_uid)
             self._send("CONTAINER_STOPPED_EVENT", info.id, info.id)
@@ -175,6 +180,7 @@ class SimulatedRuntime(RuntimeListeners):
                 self._forget_container(identifier)
         del self._sandboxes[sandbox_id]
         self._forget(info.pod_uid, sandbox_id, None)
+        self.watcher.sandbox_removed(info)
         self._changed(info.pod_uid)
 
     def sandbox_dies(self, sandbox_id: str) -> None:
@@ -206,6 +212,7 @@ class SimulatedRuntime(RuntimeListeners):
                 info, state="exited", finished_at=self._clock.wall(), exit_code=UNKNOWN_EXIT_CODE, reason="Unknown"
             )
             process.signal(SIGKILL)
+            self.watcher.ended(container.info)
             self._tell_waiters(container)
 
     def lose_everything(self) -> None:
@@ -239,15 +246,6 @@ class SimulatedRuntime(RuntimeListeners):
     def knows_pod(self, uid: str) -> bool:
         """Is there anything left of a pod: a sandbox, a container, alive or dead?"""
         return uid in self._by_pod
-
-    async def pod_sandbox_status(self, sandbox_id: str) -> SandboxInfo:
-        return self._sandbox(sandbox_id)
-
-    def _sandbox(self, sandbox_id: str) -> SandboxInfo:
-        info = self._sandboxes.get(sandbox_id)
-        if info is None:
-            raise NotFound(f'an error occurred when try to find sandbox "{sandbox_id}": not found')
-        return info
 
     async def list_pod_sandboxes(self, pod_uid: str | None = None) -> list[SandboxInfo]:
         if pod_uid is None:
@@ -328,10 +326,12 @@ class SimulatedRuntime(RuntimeListeners):
             container.info = replace(
                 container.info, state="exited", finished_at=now, exit_code=128, reason="StartError", message=problem
             )
+            self.watcher.ended(container.info)
             self._changed(container.info.pod_uid)
             raise RuntimeCallError(problem)
         container.process = self._processes.make(context)
         container.info = replace(container.info, state="running", started_at=now)
+        self.watcher.started(container.info, self._has_network(container.info.sandbox_id))
         self._changed(container.info.pod_uid)
         self._send_of("CONTAINER_STARTED_EVENT", container.info)
         container.process.start(lambda exit: self._ended(container, exit))
@@ -365,6 +365,7 @@ class SimulatedRuntime(RuntimeListeners):
             exit_code=exit.code,
             reason=exit.reason,
         )
+        self.watcher.ended(container.info)
         for listener in self._exit_listeners:
             listener(container.info.id, exit)
         self._tell_waiters(container)
@@ -380,6 +381,7 @@ class SimulatedRuntime(RuntimeListeners):
         """The container's own signal, TERM unless it says otherwise; then KILL when the time is up."""
         container = self._container(container_id)
         if container.runs():
+            self.watcher.stopping(container.info, timeout)
             await self._end(container, timeout)
             await self._take(self.settings.latencies.stop_container)
 
@@ -395,19 +397,18 @@ class SimulatedRuntime(RuntimeListeners):
             await gone
         finally:
             timer.cancel()
+            self.watcher.stop_is_over(container.info)
 
     def _kill_soon(self, container: SimulatedContainer) -> None:
         """The time is up; what ends by itself in this very instant still does."""
-        assert container.process is not None
-        asyncio.get_running_loop().call_soon(container.process.signal, SIGKILL)
+        asyncio.get_running_loop().call_soon(self._kill, container, "stop")
 
     async def remove_container(self, container_id: str) -> None:
         container = self._containers.get(container_id)
         if container is None:
             return
         if container.info.state == "running":
-            assert container.process is not None
-            container.process.signal(SIGKILL)
+            self._kill(container, "removal")
         self._forget_container(container_id)
         self._changed(container.info.pod_uid)
         self._send_of("CONTAINER_DELETED_EVENT", container.info)

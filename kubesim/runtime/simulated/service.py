@@ -62,6 +62,7 @@ class RuntimeService:
         self.clock = clock
         self.up = True
         self.hangs = False
+        self.disturbed_at = 0  # the last moment at which it stopped, hung or came back
         self._connections: list[RuntimeConnection] = []
         self._waiting: dict[asyncio.Future[None], None] = {}
         runtime.on_change(self._changed)
@@ -84,6 +85,7 @@ class RuntimeService:
 
     def stop(self) -> None:
         self.up = False
+        self.disturbed_at = self.clock.now()
         for connection in self._connections:
             connection.reaches(_Unreachable(REFUSED))
             connection.cut_off()
@@ -92,16 +94,19 @@ class RuntimeService:
 
     def start(self) -> None:
         self.up = True
+        self.disturbed_at = self.clock.now()
         self.serve(self.runtime)
         self._changed("")
 
     def hang(self) -> None:
         """From now on listings wait."""
         self.hangs = True
+        self.disturbed_at = self.clock.now()
 
     def recover(self) -> None:
         """The listings that wait are answered, one after the other: who asked first hears first."""
         self.hangs = False
+        self.disturbed_at = self.clock.now()
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)

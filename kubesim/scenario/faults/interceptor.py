@@ -61,11 +61,13 @@ class Interceptor:
     awaited_names: tuple[str, ...]  # of operations before or after which a step comes
     crash: Callable[[str, Crash], Coroutine[Any, Any, None]] | None = None
     active: bool = False
+    disturbed_at: int = 0  # the last moment at which something went wrong
     awaited: list[AwaitedOperation] = field(default_factory=list)
     _hanging: list[tuple[Hang, str, int]] = field(default_factory=list)  # with the node, and until when
 
     def hang(self, hang: Hang, node: str, until: int) -> None:
         """From now on operations of a node do not return before `until`."""
+        self.disturbed_at = max(self.disturbed_at, until)
         self._hanging.append((hang, node, until))
 
     def concerns(self, group: str, name: str) -> bool:
@@ -79,6 +81,7 @@ class Interceptor:
             return None
         outcome = first_fault(self.faults, operation, self.clock.elapsed(), self.stream)
         if outcome is not None:
+            self.disturbed_at = max(self.disturbed_at, self.clock.now() + outcome.latency)
             self.recorder.record(
                 Fault(
                     node=operation.node,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -186,6 +186,39 @@ def _profile(value: Any, info: ValidationInfo) -> Any:
     return Overlay.of(info).profile or value
 
 
+InvariantName = Literal[
+    "one-instance",
+    "gone-pods",
+    "init-order",
+    "sidecars",
+    "networks",
+    "restart-counts",
+    "terminal-phase",
+    "grace-periods",
+    "probes",
+    "statuses",
+    "addresses",
+    "resource-versions",
+    "lost-updates",
+]
+NAMES: Final[tuple[InvariantName, ...]] = get_args(InvariantName)
+Names = Annotated[tuple[InvariantName, ...], BeforeValidator(as_list)]
+
+
+class Invariants(Strict):
+    """All are on unless they are named in `off`. Those in `violated` must be violated, or the run fails."""
+
+    off: Names = ()
+    violated: Names = ()
+
+
+def _invariants(value: Any) -> Any:
+    """YAML reads `off` and `on` as false and true."""
+    if value is False or value == "off":
+        return {"off": NAMES}
+    return {} if value is True or value == "on" else value
+
+
 class Spec(Strict):
     nodes: Annotated[tuple[NodeItem, ...], BeforeValidator(as_list)] = Field(
         default_factory=lambda: ({"name": "node-1"},), validate_default=True, min_length=1
@@ -209,6 +242,7 @@ class Spec(Strict):
     matrix: Matrix | None = None  # several runs of this file
     # Files beside this one that are part of it: lists are joined, mappings merged; of other values those here count.
     include: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+    invariants: Annotated[Invariants, BeforeValidator(_invariants)] = defaults()
     seed: int = 0
     duration: Duration | None = None
 

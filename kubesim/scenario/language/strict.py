@@ -14,7 +14,6 @@ from kubesim.api.quantity import quantity
 
 _TAINT_FIELDS = ("key", "value", "effect", "timeAdded")
 _TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-PLANNED = ("invariants",)  # keys of the language that nothing plays yet
 
 
 class Strict(BaseModel):
@@ -54,8 +53,6 @@ class Placed(Strict):
 
 
 def _unknown(key: str, known: list[str]) -> PydanticCustomError:
-    if key in PLANNED:
-        return PydanticCustomError("unknown_field", "is not supported yet", {"field": key})
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
     return PydanticCustomError("unknown_field", "unknown field; {hint}", {"field": key, "hint": hint})

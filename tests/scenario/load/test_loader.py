@@ -191,7 +191,7 @@ def test_objects_that_cannot_be_applied(text: str, expected: str) -> None:
 
 BAD_SPECS = {
     "  stepz: []\n": "6: spec.stepz: unknown field; did you mean steps?",
-    "  invariants: []\n": "6: spec.invariants: is not supported yet",
+    "  invariants: []\n": "6: spec.invariants: must be a mapping of fields",
     "  faults: [{}]\n": "6: spec.faults[0].operation: is needed",
     "  faults: [{operation: CreatContainer, hang: true}]\n": (
         "6: spec.faults[0].operation: no operation is named 'CreatContainer'; did you mean CreateContainer?"

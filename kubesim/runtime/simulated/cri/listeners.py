@@ -1,4 +1,5 @@
-"""What others hear of a simulated runtime: its conditions, changes, exits, container events, steps for the trace."""
+"""What others hear of a simulated runtime: its conditions, sandboxes, changes, exits, container events, steps for the
+trace."""
 
 from __future__ import annotations
 
@@ -10,10 +11,13 @@ from kubesim.runtime.protocol import (
     ContainerEventResponse,
     ContainerEventType,
     ContainerInfo,
+    NotFound,
     RuntimeConditions,
     SandboxInfo,
 )
+from kubesim.runtime.simulated.addresses import Addresses
 from kubesim.runtime.simulated.containers.container_process import Exit
+from kubesim.runtime.simulated.cri.watcher import RuntimeWatcher
 from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.trace import Recorder
 from kubesim.trace.records import ContainerEvent
@@ -32,6 +36,7 @@ class RuntimeListeners:
         self.settings = settings or SimulatedSettings()
         self._clock = clock
         self._sandboxes: dict[str, SandboxInfo] = {}
+        self._addresses = Addresses(self.settings.first_ip)
         self._listeners: list[Callable[[str], None]] = []
         self._exit_listeners: list[ExitListener] = []
         self._event_listeners: list[Callable[[ContainerEventResponse], object]] = []
@@ -39,6 +44,7 @@ class RuntimeListeners:
         self._recorder: Recorder | None = None
         self._node = ""
         self._walk: SandboxWalk | None = None
+        self.watcher = RuntimeWatcher()
 
     def on_change(self, listener: Callable[[str], None]) -> None:
         self._listeners.append(listener)
@@ -119,6 +125,26 @@ class RuntimeListeners:
         if walk is not None:
             walk.tell("RunPodSandbox", "watch for the sandbox' exit", f"{info.pod_namespace}/{info.pod_name}")
         self._send("CONTAINER_STARTED_EVENT", info.id, info.id)
+
+    async def pod_sandbox_status(self, sandbox_id: str) -> SandboxInfo:
+        return self._sandbox(sandbox_id)
+
+    def _sandbox(self, sandbox_id: str) -> SandboxInfo:
+        info = self._sandboxes.get(sandbox_id)
+        if info is None:
+            raise NotFound(f'an error occurred when try to find sandbox "{sandbox_id}": not found')
+        return info
+
+    def unreturned_addresses(self) -> list[str]:
+        """The sandboxes that have an address and do not run any more."""
+        return [
+            each for each in self._addresses.taken if each not in self._sandboxes or not self._sandboxes[each].ready
+        ]
+
+    def _has_network(self, sandbox_id: str) -> bool:
+        """Whether the containers of a sandbox have a network when they start: its own, or the node's."""
+        info = self._sandboxes[sandbox_id]
+        return info.network_namespace == "NODE" or (info.network is not None and bool(info.network.ip))
 
     def _containers_of(self, sandbox_id: str) -> list[ContainerInfo]:
         raise NotImplementedError

@@ -101,6 +101,7 @@ class NodeAgent:
                 device_plugins=node.device_plugins,
                 dra_drivers=node.dra_drivers,
                 services=self._services,
+                probed=around.probed,
             ),
         )
 

@@ -12,6 +12,7 @@ from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
 from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
 from kubesim.features import FeatureGates
+from kubesim.kubelet.probes.prober import ProbeListener
 from kubesim.runtime.simulated.disturbances.dependencies import Dependency
 from kubesim.runtime.simulated.log_files import ContainerOutput
 from kubesim.runtime.simulated.network import SimulatedNetwork
@@ -51,3 +52,4 @@ class NodeContext:
     interceptor: Interceptor | None = None  # where operations have faults, or steps wait for them
     dependencies: Mapping[str, Dependency] = field(default_factory=dict)  # of behaviours, by name
     heard: Callable[[Sequence[Pod]], None] = lambda pods: None  # gets static pods, and those of a live node
+    probed: ProbeListener | None = None

@@ -111,6 +111,7 @@ class SimulatedNode:
         self._register(item)
         self.api.listen(lambda up: self._signs_of_life())
         self._lives = 1
+        self._disturbed_at = 0  # the last moment at which the agent or its connection to the API server came or went
         self._agent = NodeAgent(self, around, self._settings, self._randomness)
         self._running = False
         self.is_on = True
@@ -326,8 +327,14 @@ class SimulatedNode:
         self._signs_of_life()
         await self._agent.end()
 
+    def last_disturbance(self) -> int:
+        """When the agent, its connection to the API server or the runtime came or went, or an operation had a fault."""
+        faults = self._around.interceptor
+        return max(self._disturbed_at, self.service.disturbed_at, 0 if faults is None else faults.disturbed_at)
+
     def _signs_of_life(self) -> None:
         """The cluster hears of a node while its agent runs and has a way to the API server."""
+        self._disturbed_at = self._around.clock.now()
         health = self._around.health
         if self._running and self.api.up:
             self._heartbeat.resume()

@@ -1,0 +1,1 @@
+"""Invariants of what the API server is told and stores."""

@@ -1,0 +1,90 @@
+"""A reported status follows from the containers.
+
+A status may be late, but it reports nothing that never was: a container that it reports as running has started, one
+that it reports as terminated has ended with that exit code. What is ready runs; a pod is Ready only with all its
+containers; it Succeeded only if all of them exited with 0; it has ended only if no container runs.
+
+Exceptions: a container whose record is gone is reported as ContainerStatusUnknown (137). The records of an evicted pod
+are removed before its status is final, so it may be reported as ready. Kubelets without pod worker
+states (before v1.22) report an evicted pod as Failed at once. If a pod is deleted before its regular containers have
+started, they report all containers as terminated while init containers run (TerminatePod). A pod of a node whose
+kubelet does not work is ended by others (pod garbage collection, a forced deletion).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kubesim.api.pod import ContainerStatus, Pod, PodStatus
+from kubesim.api.pods.phases import TERMINAL_PHASES
+from kubesim.api.pods.pod_conditions import READY, is_condition_true
+from kubesim.cluster.store.watches import WatchEvent
+from kubesim.runtime.types import bare_id
+from kubesim.scenario.invariants.invariant import Invariant
+from kubesim.scenario.invariants.seen import PodSeen
+
+UNKNOWN = "ContainerStatusUnknown"
+
+
+def pod_changed(pod: PodSeen | None, change: WatchEvent) -> str:
+    old, new = change.previous, change.object
+    if not isinstance(new, Pod) or (isinstance(old, Pod) and old.status is new.status):
+        return ""
+    status, statuses = new.status, new.status.container_statuses
+    if status.init_container_statuses:
+        statuses = (*status.init_container_statuses, *statuses)
+    was = old.status.phase if isinstance(old, Pod) else ""
+    return (
+        ("" if _is_evicted(pod) else _not_ready(new))
+        or (_wrong_end(pod, status) if status.phase in TERMINAL_PHASES and was not in TERMINAL_PHASES else "")
+        or ("" if pod is None else _never_happened(pod, statuses))
+    )
+
+
+def _is_evicted(pod: PodSeen | None) -> bool:
+    worker = None if pod is None else pod.node.worker(pod.spec.metadata.uid)
+    return worker is not None and worker.evicted
+
+
+def _not_ready(pod: Pod) -> str:
+    status = pod.status
+    for container in status.container_statuses:
+        if container.ready and container.state.running is None:
+            return f"container {container.name} is reported as ready and not as running"
+    if status.container_statuses and is_condition_true(status.conditions, READY):
+        unready = next((each.name for each in status.container_statuses if not each.ready), None)
+        return "" if unready is None else f"the pod is reported as Ready, and container {unready} is not ready"
+    return ""
+
+
+def _wrong_end(pod: PodSeen | None, status: PodStatus) -> str:
+    if status.phase == "Succeeded":
+        for container in status.container_statuses:
+            end = container.state.terminated
+            if end is None or end.exit_code != 0:
+                return f"the pod is reported as Succeeded, and container {container.name} did not exit with 0"
+    if pod is None or pod.node.undisturbed_since is None or not pod.node.rules.pod_worker_states:
+        return ""
+    names = ", ".join(info.name for info in pod.running.values())
+    return f"the pod is reported as {status.phase} while containers run: {names}" if names else ""
+
+
+def _never_happened(pod: PodSeen, statuses: Iterable[ContainerStatus]) -> str:
+    for status in statuses:
+        identifier, state = bare_id(status.container_id), status.state
+        if state.running is not None:
+            if identifier not in pod.running and identifier not in pod.ended:
+                return f"container {status.name} is reported as running, and {identifier[:12]} never started"
+        elif state.terminated is not None and state.terminated.reason != UNKNOWN:
+            info = pod.ended.get(identifier)
+            if identifier in pod.running:
+                if not pod.node.rules.pod_worker_states:
+                    continue
+                return f"container {status.name} is reported as terminated, and {identifier[:12]} runs"
+            if info is not None and info.exit_code != state.terminated.exit_code:
+                code = state.terminated.exit_code
+                return f"container {status.name} is reported to have exited with {code}, not with {info.exit_code}"
+    return ""
+
+
+INVARIANT = Invariant("statuses", pod_changed=pod_changed)

@@ -1,0 +1,128 @@
+"""The watch over one run: hears of everything that happens, asks the checkers, and keeps what they object to.
+
+It listens to the store, to the runtime of each node and to the probers. It costs under 2 % of the life of a pod, so it
+is always on. A violation is reported once for each pod; the run goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from kubesim.api.pod import Pod, PodStatus
+from kubesim.clock import LoopClock
+from kubesim.cluster.store.store import Store
+from kubesim.cluster.store.watches import WatchEvent
+from kubesim.golang.text import duration
+from kubesim.kubelet.probes.worker_rules import WorkerSubject
+from kubesim.scenario.ending.failure import Failure
+from kubesim.scenario.invariants.invariant import Invariant
+from kubesim.scenario.invariants.nodes import NodeWatch, SimulatedNodeFacts
+from kubesim.scenario.invariants.seen import PodSeen, StoreSeen, mirrored_uid
+from kubesim.scenario.play.node.simulated_node import SimulatedNode
+from kubesim.trace import Recorder
+from kubesim.trace.records import Expectation
+
+
+class InvariantWatch:
+    """`pods` are those with a sandbox, by uid; a static pod has that of its manifest, which its mirror names."""
+
+    def __init__(
+        self, clock: LoopClock, store: Store, recorder: Recorder, invariants: Collection[Invariant], expected: set[str]
+    ) -> None:
+        self.clock = clock
+        self.store = store
+        self._recorder = recorder
+        self._expected = expected  # invariants that the scenario violates on purpose
+        self.pods: dict[str, PodSeen] = {}
+        self.seen = StoreSeen()
+        self.failures: list[Failure] = []
+        self._reported: dict[tuple[str, str], None] = {}  # by invariant and pod
+        self.all = invariants
+        self._stored = [(each, each.stored) for each in invariants if each.stored is not None]
+        self._pod_changed = [(each, each.pod_changed) for each in invariants if each.pod_changed is not None]
+        self._probed = [(each, each.probed) for each in invariants if each.probed is not None]
+        self._at_end = [(each, each.at_end) for each in invariants if each.at_end is not None]
+        if invariants:
+            store.watch_all(self._store_changed)
+
+    def watch_node(self, node: SimulatedNode) -> None:
+        if self.all:
+            node.runtime.watcher = NodeWatch(self, SimulatedNodeFacts(node))
+
+    # -- the API server -----------------------------------------------------------------------------------------
+
+    def _store_changed(self, change: WatchEvent) -> None:
+        obj, seen = change.object, self.seen
+        for invariant, check in self._stored:
+            if problem := check(seen, change):
+                self.violated(invariant, "", problem)
+        seen.version = change.resource_version
+        metadata = obj.metadata
+        key = (obj.kind, metadata.namespace, metadata.name)
+        if change.type == "DELETED":
+            seen.newest.pop(key, None)
+        else:
+            seen.newest[key] = obj
+        if isinstance(obj, Pod):
+            self._pod_is(change, obj)
+
+    def _pod_is(self, change: WatchEvent, obj: Pod) -> None:
+        metadata = obj.metadata
+        pod = self.pods.get(mirrored_uid(obj) or metadata.uid)
+        for invariant, check in self._pod_changed:
+            if problem := check(pod, change):
+                self.violated(invariant, f"{metadata.namespace}/{metadata.name}", problem, pod)
+        if pod is not None:
+            self._note(change, obj, pod)
+
+    def _note(self, change: WatchEvent, obj: Pod, pod: PodSeen) -> None:
+        now = self.clock.now()
+        before, pod.api = pod.api, obj
+        if before is None or before.status.phase != obj.status.phase:
+            pod.story.append((now, f"the phase is {obj.status.phase}"))
+        grace = obj.metadata.deletion_grace_period_seconds
+        if grace is not None and grace not in pod.graces:
+            pod.graces = (*pod.graces, grace)
+            pod.story.append((now, f"the pod is being deleted with a grace period of {grace}s"))
+            if pod.deleted_at is None:
+                pod.deleted_at = now
+        if change.type == "DELETED":
+            pod.gone_at = now
+            pod.story.append((now, "the pod is removed from the API server"))
+        else:
+            pod.gone_at = None
+
+    # -- probes -------------------------------------------------------------------------------------------------
+
+    def probed(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> None:
+        metadata = subject.pod.metadata
+        pod = self.pods.get(metadata.uid)
+        for invariant, check in self._probed:
+            if problem := check(pod, subject, status, container_id, self.clock.now()):
+                self.violated(invariant, f"{metadata.namespace}/{metadata.name}", problem, pod)
+
+    # -- the end ------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """The run is over: what must not be left is looked for."""
+        for pod in self.pods.values():
+            for invariant, check in self._at_end:
+                if problem := check(pod, self.clock.now()):
+                    self.violated(invariant, pod.name, problem, pod)
+        for name in sorted(self._expected - {name for name, _ in self._reported}):
+            why = "the scenario expects a violation (invariants.violated), and there was none"
+            self.failures.append(Failure("invariant", name, why, at=self.clock.now() - self.clock.start))
+
+    def violated(self, invariant: Invariant, name: str, why: str, pod: PodSeen | None = None) -> None:
+        if (invariant.name, name) in self._reported:
+            return
+        self._reported[invariant.name, name] = None
+        start = self.clock.start
+        at = self.clock.now() - start
+        text = f"{invariant.name}: pod {name}" if name else invariant.name
+        why = f"{why}, at {duration(at)}"
+        expected = invariant.name in self._expected
+        self._recorder.record(Expectation(pod=name, expectation=f"invariant {text}", met=expected, why=why))
+        if not expected:
+            story = () if pod is None else tuple(f"{duration(max(t - start, 0))} {what}" for t, what in pod.story)
+            self.failures.append(Failure("invariant", text, why, pod=name, at=at, records=story))
