@@ -30,7 +30,8 @@ WARNING = "Warning"
 CONTAINER_UNHEALTHY = "Unhealthy"
 CONTAINER_PROBE_WARNING = "ProbeWarning"
 
-ProbeListener = Callable[[WorkerSubject, PodStatus, str], None]  # called with the container id before each probe
+# Called before each probe, with the container id and the time that the node's clock shows.
+ProbeListener = Callable[[WorkerSubject, PodStatus, str, int], None]
 
 
 class Prober:
@@ -57,7 +58,7 @@ class Prober:
     async def probe(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> ProbeResult | None:
         """The result; None if the probe could not be carried out, in which case nothing is concluded."""
         if self._listener is not None:
-            self._listener(subject, status, container_id)
+            self._listener(subject, status, container_id, self._clock.wall())
         for _ in range(MAX_PROBE_RETRIES):
             try:
                 answer = await self.run_probe(subject, status, container_id)

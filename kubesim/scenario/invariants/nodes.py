@@ -46,10 +46,10 @@ class SimulatedNodeFacts:
 
 
 class NodeWatch(RuntimeWatcher):
-    """One per node; what is known of its pods is with the watch of the whole run."""
+    """One per node. `pods` are those that its runtime has had, by uid."""
 
-    def __init__(self, watch: InvariantWatch, node: NodeFacts) -> None:
-        self._watch, self._node, self._pods, self._clock = watch, node, watch.pods, watch.clock
+    def __init__(self, watch: InvariantWatch, node: NodeFacts, pods: dict[str, PodSeen]) -> None:
+        self._watch, self._node, self._pods, self._clock = watch, node, pods, watch.clock
         every = watch.all
         self._started = [(each, each.started) for each in every if each.started is not None]
         self._connected = [(each, each.connected) for each in every if each.connected is not None]

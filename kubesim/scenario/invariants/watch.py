@@ -33,7 +33,7 @@ class InvariantWatch:
         self.store = store
         self._recorder = recorder
         self._expected = expected  # invariants that the scenario violates on purpose
-        self.pods: dict[str, PodSeen] = {}
+        self._pods: dict[str, dict[str, PodSeen]] = {}  # by node, then by uid: a static pod's manifest may give it
         self.seen = StoreSeen()
         self.failures: list[Failure] = []
         self._reported: dict[tuple[str, str], None] = {}  # by invariant and pod
@@ -47,7 +47,8 @@ class InvariantWatch:
 
     def watch_node(self, node: SimulatedNode) -> None:
         if self.all:
-            node.runtime.watcher = NodeWatch(self, SimulatedNodeFacts(node))
+            pods = self._pods.setdefault(node.name, {})
+            node.runtime.watcher = NodeWatch(self, SimulatedNodeFacts(node), pods)
 
     # -- the API server -----------------------------------------------------------------------------------------
 
@@ -68,12 +69,15 @@ class InvariantWatch:
 
     def _pod_is(self, change: WatchEvent, obj: Pod) -> None:
         metadata = obj.metadata
-        pod = self.pods.get(mirrored_uid(obj) or metadata.uid)
+        pod = self._find(obj, mirrored_uid(obj) or metadata.uid)
         for invariant, check in self._pod_changed:
             if problem := check(pod, change):
                 self.violated(invariant, f"{metadata.namespace}/{metadata.name}", problem, pod)
         if pod is not None:
             self._note(change, obj, pod)
+
+    def _find(self, pod: Pod, uid: str) -> PodSeen | None:
+        return self._pods.get(pod.spec.node_name, {}).get(uid)
 
     def _note(self, change: WatchEvent, obj: Pod, pod: PodSeen) -> None:
         now = self.clock.now()
@@ -94,18 +98,18 @@ class InvariantWatch:
 
     # -- probes -------------------------------------------------------------------------------------------------
 
-    def probed(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> None:
+    def probed(self, subject: WorkerSubject, status: PodStatus, container_id: str, now: int) -> None:
         metadata = subject.pod.metadata
-        pod = self.pods.get(metadata.uid)
+        pod = self._find(subject.pod, metadata.uid)
         for invariant, check in self._probed:
-            if problem := check(pod, subject, status, container_id, self.clock.now()):
+            if problem := check(pod, subject, status, container_id, now):
                 self.violated(invariant, f"{metadata.namespace}/{metadata.name}", problem, pod)
 
     # -- the end ------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """The run is over: what must not be left is looked for."""
-        for pod in self.pods.values():
+        for pod in [pod for pods in self._pods.values() for pod in pods.values()]:
             for invariant, check in self._at_end:
                 if problem := check(pod, self.clock.now()):
                     self.violated(invariant, pod.name, problem, pod)
