@@ -25,7 +25,7 @@ from kubesim.errors import KubesimError, UsageError
 
 # By name, the module of each.
 COMMANDS = {
-    "run": "run", "diff": "diff", "lab": "lab", "explain": "explain", "attach": "attach", "cni": "cni.command",
+    "run": "run", "test": "testing.command", "diff": "diff", "lab": "lab", "explain": "explain", "attach": "attach", "cni": "cni.command",
     "conformance": "conformance",
 }  # fmt: skip
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
