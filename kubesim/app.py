@@ -324,12 +324,16 @@ class Simulation:
         of_nodes = [(node, metrics_of(kubelet, self.measured)) for node, kubelet in running]
         return render_metrics(by_instance(of_nodes) if len(self.nodes) > 1 else (m for _, own in of_nodes for m in own))
 
-    async def run(self, until: int | None = None, speed: float = 0.0) -> RunResult:
-        """Let the nodes come up, then play."""
+    async def come_up(self, speed: float = 0.0) -> None:
+        """Let the nodes come up; then the story begins."""
         for node in self.nodes.values():
             node.start()
         await self.clock.sleep_until(VIRTUAL_START)
         self._begin(speed)
+
+    async def run(self, until: int | None = None, speed: float = 0.0) -> RunResult:
+        """Let the nodes come up, then play."""
+        await self.come_up(speed)
         witness = Witness(self.clock, self.store, self.nodes)
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect)
         try:
@@ -373,6 +377,10 @@ class Simulation:
         for node in self.nodes.values():
             node.begin_story()
 
+    def explained(self, failure: Failure) -> Failure:
+        """The same with what helps to understand it."""
+        return replace(failure, log=self._tail(failure.pod))
+
     def _tail(self, pattern: str) -> tuple[str, ...]:
         """The last lines of the containers of a pod, or of those that a glob matches."""
         pods = [pod for pod in self.output.tails if pod == pattern or fnmatchcase(pod, pattern)]
@@ -394,7 +402,7 @@ class Simulation:
             outcomes=witness.pods(),
             workloads=witness.workloads(),
             expectations_met=tuple(judge.met),
-            failures=tuple(replace(failure, log=self._tail(failure.pod)) for failure in judge.failures),
+            failures=tuple(map(self.explained, judge.failures)),
             expectations_open=judge.undecided(),
             events=witness.events,
             without_effect=tuple(self.effects.lines),

@@ -59,7 +59,9 @@ def parse_seeds(text: str) -> tuple[int, ...]:
             raise ValueError(f"{text!r} is no list of seeds, such as 7, 1..50 or 1,4,10..12")
         begin, end = int(first), int(last or first)
         if end < begin or end - begin >= MOST_SEEDS:
-            raise ValueError(f"{piece.strip()}: the last seed must be at least the first, and at most {MOST_SEEDS:,} fit")
+            raise ValueError(
+                f"{piece.strip()}: the last seed must be at least the first, and at most {MOST_SEEDS:,} fit"
+            )
         seeds.update(dict.fromkeys(range(begin, end + 1)))
     return tuple(seeds)
 

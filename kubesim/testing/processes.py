@@ -84,9 +84,7 @@ def run_in_processes(
             worker.end()
 
 
-def _give_work(
-    workers: list[Worker], waiting: list[int], cases: Sequence[ScenarioCase], play: Play, jobs: int
-) -> None:
+def _give_work(workers: list[Worker], waiting: list[int], cases: Sequence[ScenarioCase], play: Play, jobs: int) -> None:
     while waiting:
         idle = next((worker for worker in workers if worker.case is None), None)
         if idle is None and len(workers) < jobs:

@@ -29,7 +29,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what = "a scenario, a directory of scenarios, or the name of a bundled one; scenarios: all that are bundled"
     parser.add_argument("paths", nargs="+", metavar="PATH", help=what)
     parser.add_argument(
-        "--seeds", type=_seeds, metavar="LIST", help="run each with all of these: 1..50, 7, 1,4,10..12; default: its own"
+        "--seeds",
+        type=_seeds,
+        metavar="LIST",
+        help="run each with all of these: 1..50, 7, 1,4,10..12; default: its own",
     )
     parser.add_argument(
         "-k",
@@ -39,9 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="WORD",
         help="only scenarios with this word in their path or name; may be given several times",
     )
-    parser.add_argument(
-        "--jobs", type=_positive, metavar="N", help="processes at a time; default: one for each core"
-    )
+    parser.add_argument("--jobs", type=_positive, metavar="N", help="processes at a time; default: one for each core")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write the results there as JUnit XML")
     parser.add_argument(
         "-o",
@@ -106,7 +107,14 @@ def _refuse(args: argparse.Namespace, found: Collected) -> int:
 
     for error in found.problems:
         if args.output == "github" and isinstance(error, InputError):
-            print(annotation(error.source, error.line or 1, "not a scenario", ": ".join(filter(None, (error.field, error.problem)))))
+            print(
+                annotation(
+                    error.source,
+                    error.line or 1,
+                    "not a scenario",
+                    ": ".join(filter(None, (error.field, error.problem))),
+                )
+            )
         warn(f"error: {error}")
     return 2
 

@@ -82,7 +82,9 @@ class TextTestReport:
         if result.status == "passed":
             told += [] if result.met else ["nothing is expected"]
         else:
-            told.append(f"{len(result.failures)} of {result.met + len(result.failures)} failed" if result.failures else "")
+            told.append(
+                f"{len(result.failures)} of {result.met + len(result.failures)} failed" if result.failures else ""
+            )
         told += ["timeline written"] if result.snapshot == "written" else []
         return f"{word}  {safe(result.file):<{self._width}}  {', '.join(filter(None, told))}"
 
@@ -122,7 +124,9 @@ class GithubReport(TextTestReport):
         if result.problem:
             self._print(annotation(result.file, 1, title, result.problem))
         for failure in result.failures:
-            self._print(annotation(failure.file or result.file, failure.line or 1, title, f"{failure.text}: {failure.why}"))
+            self._print(
+                annotation(failure.file or result.file, failure.line or 1, title, f"{failure.text}: {failure.why}")
+            )
 
 
 def annotation(file: str, line: int, title: str, text: str) -> str:
