@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 
 from kubesim.errors import InputError, UsageError
+from kubesim.scenario.authoring.all_problems import all_problems
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.load.files import EXTENSIONS
-from kubesim.scenario.load.loader import load_scenario
+from kubesim.scenario.load.loader import load_scenario, read_source
 from kubesim.scenario.load.overlay import Overlay
 from kubesim.scenario.load.text_files import read_text
 from kubesim.shipped import scenario_file, shipped
@@ -72,15 +73,23 @@ def collect(paths: Sequence[str], seeds: Sequence[int] = (), words: Sequence[str
     Of `words`, one must be in the path or the name of a scenario. `around` are settings of the Overlay.
     """
     found = Collected()
-    for path, named in _files(paths, found):
+    for path, named in scenario_paths(paths, found):
         try:
             scenario = load_scenario(path, around=Overlay(**around))  # type: ignore[arg-type]
         except UsageError as error:
-            found.problems.append(error)
+            found.problems += _all_problems(path, error, allow_host=around.get("allow_host", False))
             continue
         if not words or any(word.lower() in f"{path} {scenario.name}".lower() for word in words):
             found.cases += _cases(path, scenario, seeds, named)
     return found
+
+
+def _all_problems(path: str, first: UsageError, *, allow_host: bool) -> list[UsageError]:
+    """What else is wrong with a file that could not be loaded."""
+    try:
+        return all_problems(read_source(path), allow_host=allow_host) or [first]
+    except UsageError:
+        return [first]
 
 
 def _cases(path: str, scenario: Scenario, seeds: Sequence[int], named: bool) -> Iterator[ScenarioCase]:
@@ -97,8 +106,8 @@ def snapshot_of(path: str) -> str:
     return path.rpartition(".")[0] + ".timeline"
 
 
-def _files(paths: Sequence[str], found: Collected) -> Iterable[tuple[str, bool]]:
-    """Each once, with whether it was named itself."""
+def scenario_paths(paths: Sequence[str], found: Collected) -> Iterable[tuple[str, bool]]:
+    """The files of these paths, each once, with whether it was named itself; `found` gets what is wrong."""
     files: dict[str, bool] = {}
     for given in paths:
         path = str(shipped("scenarios")) if given == "scenarios" and not os.path.exists(given) else scenario_file(given)

@@ -14,11 +14,11 @@ from kubesim.testing.results import CaseResult, SuiteResult
 
 
 def junit_xml(run: SuiteResult) -> str:
-    root = Element("testsuites", name="kubesim", **_counts(run.results), time=f"{run.seconds:.3f}")
+    root = Element("testsuites", {"name": "kubesim", **_counts(run.results), "time": f"{run.seconds:.3f}"})
     for file, group in groupby(run.results, key=lambda result: result.file):
         results = list(group)
         seconds = sum(result.seconds for result in results)
-        suite = SubElement(root, "testsuite", name=_text(file), **_counts(results), time=f"{seconds:.3f}")
+        suite = SubElement(root, "testsuite", {"name": _text(file), **_counts(results), "time": f"{seconds:.3f}"})
         for result in results:
             _add_case(suite, result)
     indent(root)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from kubesim.testing.driven.driven_cluster import DrivenCluster
 
 SUFFIXES = (".scenario.yaml", ".scenario.yml")
-MARKER = """kubesim(base="", *, seed=None, **spec): the cluster of the fixture `kubesim`: a file with a scenario, a seed,
-and fields of a scenario's spec, such as nodes, images, profile and behaviours"""
+MARKER = """kubesim(base="", *, seed=None, **spec): the cluster of the fixture `kubesim`: a file with a scenario, a
+seed, and fields of a scenario's spec, such as nodes, images, profile and behaviours"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 HELP = "run scenarios as tests, in parallel, and report what was not as expected"
 DESCRIPTION = """Run each scenario, and each seed, as one test, and print a line for each, what went wrong, and a
-summary. A test fails if an expectation is not met, a step cannot be taken or an invariant is violated, and if its timeline
-differs from a stored one (NAME.timeline beside NAME.yaml). Of a directory, all files of kind Scenario are run, also those of
-its subdirectories. Exits with 1 if a test fails, with 2 if a file is wrong (then nothing is run), with 130 after Ctrl-C."""
+summary. A test fails if an expectation is not met, a step cannot be taken or an invariant is violated, and if its
+timeline differs from a stored one (NAME.timeline beside NAME.yaml). Of a directory, all files of kind Scenario are run,
+also those of its subdirectories. Exits with 1 if a test fails, with 2 if a file is wrong (then nothing is run), and
+with 130 after Ctrl-C."""
 
 FORMATS = ("text", "json", "github")
 EXIT_INTERRUPTED = 130

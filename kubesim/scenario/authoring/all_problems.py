@@ -1,7 +1,7 @@
 """All mistakes of a file at once, where the loader stops at the first.
 
-A mistake can hide others: an unknown field those of its siblings, a wrong item those of the whole spec. So what is wrong
-is left out, and the rest is read again, until something valid is left or nothing more can be left out.
+A mistake can hide others: an unknown field those of its siblings, a wrong item those of the whole spec. So what is
+wrong is left out, and the rest is read again, until something valid is left or nothing more can be left out.
 """
 
 from __future__ import annotations
@@ -123,4 +123,7 @@ def _remove(value: Any, path: Path, kept: dict[Path, list[int]]) -> bool:
         numbers = kept.setdefault(tuple(before), list(range(len(value))))
         del numbers[last], value[last]
         return True
-    return isinstance(value, dict) and value.pop(last, value) is not value
+    if not isinstance(value, dict) or last not in value:
+        return False
+    del value[last]
+    return True

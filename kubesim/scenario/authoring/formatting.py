@@ -13,8 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-import yaml
-
 from kubesim.errors import InputError
 from kubesim.golang.yaml_nodes import YamlNode, documents
 from kubesim.scenario.load.yaml_source import MAX_DEPTH, read_documents
@@ -28,8 +26,8 @@ _DASH = re.compile(r"-( +|$)")
 
 @mutable
 class _Line:
-    """A line of a document. `indent` is the column at which it begins from now on, None if nothing begins in it: then it
-    moves with the line before it. Literal ones are part of a text, whose spaces count."""
+    """A line of a document. `indent` is the column at which it begins from now on, None if nothing begins in it: then
+    it moves with the line before it. Literal ones are part of a text, whose spaces count."""
 
     text: str
     indent: int | None = None
@@ -112,7 +110,7 @@ def _place(node: YamlNode, column: int, lines: list[_Line]) -> None:
     """Say where the keys and dashes of block collections begin."""
     if node.kind == "mapping" and not node.event.flow_style:
         for key, value in node.pairs():
-            _begin(lines, key.event.start_mark, column)
+            _begin(lines, (key.place[0] - 1, key.place[1] - 1), column)
             _place(value, column + STEP, lines)
     elif node.kind == "sequence" and not node.event.flow_style:
         dash = node.event.start_mark.column
@@ -121,23 +119,26 @@ def _place(node: YamlNode, column: int, lines: list[_Line]) -> None:
             _place(item, column + STEP, lines)
 
 
-def _dash_of(item: YamlNode, column: int, lines: list[_Line]) -> yaml.Mark:
+def _dash_of(item: YamlNode, column: int, lines: list[_Line]) -> tuple[int, int]:
     """The dash is in the line of its item, or before it."""
     line = item.event.start_mark.line
     while line > 0 and lines[line].text[column : column + 1] != "-":
         line -= 1
-    return yaml.Mark("", 0, line, column, None, None)
+    return line, column
 
 
-def _begin(lines: list[_Line], mark: yaml.Mark, column: int) -> None:
-    line = lines[mark.line]
-    if line.indent is None and line.old_indent == mark.column:
+def _begin(lines: list[_Line], place: tuple[int, int], column: int) -> None:
+    """`place` are the line and the column in which something begins, from 0."""
+    line = lines[place[0]]
+    if line.indent is None and line.old_indent == place[1]:
         line.indent = column
 
 
 def _indented(lines: list[_Line]) -> list[_Line]:
     """Every line at its new place."""
-    moved, shift, pending = [], 0, []
+    moved: list[_Line] = []
+    pending: list[_Line] = []
+    shift = 0
     for line in lines:
         if line.indent is not None:
             shift = line.indent - line.old_indent

@@ -196,7 +196,7 @@ def _configuration(value: Any, info: ValidationInfo) -> KubeletConfiguration:
         raise configuration_error(problem) from None
 
 
-def _on_or_off(value: Any) -> Any:
+def on_or_off(value: Any) -> Any:
     """YAML reads the words as true and false."""
     return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
 
@@ -220,7 +220,7 @@ class Spec(Strict):
     images: Annotated[tuple[ImageItem, ...], BeforeValidator(as_list)] = ()
     behaviours: Annotated[tuple[BehaviourItem, ...], BeforeValidator(as_list)] = ()
     objects: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
-    scheduler: Annotated[Literal["on", "off"] | None, BeforeValidator(_on_or_off)] = None  # absent: when it is needed
+    scheduler: Annotated[Literal["on", "off"] | None, BeforeValidator(on_or_off)] = None  # absent: when it is needed
     steps: Annotated[tuple[Step, ...], BeforeValidator(as_list)] = ()
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()
     seed: int = 0

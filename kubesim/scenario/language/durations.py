@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from kubesim.golang.durations import parse_duration
 
 
-def _duration(value: Any) -> Any:
+def read_duration(value: Any) -> Any:
     if isinstance(value, str):
         try:
             return parse_duration(value)
@@ -23,4 +23,4 @@ def _duration(value: Any) -> Any:
     raise PydanticCustomError("duration", "must be a duration such as 1m30s", {})
 
 
-Duration = Annotated[int, BeforeValidator(_duration)]
+Duration = Annotated[int, BeforeValidator(read_duration)]

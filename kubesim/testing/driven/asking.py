@@ -52,7 +52,7 @@ def ask(stage: Stage, expect: Expect) -> None:
         simulation = stage.simulation
         seen = _SeenFromTheStart(simulation.store)
         judge = Judge(simulation.clock, simulation.recorder, seen, [expect])  # type: ignore[arg-type]
-        decided = Awaited("the decision about an expectation")
+        decided: Awaited[None] = Awaited("the decision about an expectation")
         judge.on_verdict = lambda: wake(decided, None)
         seen.replay()
         if expect.by is not None and not (judge.met or judge.failures):

@@ -123,14 +123,14 @@ class DrivenCluster:
             raise KeyError(f"there is no {kind} {short}" + (f" in namespace {namespace}" if namespace else ""))
         return found.to_json()
 
-    def list(self, kind: str, namespace: str | None = None) -> list[dict[str, Any]]:
+    def all(self, kind: str, namespace: str | None = None) -> list[dict[str, Any]]:
         """All objects of a kind, by namespace and name."""
         return [obj.to_json() for obj in self.stage.simulation.store.list(_kind(kind), namespace)]
 
     def events(self, name: str = "") -> list[dict[str, Any]]:
         """The Events about an object, or all of them."""
         about = _named(name) if name else ()
-        found = self.list("Event")
+        found = self.all("Event")
         return [event for event in found if not about or about == _involved(event)]
 
     def logs(self, pod: str, container: str = "") -> str:
@@ -139,7 +139,8 @@ class DrivenCluster:
     # -- what somebody does -------------------------------------------------------------------------------------
 
     def apply(self, manifests: Manifests) -> None:
-        """An object, a list of them, YAML text, or the path of a file. Raises InputError for what no API server takes."""
+        """An object, a list of them, YAML text, or the path of a file. Raises InputError for what an API server
+        refuses."""
         stage = self.stage
         gates = stage.simulation.gates
         for source, item in _objects(manifests):
