@@ -27,7 +27,7 @@ def _bash_case(command: CommandWords) -> str:
 
 def _bash_values(command: CommandWords) -> str:
     cases = [
-        f'                {"|".join(flag.names)}) argument="{flag.argument}" words="{" ".join(flag.words)}" ;;'
+        f'                {"|".join(flag.names)}) argument="{flag.argument}" values="{" ".join(flag.words)}" ;;'
         for flag in command.flags
         if flag.argument
     ]
@@ -63,13 +63,13 @@ _kubesim_values() {{
 
 _kubesim() {{
     local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} command="" word n
-    local words="" flags="" argument=""
+    local words="" flags="" argument="" values=""
     for ((n = 1; n < COMP_CWORD; n++)); do
         word="${{command:+$command }}${{COMP_WORDS[n]}}"
         _kubesim_known "$word" && command=$word
     done
     if _kubesim_values "$command" "$previous"; then
-        flags=""
+        words=$values
     else
         _kubesim_of "$command"
     fi
@@ -106,7 +106,7 @@ def zsh(commands: Sequence[CommandWords], scenarios: Sequence[str]) -> str:
 def _zsh_case(command: CommandWords) -> str:
     words = " ".join(f"'{_zsh_described(word, help)}'" for word, help in command.words)
     flags = " ".join(f"'{_zsh_described(name, flag.help)}'" for flag in command.flags for name in flag.names)
-    return f'        "{command.name}") words=({words}) flags=({flags}) argument="{command.argument}" ;;'
+    return f'        "{command.name}") commands=({words}) flags=({flags}) argument="{command.argument}" ;;'
 
 
 def _zsh_described(word: str, help: str) -> str:
@@ -133,18 +133,15 @@ _kubesim_values() {{
 }}
 
 _kubesim() {{
-    local command="" word n argument=""
-    local -a words_before flags
-    words_before=("${{(@)words[2,CURRENT-1]}}")
+    local command="" word argument="" values=""
     local previous=${{words[CURRENT-1]}} current=${{words[CURRENT]}}
-    for word in $words_before; do
+    local -a commands flags
+    for word in "${{(@)words[2,CURRENT-1]}}"; do
         _kubesim_known "${{command:+$command }}$word" && command="${{command:+$command }}$word"
     done
-    local words=""
     if _kubesim_values "$command" "$previous"; then
-        [[ -n $words ]] && compadd -- ${{=words}}
+        [[ -n $values ]] && compadd -- ${{=values}}
     else
-        local -a words
         case $command in
 {commands}
         esac
@@ -152,7 +149,7 @@ _kubesim() {{
             _describe -o 'flag' flags
             return
         fi
-        (( ${{#words}} )) && _describe 'command' words
+        (( ${{#commands}} )) && _describe 'command' commands
         [[ $argument == scenario ]] && compadd -- {scenarios}
     fi
     case $argument in

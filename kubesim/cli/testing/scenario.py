@@ -100,11 +100,10 @@ def _validate(args: argparse.Namespace) -> int:
         except UsageError as error:  # it cannot be read
             problems.append(error)
     if args.output == "json":
-        print(printable_json({"files": len(files), "problems": [_as_json(error) for error in problems]}))
+        print(printable_json({"files": len(files), "problems": [_as_json(problem) for problem in problems]}))
     else:
-        say(
-            *(error.pointed if isinstance(error, InputError) and error.line else str(error) for error in problems)
-        ) if problems else None
+        for problem in problems:
+            say(problem.pointed if isinstance(problem, InputError) and problem.line else str(problem))
         warn(f"{_counted(len(files), 'file')}, {_counted(len(problems), 'mistake') if problems else 'no mistakes'}")
     return EXIT_WRONG if problems else 0
 

@@ -111,16 +111,15 @@ def _smallest(type: str, path: Path, value: Any) -> Path:
 
 def _remove(value: Any, path: Path, kept: dict[Path, list[int]]) -> bool:
     if path[:1] == ("metadata",):
-        fixed = value.get("metadata") != {"name": "unnamed"}
-        value["metadata"] = {"name": "unnamed"}
-        return fixed
-    *before, last = path or ("",)
+        before, value["metadata"] = value.get("metadata"), {"name": "unnamed"}
+        return bool(before != value["metadata"])
+    *above, last = path or ("",)
     if path in ((), SPEC):
         return False
-    for step in before:
+    for step in above:
         value = value[step]
     if isinstance(last, int):
-        numbers = kept.setdefault(tuple(before), list(range(len(value))))
+        numbers = kept.setdefault(tuple(above), list(range(len(value))))
         del numbers[last], value[last]
         return True
     if not isinstance(value, dict) or last not in value:

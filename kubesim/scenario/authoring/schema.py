@@ -76,8 +76,11 @@ _READERS: Mapping[Callable[..., Any], Callable[[Schema], Schema]] = {
     strict.is_taint: lambda own: _TAINT,
 }
 # Fields that hold whole Kubernetes objects.
-_OBJECTS: Mapping[tuple[str, str], Schema] = {("Spec", "objects"): {"type": "array", "items": {"$ref": f"#/definitions/{_OBJECT}"}},
-            ("Step", "apply"): {"$ref": f"#/definitions/{_OBJECT}"}}  # fmt: skip
+_REFERENCE = {"$ref": f"#/definitions/{_OBJECT}"}
+_OBJECTS: Mapping[tuple[str, str], Schema] = {
+    ("Spec", "objects"): {"type": "array", "items": _REFERENCE},
+    ("Step", "apply"): _REFERENCE,
+}
 
 
 def scenario_schema() -> Schema:
@@ -92,7 +95,7 @@ def scenario_schema() -> Schema:
         "type": "object",
         "if": {"anyOf": [scenario, ours]},
         "then": {"$ref": "#/definitions/Scenario"},
-        "else": {"$ref": f"#/definitions/{_OBJECT}"},
+        "else": _REFERENCE,
         "definitions": {**definitions, **_DEFINED},
     }
 
