@@ -25,10 +25,10 @@ Play = Callable[[ScenarioCase], CaseResult]
 _FORK = multiprocessing.get_context("fork")
 
 
-class Worker:
+class CaseWorker:
     """One process. `case` is the number of the case that it is running, None while it waits."""
 
-    def __init__(self, cases: Sequence[ScenarioCase], play: Play, others: Sequence[Worker]) -> None:
+    def __init__(self, cases: Sequence[ScenarioCase], play: Play, others: Sequence[CaseWorker]) -> None:
         self.connection, theirs = _FORK.Pipe()
         inherited = [self.connection, *(worker.connection for worker in others)]
         self.process = _FORK.Process(target=_serve, args=(theirs, inherited, cases, play, os.getpid()), daemon=True)
@@ -66,7 +66,7 @@ def run_in_processes(
 ) -> Iterator[tuple[int, CaseResult]]:
     """Results with the numbers of their cases, as they come. A case may take `limit_s` seconds of the wall clock."""
     waiting = list(range(len(cases)))[::-1]
-    workers: list[Worker] = []
+    workers: list[CaseWorker] = []
     try:
         while waiting or any(worker.case is not None for worker in workers):
             _give_work(workers, waiting, cases, play, jobs)
@@ -84,18 +84,20 @@ def run_in_processes(
             worker.end()
 
 
-def _give_work(workers: list[Worker], waiting: list[int], cases: Sequence[ScenarioCase], play: Play, jobs: int) -> None:
+def _give_work(
+    workers: list[CaseWorker], waiting: list[int], cases: Sequence[ScenarioCase], play: Play, jobs: int
+) -> None:
     while waiting:
         idle = next((worker for worker in workers if worker.case is None), None)
         if idle is None and len(workers) < jobs:
-            idle = Worker(cases, play, workers)
+            idle = CaseWorker(cases, play, workers)
             workers.append(idle)
         if idle is None:
             return
         idle.begin(waiting.pop())
 
 
-def _answering(workers: list[Worker], limit_s: float | None) -> list[Worker]:
+def _answering(workers: list[CaseWorker], limit_s: float | None) -> list[CaseWorker]:
     """Those of the busy ones that have answered, have died or take too long."""
     busy = [worker for worker in workers if worker.case is not None]
     left = None
@@ -105,11 +107,11 @@ def _answering(workers: list[Worker], limit_s: float | None) -> list[Worker]:
     return [worker for worker in busy if worker.connection in ready or _is_late(worker, limit_s)]
 
 
-def _is_late(worker: Worker, limit_s: float | None) -> bool:
+def _is_late(worker: CaseWorker, limit_s: float | None) -> bool:
     return limit_s is not None and worker.watch.seconds() >= limit_s
 
 
-def _answer(worker: Worker, case: ScenarioCase, limit_s: float | None) -> tuple[CaseResult, bool]:
+def _answer(worker: CaseWorker, case: ScenarioCase, limit_s: float | None) -> tuple[CaseResult, bool]:
     """The result of the case, and whether the worker can go on."""
     if worker.connection.poll():
         with suppress(EOFError, OSError):

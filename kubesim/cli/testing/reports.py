@@ -20,7 +20,7 @@ _WIDEST = 60  # of the column of files
 _DETAIL_LINES = 60  # of one test
 
 
-class TestReport(Protocol):
+class CaseReport(Protocol):
     """`progress` as results come, `result` in the order of the cases."""
 
     def progress(self, done: int, result: CaseResult) -> None: ...
@@ -28,7 +28,7 @@ class TestReport(Protocol):
     def end(self, run: SuiteResult) -> None: ...
 
 
-def make_report(output: str, cases: int, files: Sequence[str]) -> TestReport:
+def make_report(output: str, cases: int, files: Sequence[str]) -> CaseReport:
     if output == "json":
         return JsonTestReport()
     bar = ProgressBar(cases, sys.stderr)

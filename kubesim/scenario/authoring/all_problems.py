@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 
 from kubesim.errors import InputError, UsageError
 from kubesim.scenario.language.document import Scenario
-from kubesim.scenario.load.loader import Document, Parser, SourceText, default_name, explain, path_of, validate
+from kubesim.scenario.load.loader import Document, ScenarioParser, SourceText, default_name, explain, path_of, validate
 from kubesim.scenario.load.overlay import Overlay
 from kubesim.scenario.load.yaml_source import Path
 from kubesim.values import replace
@@ -45,7 +45,7 @@ class _NothingLeft(Exception):
     """What is wrong cannot be left out."""
 
 
-class _Everything(Parser):
+class _Everything(ScenarioParser):
     def __init__(self, allow_host: bool) -> None:
         self.problems: list[UsageError] = []
         self._allow_host = allow_host

@@ -25,7 +25,7 @@ from kubesim.scenario.load.manifests import Problem, field_name, find_patch_prob
 from kubesim.scenario.load.objects import CustomKinds, custom_kinds, items_of
 from kubesim.scenario.load.overlay import Overlay
 from kubesim.scenario.load.text_files import STANDARD_INPUT, read_text
-from kubesim.scenario.load.yaml_source import Marked, Path, Place, read_documents
+from kubesim.scenario.load.yaml_source import Marked, Path, read_documents
 from kubesim.values import replace, value_object
 
 CONFIGURATION = ("spec", "kubeletConfiguration")
@@ -75,7 +75,7 @@ def load_scenarios(
     """
     texts = [read_source(path) for path in paths]
     around = around or Overlay(gates=feature_gates or {})
-    parser = Parser(texts, feature_gates or {}, around, strict)
+    parser = ScenarioParser(texts, feature_gates or {}, around, strict)
     for error in parser.repeated:
         warn(f"{error}; the last one counts")
     return parser.scenario(name or default_name(texts[0].source))
@@ -93,12 +93,12 @@ def parse_scenario(
     """The scenario in a text; `source` names it in errors and, without a Scenario document, names the scenario."""
     around = around or Overlay(gates=feature_gates or {})
     directory = around.directory
-    return Parser([SourceText(text, source, directory)], feature_gates or {}, around, strict=False).scenario(
+    return ScenarioParser([SourceText(text, source, directory)], feature_gates or {}, around, strict=False).scenario(
         default_name(source)
     )
 
 
-class Parser:
+class ScenarioParser:
     """The documents of some texts, and the one scenario that they make. The first mistake is raised."""
 
     def __init__(
@@ -149,7 +149,7 @@ class Parser:
             raise explain(error.errors(include_url=False)[0], document, around) from None
 
     def scenario(self, name: str) -> Scenario:
-        written, unnamed = self._scenario, Marked({"metadata": {"name": name}}, (1, 1))
+        written, unnamed = self._scenario, Marked({"metadata": {"name": name}}, 1)
         document = written or Document(unnamed, self._texts[0])
         around = replace(self._around, directory=document.text.directory)
         if written is not None and document.value.get("kind") != "Scenario":
@@ -207,7 +207,7 @@ class Document:
             whole = (*whole, self.kept[whole][step] if isinstance(step, int) and whole in self.kept else step)
         return whole
 
-    def place_of(self, path: Path) -> Place:
+    def place_of(self, path: Path) -> tuple[int, int]:
         return self.marked.place_of(self.written(path))
 
     def error(self, path: Path, text: str) -> InputError:

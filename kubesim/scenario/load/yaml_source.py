@@ -29,35 +29,36 @@ _SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u(
 _NO_SPACE = re.compile(r"\S")
 
 Path = tuple[str | int, ...]
-Place = tuple[int, int]  # line and column, from 1
 
 
 class Marked:
-    """A value and its place (line and column); `items` are the values inside it, `key_places` where the keys of a
-    mapping stand."""
+    """A value, its line and column; `items` are the values inside it, `key_lines` and `key_columns` where the keys of
+    a mapping stand."""
 
-    __slots__ = ("items", "key_places", "place", "repeated", "size", "value")
+    __slots__ = ("column", "items", "key_columns", "key_lines", "line", "repeated", "size", "value")
 
-    def __init__(self, value: Any, place: Place) -> None:
+    def __init__(self, value: Any, line: int, column: int = 1) -> None:
         self.value = value
-        self.place = place
+        self.line = line
+        self.column = column
         self.size = 1
         self.items: dict[Any, Marked] | None = None
-        self.key_places: dict[str, Place] | None = None
+        self.key_lines: dict[str, int] | None = None
+        self.key_columns: dict[str, int] = {}
         self.repeated: Sequence[InputError] = ()  # of a document: the keys that are given twice
 
-    @property
-    def line(self) -> int:
-        return self.place[0]
-
-    def place_of(self, path: Path) -> Place:
+    def place_of(self, path: Path) -> tuple[int, int]:
         """The line and the column of a field, or of the nearest thing around it that is there."""
-        node, place = self, self.place
+        node, place = self, (self.line, self.column)
         for step in path:
             if node.items is None or step not in node.items:
                 break
-            place = node.items[step].place if node.key_places is None else node.key_places[str(step)]
-            node = node.items[step]
+            inside = node.items[step]
+            if node.key_lines is None:
+                place = (inside.line, inside.column)
+            else:
+                place = (node.key_lines[str(step)], node.key_columns.get(str(step), 1))
+            node = inside
         return place
 
     def line_of(self, path: Path) -> int:
@@ -146,7 +147,7 @@ class _Marker:
         if node.target is not None:
             return self._alias(node, node.target)
         if node.kind == "scalar":
-            marked = Marked(self._scalar(node), node.place)
+            marked = Marked(self._scalar(node), *node.place)
         else:
             marked = self._sequence(node) if node.kind == "sequence" else self._mapping(node)
         self._complete[node] = marked
@@ -172,7 +173,7 @@ class _Marker:
         raise self._fail(f"the tag {str(event.tag).replace(_TAG, '!!')} means nothing here", node.line)
 
     def _sequence(self, node: YamlNode) -> Marked:
-        marked = Marked([], node.place)
+        marked = Marked([], *node.place)
         marked.items = {}
         for child in node.children:
             item = self.mark(child)
@@ -184,9 +185,9 @@ class _Marker:
     def _mapping(self, node: YamlNode) -> Marked:
         values: dict[str, Any] = {}
         items: dict[Any, Marked] = {}
-        places: dict[str, Place] = {}
-        marked = Marked(values, node.place)
-        marked.items, marked.key_places = items, places
+        lines: dict[str, int] = {}
+        marked = Marked(values, *node.place)
+        marked.items, marked.key_lines = items, lines
         merged: list[Marked] = []
         for key_node, value_node in node.pairs():
             key, value = self._key(key_node), self.mark(value_node)
@@ -194,14 +195,15 @@ class _Marker:
             if key == "<<" and key_node.kind == "scalar" and key_node.event.implicit[0]:
                 merged.append(value)
                 continue
-            if key in places:
-                problem = f"given twice (first on line {places[key][0]})"
-                line, column = key_node.place
+            line, column = key_node.place
+            if key in lines:
+                problem = f"given twice (first on line {lines[key]})"
                 error = InputError(self._source, problem, line=line, field=key, column=column)
                 if not self._keep_last:
                     raise error
                 self._repeated.append(error)
-            places[key], items[key], values[key] = key_node.place, value, value.value
+            lines[key], items[key], values[key] = line, value, value.value
+            marked.key_columns[key] = column
         for other in merged:
             self._merge(marked, other)
         return marked
@@ -210,7 +212,7 @@ class _Marker:
         """The text of the key as it is written: `yes` and `1` are names."""
         marked = None
         if node.kind == "scalar":
-            marked = self._complete[node] = Marked(node.event.value, node.place)
+            marked = self._complete[node] = Marked(node.event.value, *node.place)
         elif node.kind == "alias":
             marked = self.mark(node)
         if marked is None or not isinstance(marked.value, str):
@@ -221,11 +223,12 @@ class _Marker:
         """`<<`: the keys of another mapping, or of several, where this one does not have them."""
         parts = list((other.items or {}).values()) if isinstance(other.value, list) else [other]
         for part in parts:
-            if part.key_places is None or part.items is None:
+            if part.key_lines is None or part.items is None:
                 raise self._fail("<< wants a mapping, or a list of mappings", other.line)
             assert node.items is not None
-            assert node.key_places is not None
+            assert node.key_lines is not None
             for key, item in part.items.items():
                 if key not in node.items:
                     node.items[key], node.value[key] = item, item.value
-                    node.key_places[key] = part.key_places[key]
+                    node.key_lines[key] = part.key_lines[key]
+                    node.key_columns[key] = part.key_columns.get(key, 1)

@@ -11,7 +11,7 @@ from kubesim.cluster.store.watches import WatchEvent
 from kubesim.scenario.ending.failure import Failure
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.play.expectations import Judge
-from kubesim.testing.driven.stage import Stage
+from kubesim.testing.driven.driven_simulation import DrivenSimulation
 
 
 class ExpectationFailed(AssertionError):
@@ -42,7 +42,7 @@ class _SeenFromTheStart:
         return getattr(self._store, name)
 
 
-def ask(stage: Stage, expect: Expect) -> None:
+def ask(stage: DrivenSimulation, expect: Expect) -> None:
     """Let time go on until it is decided: at `by`, counted from now, at the latest; without `by` at once. Raises
     ExpectationFailed."""
 

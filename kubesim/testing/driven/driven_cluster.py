@@ -19,7 +19,7 @@ from kubesim.scenario.load.objects import apply_order, items_of
 from kubesim.scenario.load.text_files import read_text
 from kubesim.scenario.load.yaml_source import read_documents
 from kubesim.testing.driven.asking import ask
-from kubesim.testing.driven.stage import Span, Stage, micros
+from kubesim.testing.driven.driven_simulation import DrivenSimulation, Span, micros
 from kubesim.testing.driven.traced import Trace
 from kubesim.testing.snapshots import compare_snapshot, write_snapshot
 
@@ -30,7 +30,7 @@ PATIENCE = "2m"
 class DrivenClock:
     """Virtual time: it goes on only when it is asked to."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: DrivenSimulation) -> None:
         self._stage = stage
 
     @property
@@ -88,14 +88,14 @@ class DrivenCluster:
     ) -> None:
         self._base, self._spec, self._seed = base, _camel(spec), seed
         self._snapshot, self._update = snapshot, update
-        self._made: Stage | None = None
+        self._made: DrivenSimulation | None = None
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> DrivenSimulation:
         """The simulation behind it all."""
         if self._made is None:
             scenario = _scenario(self._base, self._spec)
-            self._made = Stage(scenario, scenario.spec.seed if self._seed is None else self._seed)
+            self._made = DrivenSimulation(scenario, scenario.spec.seed if self._seed is None else self._seed)
             for manifest in apply_order(scenario.spec.objects):
                 self._made.do(self._made.simulation.world.apply, manifest)
         return self._made

@@ -1,4 +1,4 @@
-"""`Stage`: a simulation on a virtual loop of its own, which runs only inside `run`.
+"""`DrivenSimulation`: a simulation on a virtual loop of its own, which runs only inside `run`.
 
 A plain function can drive it. So can a coroutine of another event loop: that one stands still meanwhile, which nobody
 notices, because nothing here takes real time.
@@ -34,7 +34,7 @@ def micros(span: Span) -> int:
     return round(seconds * 1_000_000)
 
 
-class Stage:
+class DrivenSimulation:
     """The nodes are up, and it is time 0 of the story, when it has been made."""
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
