@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from kubesim.app import Simulation, raise_failures_of_callbacks
 from kubesim.clock import VirtualLoop
 from kubesim.clock.garbage import collected_rarely
+from kubesim.clock.running import wind_up
 from kubesim.concurrency import TaskSet
 from kubesim.golang.durations import parse_duration
 from kubesim.scenario.language.document import Scenario
@@ -82,6 +83,13 @@ class DrivenSimulation:
         if self._loop.is_closed():
             return
         try:
-            self._run(self._tasks.__aexit__())
+            self._run(self._wind_up())
         finally:
             self._loop.close()
+
+    async def _wind_up(self) -> None:
+        try:
+            await self.simulation.close()
+            await self._tasks.__aexit__()
+        finally:
+            await wind_up(self._loop)
