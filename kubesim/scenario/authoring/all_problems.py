@@ -22,6 +22,7 @@ from kubesim.values import replace
 
 MOST_ROUNDS = 1000
 SPEC = ("spec",)
+UNNAMED = "unnamed"
 _NODES = ("spec", "nodes")
 
 
@@ -30,8 +31,6 @@ def all_problems(text: SourceText, *, strict: bool = False, allow_host: bool = F
     found = _Everything(allow_host)
     try:
         found.read(text, strict)
-    except _NothingLeft:
-        pass
     except UsageError as error:  # of the whole file: what is no YAML has no other mistakes
         found.refuse(error)
     return sorted(found.problems, key=_place)
@@ -39,10 +38,6 @@ def all_problems(text: SourceText, *, strict: bool = False, allow_host: bool = F
 
 def _place(error: UsageError) -> tuple[int, int]:
     return (error.line or 0, error.column or 0) if isinstance(error, InputError) else (0, 0)
-
-
-class _NothingLeft(Exception):
-    """What is wrong cannot be left out."""
 
 
 class _Everything(ScenarioParser):
@@ -75,13 +70,15 @@ class _Everything(ScenarioParser):
                 self._tell(details, rest, around)
                 if not _leave_out([(each["type"], path_of(each, rest)) for each in details], rest.left, kept):
                     break
-        raise _NothingLeft
+        rest = replace(rest, left={"metadata": {"name": UNNAMED}})  # the objects of the file can still be checked
+        return rest, validate(rest.left, around)
 
     def _tell(self, details: Sequence[ErrorDetails], rest: Document, around: Overlay) -> None:
-        for each in details:
-            path = path_of(each, rest)
-            follows = path == SPEC and _NODES in rest.kept  # from a node that was left out
-            if not follows:
+        paths = [path_of(each, rest) for each in details]
+        for each, path in zip(details, paths, strict=True):
+            # An item of this very list is wrong or was left out, or a node that others name.
+            follows = path in rest.kept or (path == SPEC and _NODES in rest.kept)
+            if not follows and not any(other[: len(path)] == path != other for other in paths):
                 self.refuse(explain(each, rest, around))
 
 
@@ -111,7 +108,7 @@ def _smallest(type: str, path: Path, value: Any) -> Path:
 
 def _remove(value: Any, path: Path, kept: dict[Path, list[int]]) -> bool:
     if path[:1] == ("metadata",):
-        before, value["metadata"] = value.get("metadata"), {"name": "unnamed"}
+        before, value["metadata"] = value.get("metadata"), {"name": UNNAMED}
         return bool(before != value["metadata"])
     *above, last = path or ("",)
     if path in ((), SPEC):

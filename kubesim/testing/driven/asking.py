@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from kubesim.clock import Awaited, wake
@@ -23,10 +23,11 @@ class ExpectationFailed(AssertionError):
 
 
 class _SeenFromTheStart:
-    """The store, for a judge that comes late: `replay` tells it of everything that is there."""
+    """The store, for a judge that comes late: `replay` tells it of everything that is there, or was there once."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, gone: Iterable[WatchEvent]) -> None:
         self._store = store
+        self._gone = gone
         self._listeners: list[tuple[str, Listener]] = []
 
     def watch(self, kind: str, listener: Listener) -> Callable[[], None]:
@@ -35,6 +36,9 @@ class _SeenFromTheStart:
 
     def replay(self) -> None:
         for kind, listener in self._listeners:
+            for change in self._gone:
+                if change.object.kind == kind:
+                    listener(change)
             for obj in self._store.list(kind):
                 listener(WatchEvent("ADDED", obj, int(obj.metadata.resource_version or 0)))
 
@@ -50,7 +54,7 @@ def ask(stage: DrivenSimulation, expect: Expect) -> None:
 
     async def judged() -> Failure | None:
         simulation = stage.simulation
-        seen = _SeenFromTheStart(simulation.store)
+        seen = _SeenFromTheStart(simulation.store, stage.gone.values())
         judge = Judge(simulation.clock, simulation.recorder, seen, [expect])  # type: ignore[arg-type]
         decided: Awaited[None] = Awaited("the decision about an expectation")
         judge.on_verdict = lambda: wake(decided, None)

@@ -91,7 +91,7 @@ class DrivenCluster:
         self._made: DrivenSimulation | None = None
 
     @property
-    def stage(self) -> DrivenSimulation:
+    def driven(self) -> DrivenSimulation:
         """The simulation behind it all."""
         if self._made is None:
             scenario = _scenario(self._base, self._spec)
@@ -104,28 +104,28 @@ class DrivenCluster:
 
     @property
     def clock(self) -> DrivenClock:
-        return DrivenClock(self.stage)
+        return DrivenClock(self.driven)
 
     @property
     def nodes(self) -> dict[str, DrivenNode]:
         """By name."""
-        return {name: DrivenNode(name, self.step) for name in self.stage.simulation.nodes}
+        return {name: DrivenNode(name, self.step) for name in self.driven.simulation.nodes}
 
     @property
     def trace(self) -> Trace:
-        return Trace(self.stage.sink.records, nodes=len(self.stage.simulation.nodes) > 1)
+        return Trace(self.driven.sink.records, nodes=len(self.driven.simulation.nodes) > 1)
 
     def get(self, name: str) -> dict[str, Any]:
         """An object as the API server has it: `get("pod/web")`, `get("Deployment/shop/web")`. Raises KeyError."""
         kind, namespace, short = _named(name)
-        found = self.stage.simulation.store.find(kind, namespace, short)
+        found = self.driven.simulation.store.find(kind, namespace, short)
         if found is None:
             raise KeyError(f"there is no {kind} {short}" + (f" in namespace {namespace}" if namespace else ""))
         return found.to_json()
 
     def all(self, kind: str, namespace: str | None = None) -> list[dict[str, Any]]:
         """All objects of a kind, by namespace and name."""
-        return [obj.to_json() for obj in self.stage.simulation.store.list(_kind(kind), namespace)]
+        return [obj.to_json() for obj in self.driven.simulation.store.list(_kind(kind), namespace)]
 
     def events(self, name: str = "") -> list[dict[str, Any]]:
         """The Events about an object, or all of them."""
@@ -141,7 +141,7 @@ class DrivenCluster:
     def apply(self, manifests: Manifests) -> None:
         """An object, a list of them, YAML text, or the path of a file. Raises InputError for what an API server
         refuses."""
-        stage = self.stage
+        stage = self.driven
         gates = stage.simulation.gates
         for source, item in _objects(manifests):
             problem = find_problem(item, gates)
@@ -164,7 +164,7 @@ class DrivenCluster:
         raises StepFailed if it cannot be."""
         step = Step.model_validate({"at": 0, **_camel(action)})
         name = next(name for name in ACTIONS if getattr(step, name) is not None)
-        self.stage.do(getattr(self.stage.simulation.world, name), getattr(step, name))
+        self.driven.do(getattr(self.driven.simulation.world, name), getattr(step, name))
 
     # -- what is expected ---------------------------------------------------------------------------------------
 
@@ -186,7 +186,7 @@ class DrivenCluster:
         expect = Expect.model_validate(_camel(fields))
         caller = sys._getframe(2)
         expect.put(caller.f_code.co_filename, caller.f_lineno)
-        ask(self.stage, expect)
+        ask(self.driven, expect)
 
     def snapshot(self, name: str = "") -> None:
         """Compare the timeline so far with the stored one (`__snapshots__/` beside the test); `pytest

@@ -18,6 +18,7 @@ from kubesim.app import Simulation, raise_failures_of_callbacks
 from kubesim.clock import VirtualLoop
 from kubesim.clock.garbage import collected_rarely
 from kubesim.clock.running import wind_up
+from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.golang.durations import parse_duration
 from kubesim.scenario.language.document import Scenario
@@ -42,6 +43,7 @@ class DrivenSimulation:
         self._loop = VirtualLoop()
         self._tasks = TaskSet()
         self.sink = MemorySink()
+        self.gone: dict[tuple[str, str, str], WatchEvent] = {}  # by kind, namespace and name: the last deletion
         self.simulation: Simulation
         self._run(self._open(scenario, seed))
         self.run(self.simulation.come_up())
@@ -50,6 +52,15 @@ class DrivenSimulation:
         await self._tasks.__aenter__()
         raise_failures_of_callbacks(self._tasks)
         self.simulation = Simulation(scenario, seed, self._tasks, (self.sink,))
+        self.simulation.store.watch_all(self._changed)
+
+    def _changed(self, change: WatchEvent) -> None:
+        metadata = change.object.metadata
+        key = (change.object.kind, metadata.namespace, metadata.name)
+        if change.type == "DELETED":
+            self.gone[key] = change
+        else:
+            self.gone.pop(key, None)
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
         """Let time go on until this is done. Raises what a part of the cluster raises meanwhile."""
