@@ -79,10 +79,11 @@ def test_every_shipped_file_is_valid(path: Path) -> None:
 def test_examples_are_valid(model: Any) -> None:
     definitions = {"definitions": SCHEMA["definitions"]}
     if model.__name__ != "Scenario":  # which stands in a file with its kind
-        jsonschema.validate(of_type(model).example, {"$ref": f"#/definitions/{model.__name__}", **definitions})
+        whole = {"$ref": f"#/definitions/{model.__name__}", **definitions}
+        jsonschema.Draft7Validator(whole).validate(of_type(model).example)
     for name in model.model_fields:
         schema = field_schema(model, name)
-        jsonschema.validate(schema["examples"][0], {**schema, **definitions})
+        jsonschema.Draft7Validator({**schema, **definitions}).validate(schema["examples"][0])
 
 
 def test_enough_is_wrong() -> None:
