@@ -47,8 +47,11 @@ def of_type(model: type[BaseModel]) -> Description:
 
 def of_field(model: type[BaseModel], name: str, field: FieldInfo) -> Description:
     """`name` is the one in Python. Raises KeyError if there is none."""
-    owner = next(cls for cls in model.__mro__ if name in vars(cls).get("__annotations__", {}))
-    return table()[owner.__name__][field.alias or name]
+    owner = next(cls for cls in model.__mro__ if name in vars(cls).get("__annotations__", {})).__name__
+    written = field.alias or name
+    if written not in table().get(owner, {}):
+        raise KeyError(f"{owner}.{written} is not in kubesim/scenario/authoring/fields.yaml")
+    return table()[owner][written]
 
 
 def all_types(first: type[Strict] = Scenario) -> list[type[Strict]]:

@@ -147,7 +147,8 @@ def _of(annotation: Any) -> Schema:
     if origin is Literal:
         return {"enum": list(arguments)}
     if origin is tuple:
-        return {"type": "array", "items": _of(arguments[0])}
+        fixed = {} if arguments[-1] is Ellipsis else {"minItems": len(arguments), "maxItems": len(arguments)}
+        return {"type": "array", "items": _of(arguments[0]), **fixed}
     if origin is dict:
         return {"type": "object", "additionalProperties": _of(arguments[1])}
     if annotation is KubeletConfiguration:
