@@ -104,7 +104,8 @@ def _validate(args: argparse.Namespace) -> int:
     else:
         for problem in problems:
             say(problem.pointed if isinstance(problem, InputError) and problem.line else str(problem))
-        warn(f"{_counted(len(files), 'file')}, {_counted(len(problems), 'mistake') if problems else 'no mistakes'}")
+        told = _counted(len(problems), "mistake") if problems else "no mistakes"
+        (warn if problems else say)(f"{_counted(len(files), 'file')}, {told}")
     return EXIT_WRONG if problems else 0
 
 
@@ -143,7 +144,7 @@ def _format(args: argparse.Namespace) -> int:
     for path in changed:
         say(path)
     told = f"{len(changed)} to format" if args.check else f"{len(changed)} formatted"
-    warn(f"{_counted(len(files), 'file')}, {told}")
+    (warn if changed else say)(f"{_counted(len(files), 'file')}, {told}")
     return EXIT_DIFFERENT if args.check and changed else 0
 
 
