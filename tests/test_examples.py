@@ -24,7 +24,7 @@ def test_the_project_with_pytest_passes_and_finds_a_change(python: Path, tmp_pat
     project = shutil.copytree(PROJECT, tmp_path / "project", ignore=shutil.ignore_patterns("__pycache__"))
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
-        line = [python, "-m", "pytest", "-p", "no:cacheprovider", "-rA", *words]
+        line = [str(python), "-m", "pytest", "-p", "no:cacheprovider", "-rA", *words]
         return subprocess.run(line, cwd=project, env=plain_environment(), capture_output=True, text=True, check=False)
 
     passed = run("--kubesim-seeds", "0..1")
