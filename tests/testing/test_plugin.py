@@ -95,5 +95,5 @@ def test_a_session_without_scenarios_imports_nothing_of_it(tmp_path: Path) -> No
     assert done.returncode == 0, done.stdout
     modules = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("[")))
     assert "kubesim.testing.plugin" in modules
-    assert [name for name in modules if name.split(".")[0] in ("pydantic", "yaml", "anyio")] == []
+    assert [name for name in modules if name.split(".")[0] in ("pydantic", "yaml")] == []
     assert [name for name in modules if name.startswith("kubesim.") and not name.startswith("kubesim.testing")] == []
