@@ -265,7 +265,7 @@ class Simulation:
             self.url,
             scenario.spec,
             self.gates,
-            traced=bool(self._sinks),
+            traced=bool(self._sinks) or any(expect.needs_trace for expect in scenario.spec.expect),
             health=self.health,
             output=self.output,
             real=real,
@@ -335,7 +335,7 @@ class Simulation:
         """Let the nodes come up, then play."""
         await self.come_up(speed)
         witness = Witness(self.clock, self.store, self.nodes)
-        judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect)
+        judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect, self._story())
         try:
             spec = self.scenario.spec
             await Player(self.clock, self.tasks, self.world, judge, spec, until, self._look, self._cut).play()
@@ -370,6 +370,8 @@ class Simulation:
         self.clock.begin(speed)
         for sink in self._sinks:
             self.recorder.add(sink)
+            if (follow := getattr(sink, "follow_store", None)) is not None:
+                follow(self.store)
         for node in self.nodes.values():
             if node.live is None:
                 node.runtime.tell_start_up()  # which was before the story
@@ -380,6 +382,16 @@ class Simulation:
     def explained(self, failure: Failure) -> Failure:
         """The same with what helps to understand it."""
         return replace(failure, log=self._tail(failure.pod))
+
+    def _story(self) -> Callable[[str], tuple[str, ...]]:
+        """The last lines about a pod; none if nothing is recorded."""
+        if not self._sinks:
+            return lambda pod: ()
+        from kubesim.trace.sinks.tail import TailSink
+
+        tail = TailSink()
+        self.recorder.add(tail)
+        return tail.lines
 
     def _tail(self, pattern: str) -> tuple[str, ...]:
         """The last lines of the containers of a pod, or of those that a glob matches."""

@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 
 HELP = "compare what two versions of the kubelet, two seeds or two saved traces do: the first difference, and its rule"
 DESCRIPTION = """Run the same scenarios or manifests twice, with two profiles, two seeds or two sets of feature gates.
-Or compare two files: saved traces (kubesim run -o jsonl) or scenarios. The output shows the first difference with its
-causes on both sides, the rule or gate that makes it, and what follows from it for each pod. Exit code: 0 no difference,
-1 a difference."""
+Or compare two files: saved traces (kubesim run -o jsonl), saved runs (kubesim run --save) or scenarios. The
+output shows the first difference with its causes on both sides, the rule or gate that makes it, and what follows from
+it for each pod. Exit code: 0 no difference, 1 a difference."""
 
 FORMATS = ("text", "json")
-SAVED = ".jsonl"
-MOST_BYTES = 1 << 30  # of a saved trace
+SAVED = (".jsonl", ".jsonl.gz")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -123,16 +122,16 @@ def _of_two_files(args: argparse.Namespace) -> RunDifference:
 def _of_file(args: argparse.Namespace, file: str) -> Played:
     from kubesim.cli.diff_runs import Played, play
     from kubesim.cli.output.effects import EffectSink
+    from kubesim.cli.views.saved_lines import is_saved_run, read_saved_lines
     from kubesim.values import replace
 
     side = replace(_sides(args)[0], label=file)
-    if not file.endswith(SAVED):
+    if not file.endswith(SAVED) and not is_saved_run(file):
         [(_, scenario)] = _loaded(argparse.Namespace(**{**vars(args), "files": [file]}), side)
         return play(scenario, side, args.until, EffectSink(sys.stderr))
-    from kubesim.scenario.load.text_files import read_text
     from kubesim.trace.compare import read_trace
 
-    return Played(side, read_trace(read_text(file, file, MOST_BYTES).split("\n"), file))
+    return Played(side, read_trace(read_saved_lines(file), file))
 
 
 # -- two sides --------------------------------------------------------------------------------------------------

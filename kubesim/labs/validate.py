@@ -5,9 +5,11 @@ from __future__ import annotations
 from kubesim.errors import UsageError
 from kubesim.labs.answers import judge, look_up_truth
 from kubesim.labs.explain import stop_record
-from kubesim.labs.lesson import Lesson, Play
+from kubesim.labs.lesson import Lesson, Play, expecting
 from kubesim.labs.load import Lab
 from kubesim.labs.progress import LabProgress
+from kubesim.scenario.load.manifests import field_name
+from kubesim.scenario.names.check import expectation_problems
 
 _TEXT_PARTS = ("# ", "## What to know")
 
@@ -31,6 +33,8 @@ def problems(lab: Lab, play: Play) -> list[str]:
         except UsageError as error:
             out.append(str(error))
     if lab.file.task is not None:
+        wished = expecting(lab.solved(), lab.file.task.expect).spec
+        out += [f"task.{field_name(problem.path)}: {problem.text}" for problem in expectation_problems(wished)]
         out += [f"solved.yaml: not met: {text}" for text in lesson.failed_expectations(lab.solved())]
         if not lesson.failed_expectations(lab.scenario()):
             out.append("task: the scenario as it is meets all of it; there is nothing to do")

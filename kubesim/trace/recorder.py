@@ -18,7 +18,8 @@ _cause: ContextVar[int | None] = ContextVar("cause", default=None)
 class Sink(Protocol):
     """Anything that looks at records as they come: a list, a file, the console, an expectation.
 
-    One with a true attribute `wants_details` gets the steps within calls of the runtime, too.
+    One with a true attribute `wants_details` gets the steps within calls of the runtime, too. One with a method
+    `follow_store` is given the store of the cluster when the story begins.
     """
 
     def record(self, record: Record) -> None: ...

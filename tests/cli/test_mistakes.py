@@ -48,7 +48,7 @@ EFFECTS = "NoSchedule, PreferNoSchedule or NoExecute"
         ),
         (
             f"{{duration: 10s, objects: [{POD}], steps: [{{at: 20s, delete: {{pod: a}}}}]}}",
-            "spec.steps[0].at: is after the end of the run (spec.duration)",
+            "spec.steps[0].at: is not before the end of the run (spec.duration)",
         ),
     ],
 )

@@ -12,9 +12,11 @@ import json
 import math
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, BinaryIO, cast
 
 from kubesim.api.timestamps import SECOND
+from kubesim.attach.replay.saved_run import as_recording, is_saved_run
 from kubesim.cluster.remote.answers import MAX_DEPTH, is_deeper_than
 from kubesim.errors import InputError, UsageError, not_json
 from kubesim.golang.json import whole_characters
@@ -49,8 +51,12 @@ class NodeRecording:
 
 
 def read_recording(path: str) -> NodeRecording:
-    """Read a whole file; gzip if its name ends in .gz."""
-    return recording_of(_values(path), path)
+    """Read a whole file, also a saved run; gzip if its name ends in .gz."""
+    values = _values(path)
+    first = next(values, None)
+    if first is not None and is_saved_run(first[1]):
+        return recording_of(as_recording(first[1], values, path), path)
+    return recording_of(values if first is None else chain([first], values), path)
 
 
 def recording_of(values: Iterable[tuple[int, dict[str, Any]]], path: str) -> NodeRecording:

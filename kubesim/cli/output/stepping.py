@@ -1,23 +1,33 @@
 """The stepper in a terminal: a key, a screen.
 
-On a terminal keys are taken one by one and the screen is drawn over itself; otherwise commands are read line by line
-and each screen is printed, so that a script can drive it.
+On a terminal keys are taken one by one, on the alternate screen, which is drawn again when its size changes; otherwise
+commands are read line by line and each screen is printed, so that a script can drive it.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TextIO
 
-from kubesim.golang.durations import parse_duration
 from kubesim.trace.records import Record
 from kubesim.trace.stepping import RecordCondition, Stepper
-from kubesim.trace.stepping.screen import render
+from kubesim.trace.stepping.colours import painted
+from kubesim.trace.stepping.session import PROMPTS, StepSession
 
+_ENTER_SCREEN, _LEAVE_SCREEN = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 _CLEAR = "\x1b[H\x1b[2J"
-_VIEWS = {"w": "why", "x": "next", "s": "node", "?": "help"}
+_ESCAPE = "\x1b"
+# What keyboards send for keys that are no characters.
+_SEQUENCES = {
+    "\x1b[C": "n", "\x1b[B": "n", "\x1b[D": "p", "\x1b[A": "p", "\x1bOC": "n", "\x1bOB": "n", "\x1bOD": "p",
+    "\x1bOA": "p", "\x1b[H": "home", "\x1b[1~": "home", "\x1b[7~": "home", "\x1bOH": "home", "\x1b[F": "end",
+    "\x1b[4~": "end", "\x1b[8~": "end", "\x1bOF": "end", "\x1b[5~": "page up", "\x1b[6~": "page down",
+}  # fmt: skip
+_REDRAW = "redraw"
 
 
 def step_through(
@@ -34,123 +44,92 @@ def step_through(
         _line_by_line(session, sys.stdin, sys.stdout)
 
 
-class StepSession:
-    """What keys do. `key` answers False when the user has had enough."""
-
-    def __init__(self, stepper: Stepper, title: str) -> None:
-        self.stepper = stepper
-        self._title = title
-        self._view = "step"
-        self._page = 0
-        self._message = ""
-        self._typed: str | None = None  # what was typed after `g`
-
-    def screen(self, width: int, height: int) -> list[str]:
-        message = self._message if self._typed is None else f"go to (a number or a time): {self._typed}"
-        return render(self.stepper, self._view, self._title, width, height, page=self._page, message=message)
-
-    def key(self, key: str) -> bool:
-        self._message = ""
-        if self._typed is not None:
-            self._type(key)
-            return True
-        if key == "q":
-            return False
-        if key == "g":
-            self._typed = ""
-        elif key in _VIEWS:
-            self._view, self._page = ("step" if self._view == _VIEWS[key] else _VIEWS[key]), 0
-        elif self._view == "step":
-            self._move(key)
-        elif key in ("n", " ", "\n"):
-            self._page += 1
-        elif key == "p":
-            self._page = max(0, self._page - 1)
-        else:
-            self._view = "step"
-        return True
-
-    def _move(self, key: str) -> None:
-        stepper = self.stepper
-        if key in ("n", " ", "\n"):
-            moved, edge = stepper.forward(), "this is the last decision of the run"
-        elif key == "p":
-            moved, edge = stepper.back(), "this is the first decision of the run"
-        elif key == "N":
-            moved, edge = stepper.forward(every_record=True), "this is the last record of the run"
-        elif key == "P":
-            moved, edge = stepper.back(every_record=True), "this is the first record of the run"
-        elif key == "c":
-            moved, edge = stepper.go_on(), _no_break(stepper, "no further")
-        elif key == "b":
-            moved, edge = stepper.go_back(), _no_break(stepper, "no earlier")
-        else:
-            moved, edge = False, f"no such key: {key!r}; ? shows the keys"
-        if not moved:
-            self._message = edge
-
-    def _type(self, key: str) -> None:
-        assert self._typed is not None
-        if key not in ("\n", "\r"):
-            self._typed = self._typed[:-1] if key in ("\x7f", "\b") else self._typed + key
-            return
-        typed, self._typed = self._typed.strip(), None
-        if typed.isdigit():
-            if not self.stepper.go_to(int(typed)):
-                self._message = f"there is no record {typed}; the last one is {len(self.stepper.records)}"
-            return
-        try:
-            self.stepper.go_to_time(parse_duration(typed))
-        except ValueError as error:
-            self._message = str(error)
-
-
-def _no_break(stepper: Stepper, which: str) -> str:
-    return f"{which} break" if stepper.breaks else "no break is set; start with --break-on CONDITION"
-
-
 def _on_terminal(session: StepSession, given: TextIO, out: TextIO) -> None:
+    colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    with _alternate_screen(given, out), _resizes() as resized:
+        for key in _keys(given, resized):
+            if key != _REDRAW and not session.key(key):
+                return
+            size = shutil.get_terminal_size((80, 24))
+            rows = session.screen(size.columns, size.lines)
+            out.write(_CLEAR + "\n".join(painted(rows, size.columns) if colour else rows))
+            out.flush()
+
+
+@contextmanager
+def _alternate_screen(given: TextIO, out: TextIO) -> Iterator[None]:
+    """The terminal is as before when the stepper is left, however that happens."""
     import termios
     import tty
 
     before = termios.tcgetattr(given)
     tty.setcbreak(given)
+    out.write(_ENTER_SCREEN)
     try:
-        for key in _keys(given):
-            size = shutil.get_terminal_size((80, 24))
-            if key is not None and not session.key(key):
-                return
-            out.write(_CLEAR + "\n".join(session.screen(size.columns, size.lines)))
-            out.flush()
+        yield
     finally:
         termios.tcsetattr(given, termios.TCSADRAIN, before)
-        out.write("\n")
+        out.write(_LEAVE_SCREEN)
+        out.flush()
 
 
-def _keys(given: TextIO) -> Iterator[str | None]:
-    """None first, for the first screen. Arrow keys are `n` and `p`."""
-    import os
+@contextmanager
+def _resizes() -> Iterator[int]:
+    """A file descriptor that has something to read when the terminal's size has changed, or after a pause."""
+    import signal
 
-    yield None
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    woken = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    former = {name: signal.signal(name, lambda *_: None) for name in (signal.SIGWINCH, signal.SIGCONT)}
+    try:
+        yield reader
+    finally:
+        for name, handler in former.items():
+            signal.signal(name, handler)
+        signal.set_wakeup_fd(woken)
+        os.close(reader)
+        os.close(writer)
+
+
+def _keys(given: TextIO, resized: int) -> Iterator[str]:
+    """A redraw first, for the first screen."""
+    import select
+
+    yield _REDRAW
     while True:
-        data = os.read(given.fileno(), 16)
-        if not data or data == b"\x04":
-            return
-        if data in (b"\x1b[C", b"\x1b[B"):
-            yield "n"
-        elif data in (b"\x1b[D", b"\x1b[A"):
-            yield "p"
+        ready, _, _ = select.select([given.fileno(), resized], [], [])
+        if resized in ready:
+            os.read(resized, 512)
+            yield _REDRAW
+        if given.fileno() in ready:
+            data = os.read(given.fileno(), 64)
+            if not data or data == b"\x04":
+                return
+            yield from keys_of(data.decode("utf-8", "ignore"))
+
+
+def keys_of(text: str) -> Iterator[str]:
+    """The keys that a terminal sent at once."""
+    while text:
+        sequence = next((each for each in _SEQUENCES if text.startswith(each)), "")
+        if sequence:
+            yield _SEQUENCES[sequence]
+        elif text[0] == _ESCAPE:
+            yield "escape"
+            text = "" if text[1:2] in ("[", "O") else text  # a sequence that nothing is known of is no text
         else:
-            yield from data.decode("utf-8", "ignore").replace("\r", "\n")
+            yield text[0].replace("\r", "\n")
+        text = text[len(sequence) or 1 :]
 
 
 def _line_by_line(session: StepSession, given: TextIO, out: TextIO) -> None:
-    """A line is a row of keys; `g 120` and `g 10s` go to a place; an empty line is the next decision."""
+    """A line is a row of keys; `g 120`, `/text`, `f web` take the rest of it; an empty line is the next decision."""
     size = shutil.get_terminal_size((80, 24))
     out.write("\n".join(session.screen(size.columns, size.lines)) + "\n")
     for line in given:
         text = line.rstrip("\n")
-        keys = [*text, "\n"] if text.startswith("g") else list(text) or ["\n"]
+        keys = [*text, "\n"] if text[:1] in PROMPTS else list(text) or ["\n"]
         for key in keys:
             if not session.key(key):
                 return

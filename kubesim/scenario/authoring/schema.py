@@ -131,7 +131,7 @@ def _choice(model: type[BaseModel]) -> Schema:
     """Of some fields, one must be given."""
     if model is Step:
         return {"oneOf": [{"required": [to_camel(name)]} for name in ACTIONS]}
-    if issubclass(model, ObjectTarget):
+    if issubclass(model, ObjectTarget) and "node" not in model.model_fields:
         return {"oneOf": [{"required": ["pod"]}, {"required": ["object"]}]}
     return {}
 

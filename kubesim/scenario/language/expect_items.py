@@ -1,4 +1,8 @@
-"""What a scenario expects: conditions about pods and other objects that must become true, or never."""
+"""What a scenario expects: a question about an object, and when it must be true.
+
+An expectation has four parts: a target (`pod`, `object`, `node`), one question (`phase`, `event`, ...), a form (`by`,
+`never`, ...) and perhaps a quantity (`count`, `equals`, ...). `scenario/expecting` answers the questions and judges.
+"""
 
 from __future__ import annotations
 
@@ -8,58 +12,241 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from kubesim.scenario.expecting.quantities import Bounds, Pattern, TextPart
 from kubesim.scenario.language.durations import Duration
+from kubesim.scenario.language.object_names import has_namespace
 from kubesim.scenario.language.step_items import ObjectTarget
-from kubesim.scenario.language.strict import as_list
+from kubesim.scenario.language.strict import as_list, wrap
 
-QUESTIONS = ("phase", "condition", "event", "restart_count", "waiting", "gone", "field")
-_ONLY_OF_PODS = ("phase", "restart_count", "waiting")
+BoundsOrNumber = Annotated[Bounds, wrap("equals")]
+TextOrPart = Annotated[TextPart, wrap("contains")]
+ExitCode = Annotated[int, Field(ge=0, le=255)]
+PositiveDuration = Annotated[Duration, Field(gt=0)]
+
+STATES = (
+    "phase", "condition", "state", "waiting", "exit_code", "restart_count", "gone", "exists", "field", "ready",
+    "endpoints",
+)  # fmt: skip
+OCCURRENCES = ("event", "log", "call")  # things that happen, and are counted
+QUESTIONS = (*STATES, *OCCURRENCES)
+_CONTAINER_STATES = ("state", "waiting", "exit_code")
+_OF_PODS = ("phase", "restart_count", *_CONTAINER_STATES, "log")
+_QUANTITIES = ("equals", "at_least", "at_most", "matches")
+# Which questions a field adds something to; beside any other it would be ignored.
+_BELONGS = {
+    "container": ("restart_count", *_CONTAINER_STATES, *OCCURRENCES),
+    "message": ("event", *_CONTAINER_STATES),
+    "reason": ("state", "exit_code"),
+    **dict.fromkeys(_QUANTITIES, ("field",)),
+}
 _GLOB = "*?["
 
 
-class Expect(ObjectTarget):
-    """A condition that must become true before `by`, or before the end of the run. `never: true` inverts it.
+class ObjectQuestion(ObjectTarget):
+    """A question about an object. `pod` and the name of an `object` may be globs (`web-*`): one that matches is enough.
 
-    `pod` may be a glob (`web-*`): the condition must become true for any pod that matches.
+    A number that is given is exact: `restartCount: 3` is not true of 4.
     """
 
-    phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"] | None = None
-    condition: str | None = Field(default=None, pattern=r"^[A-Za-z./-]+(=(True|False|Unknown))?$")
-    event: str | None = None
-    restart_count: int | None = Field(default=None, ge=0)
-    waiting: str | None = None
-    gone: Literal[True] | None = None
-    field: str | None = Field(default=None, min_length=1)  # such as status.readyReplicas
-    equals: Any = None  # for field: its value; 0, "" and false are also true of a field that is not set
-    at_least: int | float | None = None  # for field
-    container: str = ""  # for restartCount and waiting; any container if it is not given
-    message: str = ""  # for event: a part of its text
-    count: int = Field(default=1, ge=1)  # for event: how often at least
-    by: Duration | None = None
-    between: Annotated[tuple[Duration, Duration], BeforeValidator(as_list)] | None = None  # with never: in all of it
-    never: bool = False
+    node: str = ""  # a node by its name: `{node: node-1, condition: Ready=False}`
+    phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"] | None = None  # of a pod: `phase: Running`
+    # Its type, and its status unless that is True: `condition: Ready=False`
+    condition: str | None = Field(default=None, pattern=r"^[A-Za-z0-9./-]+(=(True|False|Unknown))?$")
+    state: Literal["waiting", "running", "terminated"] | None = None  # of a container now: `state: running`
+    waiting: str | None = None  # the reason for which a container waits now: `waiting: CrashLoopBackOff`
+    exit_code: ExitCode | None = None  # of a container that ended, also if it runs again: `exitCode: 137`
+    restart_count: BoundsOrNumber | None = None  # of a container: `restartCount: 3`, `restartCount: {atLeast: 3}`
+    gone: Literal[True] | None = None  # the object is deleted: `gone: true`
+    exists: Literal[True] | None = None  # the object is there: `{pod: web-3, exists: true, never: true}`
+    field: str | None = Field(default=None, min_length=1)  # a path: `field: status.conditions[type=Ready].reason`
+    ready: BoundsOrNumber | None = None  # replicas of a workload: `{object: Deployment/web, ready: 3}`
+    endpoints: BoundsOrNumber | None = None  # ready ones of a Service: `{object: Service/web, endpoints: 2}`
+    event: str | None = None  # the reason of an Event about the object: `event: Killing`
+    log: TextOrPart | None = None  # a line that a container writes: `log: ready to serve`
+    call: str | None = None  # to the runtime, a CNI plugin or the API server: `call: RunPodSandbox`, `call: cni ADD`
+    container: str = ""  # the container that it is about; without it, any: `container: main`
+    message: TextOrPart | None = None  # of an Event or a container's state: `message: connection refused`
+    reason: str = ""  # of a container's state: `{state: terminated, reason: OOMKilled}`
+    count: BoundsOrNumber | None = None  # how often it happened, or for how many objects it is true: `count: 2`
+    equals: Any = None  # the value of `field`; 0, "" and false are also true of a field that is not set: `equals: 3`
+    at_least: int | float | None = None  # for `field`, a number: `atLeast: 3`
+    at_most: int | float | None = None  # for `field`, a number: `atMost: 5`
+    matches: Pattern | None = None  # for `field`, a regular expression: `matches: "^10[.]"`
+    custom: bool = False  # names are not checked: for Events and conditions of your own: `custom: true`
 
     @model_validator(mode="after")
-    def _one_question(self) -> Expect:
-        if sum(getattr(self, name) is not None for name in QUESTIONS) != 1:
+    def _one_target(self) -> ObjectQuestion:
+        targets = sum(map(bool, (self.pod, self.object, self.node)))
+        if targets > 1 or (not targets and not self._needs_no_target()):
+            raise PydanticCustomError("target", "give pod, node or object: Kind/name")
+        return self
+
+    def _needs_no_target(self) -> bool:
+        return self.call is not None
+
+    @property
+    def asked(self) -> str:
+        """The name of the question."""
+        given = [name for name in QUESTIONS if getattr(self, name) is not None]
+        if self.state is not None and self.exit_code is not None:
+            given.remove("exit_code")
+        return given[0] if len(given) == 1 else ""
+
+    @model_validator(mode="after")
+    def _one_question(self) -> ObjectQuestion:
+        if not self._asks_otherwise():
+            self._check_question()
+        return self
+
+    def _asks_otherwise(self) -> bool:
+        return False
+
+    def _check_question(self) -> None:
+        asked = self.asked
+        if not asked:
             names = ", ".join(to_camel(name) for name in QUESTIONS)
             raise PydanticCustomError("expect", "an expectation asks for one of {names}", {"names": names})
-        has_equals = "equals" in self.model_fields_set
-        if (self.field is not None) != (has_equals or self.at_least is not None):
-            raise PydanticCustomError("expect", "field needs equals or atLeast, and they need field")
-        if self.between is not None:
-            if not self.never or self.by is not None or self.event is not None:
-                raise PydanticCustomError("expect", "between goes with never, and without by and event")
-            if self.between[0] >= self.between[1]:
-                raise PydanticCustomError("expect", "between ends before it begins")
-        if has_equals and self.at_least is not None:
-            raise PydanticCustomError("expect", "give equals or atLeast, not both")
-        asked = next((name for name in _ONLY_OF_PODS if getattr(self, name) is not None), "")
-        if asked and not self.pod:
+        given = [name for name in _QUANTITIES if name in self.model_fields_set]
+        if self.field is not None and not given:
+            raise PydanticCustomError("expect", "field needs equals, atLeast, atMost or matches")
+        if self.field is not None and len(given) > 1 and given != ["at_least", "at_most"]:
+            raise PydanticCustomError("expect", "give one of equals, matches, or atLeast and atMost")
+        for name, questions in _BELONGS.items():
+            if name in self.model_fields_set and asked not in questions:
+                belongs = ", ".join(map(to_camel, questions))
+                problem = "{name} has no effect here: it belongs to {belongs}"
+                raise PydanticCustomError("expect", problem, {"name": to_camel(name), "belongs": belongs})
+        self._check_of_target(asked)
+
+    def _check_of_target(self, asked: str) -> None:
+        if self.kind and self.kind != "Pod" and asked in _OF_PODS:
             problem = "{name} is a question about a pod; use field for other objects"
             raise PydanticCustomError("expect", problem, {"name": to_camel(asked)})
-        return self
+        if self.endpoints is not None and self.kind not in ("", "Service"):
+            raise PydanticCustomError("expect", "endpoints is a question about a Service: object: Service/name")
+        if self.exit_code is not None and self.state not in (None, "terminated"):
+            raise PydanticCustomError("expect", "only a container in state terminated has an exit code")
+        if self.count is not None and asked not in OCCURRENCES and self.kind and not self.is_glob:
+            problem = (
+                "count has no effect on {name} of one object: give a glob (web-*), or ask for an event, log or call"
+            )
+            raise PydanticCustomError("expect", problem, {"name": to_camel(asked)})
+
+    # -- the target ---------------------------------------------------------------------------------------------
+
+    @property
+    def has_target(self) -> bool:
+        return bool(self.pod or self.object or self.node)
+
+    @property
+    def kind(self) -> str:
+        """Empty if there is no target."""
+        if self.node:
+            return "Node"
+        return "Pod" if self.pod else self.object.partition("/")[0]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        named = self.node or self.pod or self.object.partition("/")[2]
+        namespace, slash, name = named.rpartition("/")
+        if not has_namespace(self.kind):
+            return "", name
+        return (namespace if slash else "default"), name
 
     @property
     def is_glob(self) -> bool:
         return any(mark in self.key[1] for mark in _GLOB)
+
+    @property
+    def text(self) -> str:
+        if self.node:
+            return f"node {self.node}"
+        return f"pod {self.pod}" if self.pod else self.object
+
+
+class Occasion(ObjectQuestion):
+    """A question without a form. Without a target of its own it is about that of the expectation around it."""
+
+    @model_validator(mode="after")
+    def _one_target(self) -> Occasion:
+        if sum(map(bool, (self.pod, self.object, self.node))) > 1:
+            raise PydanticCustomError("target", "give one of pod, node and object")
+        return self
+
+
+class Expect(ObjectQuestion):
+    """A condition that must become true before the end of the run: `{pod: web, phase: Running, by: 20s}`.
+
+    - A form says otherwise: one of `at`, `by`, `between`, `within`, and one of `never` and `always`. `never` and
+      `always` fail if the object, or the container that they are about, was never there.
+    - A number is exact (`restartCount: 3`, `count: 3`). For restarts and for what is counted (`event`, `log`, `call`)
+      the number must be right when the time is up: at `by`, or at the end. The expectation fails as soon as there are
+      more. `{atLeast: 3}` is met as soon as there are three. With `never`, the number is one that is never reached.
+    - What is counted in `between` and `within` is counted from the beginning of that time.
+    - Names that Kubernetes or the file does not know are errors; `custom: true` allows them.
+    """
+
+    # These become true in this order, each counted from its first time: `order: [{event: Pulled}, {phase: Running}]`
+    order: Annotated[tuple[Occasion, ...], BeforeValidator(as_list)] | None = Field(default=None, min_length=2)
+    at: Duration | None = None  # it is true at this time: `at: 30s`
+    by: Duration | None = None  # it becomes true by this time; with never and always: until this time: `by: 20s`
+    # It becomes true in this time, and not before; with never and always: in all of it: `between: [10s, 20s]`
+    between: Annotated[tuple[Duration, Duration], BeforeValidator(as_list)] | None = None
+    within: PositiveDuration | None = None  # it becomes true this soon after `of`: `{within: 20s, of: create}`
+    # For `within`: the creation of the object (the default), its deletion, or a question: `of: {event: Killing}`
+    of: Literal["create", "delete"] | Occasion | None = None
+    always: bool = False  # it is true all the time that the object is there, in all of `between`: `always: true`
+    never: bool = False  # it is not true at any time, of an object that is there: `never: true`
+    eventually: Literal[True] | None = None  # it becomes true at some time, as without a form: `eventually: true`
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Expect:
+        windows = [name for name in ("at", "by", "between", "within") if getattr(self, name) is not None]
+        if len(windows) > 1:
+            raise PydanticCustomError("form", "give one of at, by, between and within")
+        if sum((self.always, self.never, self.eventually is not None)) > 1:
+            raise PydanticCustomError("form", "give one of always, never and eventually")
+        if self.at is not None and (self.always or self.eventually):
+            raise PydanticCustomError("form", "at is about one moment: always and eventually say nothing more")
+        if self.of is not None and self.within is None:
+            raise PydanticCustomError("form", "of has no effect without within: within: 20s, of: create")
+        if self.between is not None and self.between[0] >= self.between[1]:
+            raise PydanticCustomError("form", "between ends before it begins")
+        if self.always and self.asked in OCCURRENCES:
+            problem = "{name} happens at a moment, and is not always true: give count, or never"
+            raise PydanticCustomError("form", problem, {"name": to_camel(self.asked)})
+        for number in (self.restart_count, self.count) if self.never else ():
+            if number is not None and not number.lowest:
+                raise PydanticCustomError("form", "never needs a number that is not reached: 1 or more, or atLeast")
+        if self.order is not None and (self.at is not None or self.between is not None or self.always or self.never):
+            raise PydanticCustomError("form", "order is eventually true: only by and within go with it")
+        return self
+
+    def _asks_otherwise(self) -> bool:
+        if self.order is None:
+            return False
+        given = [to_camel(name) for name in (*QUESTIONS, *_BELONGS, "count") if name in self.model_fields_set]
+        if given:
+            raise PydanticCustomError("expect", "{name} does not go with order", {"name": given[0]})
+        if not self.has_target and not all(moment.has_target for moment in self.order):
+            raise PydanticCustomError("target", "give pod, node or object: Kind/name")
+        return True
+
+    def _needs_no_target(self) -> bool:
+        return self.order is not None or super()._needs_no_target()
+
+    @property
+    def questions(self) -> tuple[ObjectQuestion, ...]:
+        """All that it asks."""
+        own: tuple[ObjectQuestion, ...] = self.order if self.order is not None else (self,)
+        return (*own, self.of) if isinstance(self.of, Occasion) else own
+
+    @property
+    def needs_trace(self) -> bool:
+        """Whether it asks for something that is only in the trace."""
+        return any(each.log is not None or each.call is not None for each in self.questions)
+
+    @property
+    def deadline(self) -> int | None:
+        """The end of its time after the start, if that is known before the run."""
+        return self.between[1] if self.between is not None else self.at if self.at is not None else self.by

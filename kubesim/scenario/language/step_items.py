@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from kubesim.features.table import Profile
+from kubesim.golang.text import duration
 from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.object_names import ObjectName, has_namespace
@@ -33,8 +34,8 @@ class PodTarget(Strict):
 class ObjectTarget(Placed):
     """A pod, or any object: `Deployment/web`, `Deployment/namespace/web`, `Node/node-1`."""
 
-    pod: str = ""
-    object: ObjectName = ""
+    pod: str = ""  # its name, or namespace and name: `pod: web`, `pod: shop/web`
+    object: ObjectName = ""  # kind and name: `object: Deployment/web`, `object: Deployment/shop/web`
 
     @model_validator(mode="after")
     def _one_target(self) -> ObjectTarget:
@@ -112,8 +113,11 @@ class TaintNode(NodeTarget):
 
 
 class Exec(PodTarget):
+    """A command in a running container, as `kubectl exec`. Another exit code than `exitCode` fails the run."""
+
     container: str = ""
     command: Annotated[tuple[str, ...], BeforeValidator(as_list)] = Field(min_length=1)
+    exit_code: int = Field(default=0, ge=0, le=255)  # with which it has to end: `exitCode: 1`
 
 
 class Kill(PodTarget):
@@ -280,6 +284,22 @@ class Step(Placed):
             names = ", ".join(map(to_camel, ACTIONS))
             raise PydanticCustomError("step", "a step does one of {names}", {"names": names})
         return self
+
+    @property
+    def action(self) -> str:
+        """The name of the field that says what it does."""
+        return next(name for name in ACTIONS if getattr(self, name) is not None)
+
+    @property
+    def text(self) -> str:
+        """`step at 5s: exec`."""
+        return f"step at {duration(self.at)}: {self.action}"
+
+    @property
+    def pod(self) -> str:
+        """Namespace and name of the pod that it is about, if it is about one."""
+        target = getattr(self, self.action)
+        return "/".join(target.key) if getattr(target, "pod", "") else ""
 
     @property
     def plugin(self) -> PluginTarget | None:

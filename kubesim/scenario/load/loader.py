@@ -165,7 +165,10 @@ class ScenarioParser:
             _Checker(document, scenario.gates, known, self._strict, self.refuse).check_scenario(scenario)
         for each in self._manifests:
             _Checker(each, scenario.gates, known, self._strict, self.refuse).check_items(())
-        return scenario.with_objects(tuple(item for _, item in objects))
+        whole = scenario.with_objects(tuple(item for _, item in objects))
+        if written is not None and whole.spec.expect:
+            _Checker(document, scenario.gates, known, self._strict, self.refuse).check_expectations(whole)
+        return whole
 
     def _check_host_access(self, document: Document, scenario: Scenario, around: Overlay) -> None:
         overridden = around.from_flags | {(KUBELET_CONFIGURATION, name) for name in around.flags}
@@ -237,8 +240,8 @@ class _Checker:
             if step.patch is not None and isinstance(step.patch.patch, dict):
                 for problem in find_patch_problems(step.patch.kind, step.patch.patch):
                     self._refuse((*path, "patch", "patch"), problem)
-            if spec.duration is not None and step.at > spec.duration:
-                self._refuse(path, Problem(("at",), "is after the end of the run (spec.duration)"))
+            if spec.duration is not None and step.at >= spec.duration:
+                self._refuse(path, Problem(("at",), "is not before the end of the run (spec.duration)"))
             if step.upgrade is not None and (why := spec.why_not_upgraded(step.upgrade.kubelet)):
                 self._refuse(path, Problem(("upgrade",), why))
             if step.write_static_pod is not None and isinstance(step.write_static_pod.manifest, dict):
@@ -250,6 +253,13 @@ class _Checker:
                 self._check_pods(("spec", "sources", "file", "manifests", name))
         if spec.sources.http is not None:
             self._check_answer(("spec", "sources", "http"))
+
+    def check_expectations(self, scenario: Scenario) -> None:
+        """Their names and times, of a scenario that has all its objects."""
+        from kubesim.scenario.names.check import expectation_problems  # most manifests expect nothing
+
+        for problem in expectation_problems(scenario.spec):
+            self._refuse(("spec",), problem)
 
     def _check_answer(self, path: Path) -> None:
         """The pods that a url answers with, one by itself or in a list; what is given as text may be wrong."""

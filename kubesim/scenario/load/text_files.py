@@ -12,6 +12,10 @@ STANDARD_INPUT = "-"
 
 def read_text(path: str, source: str, most: int = MAX_BYTES) -> str:
     """`source` is the name of the file in errors; the path "-" is standard input; `most` is in bytes."""
+    return decoded(read_bytes(path, source, most), source)
+
+
+def read_bytes(path: str, source: str, most: int) -> bytes:
     try:
         if path == STANDARD_INPUT:
             data = sys.stdin.buffer.read(most + 1)
@@ -27,6 +31,10 @@ def read_text(path: str, source: str, most: int = MAX_BYTES) -> str:
         raise InputError(source, f"cannot be read: {reason or error}") from None
     if len(data) > most:
         raise InputError(source, f"is larger than {most >> 20} MB, the limit for a file")
+    return data
+
+
+def decoded(data: bytes, source: str) -> str:
     if b"\0" in data:
         raise InputError(source, "is not a text file (it has zero bytes)", line=_line(data, data.index(b"\0")))
     try:

@@ -1,106 +1,205 @@
 """Judging what a scenario expects: each expectation is decided once, met or failed, with a reason in words.
 
-The judge watches objects and Events at the API server, as a user with `kubectl get --watch` would.
+The judge watches objects and Events at the API server, as a user with `kubectl get --watch` would; lines of output and
+calls come from the trace. What decides is pure: `scenario/expecting`.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterator, Sequence
-from fnmatch import fnmatchcase
 
 from kubesim.api.event import Event
+from kubesim.api.meta import ApiObject
 from kubesim.clock import LoopClock
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.golang.text import duration
 from kubesim.scenario.ending.failure import Failure, FailureKind
+from kubesim.scenario.expecting.forms import at_moment, comes_early, is_judged_last, when_over
+from kubesim.scenario.expecting.watched import WatchedQuestion
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.play.open_expectation import OpenExpectation
 from kubesim.trace import Recorder
-from kubesim.trace.records import Expectation
+from kubesim.trace.records import Expectation, Record
+from kubesim.values import replace
 
 Place = tuple[str, int]  # a file, and a line of it; 0: nowhere
 NOWHERE = ("", 0)
+Pair = tuple[OpenExpectation, WatchedQuestion]
 
 
 class Judge:
-    """All expectations of one run. `met` and `failures` are in the order in which they were decided."""
+    """All expectations of one run. `met` and `failures` are in the order in which they were decided.
 
-    def __init__(self, clock: LoopClock, recorder: Recorder, store: Store, expectations: Sequence[Expect]) -> None:
+    `story` returns the last lines of the timeline of a pod, for failures.
+    """
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        recorder: Recorder,
+        store: Store,
+        expectations: Sequence[Expect],
+        story: Callable[[str], tuple[str, ...]] = lambda pod: (),
+    ) -> None:
         self._clock = clock
         self._recorder = recorder
+        self._story = story
         self._start = clock.now()
-        self._open: dict[str, dict[tuple[str, str], list[OpenExpectation]]] = {}  # by kind, then by namespace and name
-        self._globs: list[OpenExpectation] = []
+        self._open = [OpenExpectation(expect) for expect in expectations]
+        self._names: dict[str, dict[str, None]] = {}  # of objects that were seen, by kind
         self.met: list[str] = []
         self.failures: list[Failure] = []
+        self._undecided: list[str] = []
         self.on_verdict: Callable[[], None] = lambda: None
-        self._stops: list[Callable[[], None]] = []
-        for expect in expectations:
-            item = OpenExpectation(expect)
-            self._items(item).append(item)
-            end = expect.by if expect.between is None else expect.between[1]
-            if expect.between is not None:
-                item.timers.append(clock.call_at(self._start + expect.between[0], self._begins, item))
-            if end is not None:
-                item.timers.append(clock.call_at(self._start + end + 1, self._time_is_up, item, end))
+        self._index()
+        kinds = {watched.kind: None for item in self._open for watched in item.watched if watched.kind}
+        self._stops = [store.watch(kind, self._object_changed) for kind in kinds]
         if expectations:
-            self._stops = [store.watch(kind, self._object_changed) for kind in {e.kind: None for e in expectations}]
             self._stops.append(store.watch("Event", self._event_changed))
+        if any(expect.needs_trace for expect in expectations):
+            recorder.add(self)
+        for item in list(self._open):
+            self._set_timers(item)
+        for kind in kinds:
+            for obj in store.list(kind):
+                self._see(obj, gone=False)
 
-    def _items(self, item: OpenExpectation) -> list[OpenExpectation]:
-        """The list in which an open question is kept."""
+    def _index(self) -> None:
+        """Find by the object: names first, and what has to be compared one by one."""
+        self._by_name: dict[tuple[str, str, str], list[Pair]] = {}
+        self._others: list[Pair] = []
+        self._traced: list[Pair] = []
+        for item in self._open:
+            for watched in item.watched:
+                pair = (item, watched)
+                if watched.asked in ("log", "call"):
+                    self._traced.append(pair)
+                if watched.target.is_glob or watched.asked == "endpoints":
+                    self._others.append(pair)
+                elif watched.kind:
+                    self._by_name.setdefault((watched.kind, *watched.target.key), []).append(pair)
+
+    def _set_timers(self, item: OpenExpectation) -> None:
         expect = item.expect
-        return self._globs if expect.is_glob else self._open.setdefault(expect.kind, {}).setdefault(expect.key, [])
+        if expect.between is not None:
+            item.timers.append(self._clock.call_at(self._start + expect.between[0], self._begin, item))
+        elif expect.within is None:
+            item.begin(0)
+        if expect.deadline is not None:
+            self._close_at(item, expect.deadline)
 
-    def _all(self) -> Iterator[OpenExpectation]:
-        for by_name in self._open.values():
-            for items in by_name.values():
-                yield from items
-        yield from self._globs
+    def _close_at(self, item: OpenExpectation, moment: int) -> None:
+        """What happens in that very moment is still in time."""
+        item.timers.append(self._clock.call_at(self._start + moment + 1, self._time_is_up, item, moment))
+
+    @property
+    def _now(self) -> int:
+        return self._clock.now() - self._start
 
     def waits(self, *, before_deletion: bool) -> bool:
         """Is something still to come? Before pods are deleted only what has a time counts, and not that they go."""
-        for expect in (item.expect for item in self._all() if not item.expect.never):
-            if not before_deletion or (expect.by is not None and expect.gone is None):
-                return True
-        return False
+        return any(self._waits(item, before_deletion) for item in self._open if item.failed_late is None)
 
-    def _about(self, kind: str, namespace: str, name: str) -> list[OpenExpectation]:
-        found = self._open.get(kind, {}).get((namespace, name), [])
-        if not self._globs:
+    def _waits(self, item: OpenExpectation, before_deletion: bool) -> bool:
+        expect = item.expect
+        if before_deletion:
+            return item.closes is not None and expect.gone is None
+        if item.closes is not None:
+            return True
+        if expect.never or expect.always:
+            return False
+        return not (is_judged_last(expect) and item.facts.holds)
+
+    # -- what happens -------------------------------------------------------------------------------------------
+
+    def _about(self, kind: str, namespace: str, name: str) -> list[Pair]:
+        found = self._by_name.get((kind, namespace, name), [])
+        if not self._others:
             return list(found)
-        globs = (item for item in self._globs if item.expect.kind == kind and item.expect.key[0] == namespace)
-        return [*found, *(item for item in globs if fnmatchcase(name, item.expect.key[1]))]
+        return [*found, *(pair for pair in self._others if pair[1].is_about(kind, namespace, name))]
 
     def _object_changed(self, change: WatchEvent) -> None:
-        obj = change.object
-        for item in self._about(obj.kind, obj.metadata.namespace, obj.metadata.name):
-            item.came_true = item.object_is(obj, change.type == "DELETED")
-            if item.came_true and not item.waits:
-                self._came_true(item)
+        self._see(change.object, gone=change.type == "DELETED")
+
+    def _see(self, obj: ApiObject, *, gone: bool) -> None:
+        self._names.setdefault(obj.kind, {})[obj.metadata.name] = None
+        pairs = self._about(obj.kind, obj.metadata.namespace, obj.metadata.name)
+        if obj.kind == "EndpointSlice":
+            pairs += [pair for pair in self._others if pair[1].asked == "endpoints"]
+        for _, watched in pairs:
+            watched.object_changed(obj, gone)
+        self._observe(pairs)
 
     def _event_changed(self, change: WatchEvent) -> None:
         event = change.object
         if isinstance(event, Event) and change.type != "DELETED":
             about = event.involved_object
-            for item in self._about(about.kind, about.namespace, about.name):
-                if item.expect.event is not None and item.event_is(event):
-                    self._came_true(item)
+            pairs = self._about(about.kind, about.namespace, about.name)
+            self._observe([pair for pair in pairs if pair[1].asked == "event" and pair[1].event_changed(event)])
 
-    def _begins(self, item: OpenExpectation) -> None:
-        item.waits = False
-        if item.came_true:
-            self._came_true(item)
+    def record(self, record: Record) -> None:
+        """A record of the trace: the judge is a sink of it if it has to count calls or lines."""
+        namespace, _, name = record.pod.partition("/")
+        fitting = []
+        for pair in self._traced:
+            target = pair[1].target
+            about = not target.kind or (
+                target.key[1] == record.node if target.kind == "Node" else pair[1].is_about("Pod", namespace, name)
+            )
+            if about and pair[1].record(record):
+                fitting.append(pair)
+        self._observe(fitting)
 
-    def _came_true(self, item: OpenExpectation) -> None:
-        self._decide(item, not item.expect.never, f"{item.seen} after {duration(self._clock.now() - self._start)}")
+    def _observe(self, pairs: Sequence[Pair]) -> None:
+        for item in dict.fromkeys(item for item, _ in pairs):
+            item.note_order(self._now)
+            if item.opened is None and item.origins and item.has_origin():
+                item.begin(self._now)
+                assert item.expect.within is not None
+                item.closes = self._now + item.expect.within
+                self._close_at(item, item.closes)
+            self._judge(item)
 
-    def _time_is_up(self, item: OpenExpectation, end: int) -> None:
-        self._decide(item, item.expect.never, f"{item.seen} after {duration(end)}")
+    # -- deciding -----------------------------------------------------------------------------------------------
+
+    def _begin(self, item: OpenExpectation) -> None:
+        item.begin(self._now)
+        self._judge(item)
+
+    def _judge(self, item: OpenExpectation) -> None:
+        if item not in self._open:
+            return
+        if item.failed_late is not None:
+            self._came_late(item)
+        elif item.opened is None:
+            if comes_early(item.expect, item.facts):
+                self._decide(item, False, item.why(f"after {duration(self._now)} already"))
+        else:
+            decision = at_moment(item.expect, item.facts)
+            if decision is not None:
+                self._decide(item, decision, item.why(f"after {duration(self._now)}"))
+
+    def _time_is_up(self, item: OpenExpectation, moment: int) -> None:
+        met = when_over(item.expect, item.facts)
+        expect = item.expect
+        may_come = not met and not expect.never and not expect.always and not is_judged_last(expect)
+        if may_come and not item.facts.holds:
+            item.failed_late = len(self.failures)
+        self._decide(item, met, item.why(f"after {duration(moment)}"))
+
+    def _came_late(self, item: OpenExpectation) -> None:
+        """What failed because it was not true in time is true now."""
+        if item.facts.holds:
+            self._open.remove(item)
+            assert item.failed_late is not None
+            failure = self.failures[item.failed_late]
+            self.failures[item.failed_late] = replace(failure, closest=f"it was true at {duration(self._now)}")
 
     def _decide(self, item: OpenExpectation, met: bool, why: str) -> None:
-        self._items(item).remove(item)
+        if item.failed_late is None:
+            self._open.remove(item)
         for timer in item.timers:
             timer.cancel()
         pod = "/".join(item.expect.key) if item.expect.pod else ""
@@ -108,12 +207,20 @@ class Judge:
             self.met.append(item.text)
             self._say(item.text, True, why, pod)
         else:
-            self._failed("expectation", item.text, why, item.expect.place, pod)
+            self._fail("expectation", item.text, why, item.expect.place, pod, self._closest(item))
 
-    def _failed(self, kind: FailureKind, text: str, why: str, place: Place, pod: str) -> None:
+    def _closest(self, item: OpenExpectation) -> str:
+        near = next((watched.near for watched in item.watched if watched.near), "")
+        target = item.expect
+        if near or not target.kind or any(watched.facts.existed for watched in item.watched):
+            return near
+        names = difflib.get_close_matches(target.key[1], self._names.get(target.kind, {}), n=1)
+        return f"{target.kind} {names[0]} was seen" if names else ""
+
+    def _fail(self, kind: FailureKind, text: str, why: str, place: Place, pod: str, closest: str = "") -> None:
         file, line = place
-        at = self._clock.now() - self._start
-        self.failures.append(Failure(kind=kind, text=text, why=why, file=file, line=line, pod=pod, at=at))
+        records = self._story(pod) if pod else ()
+        self.failures.append(Failure(kind, text, why, file, line, pod, self._now, closest, records))
         self._say(text, False, why, pod)
 
     def _say(self, text: str, met: bool, why: str, pod: str) -> None:
@@ -122,14 +229,23 @@ class Judge:
 
     def step_failed(self, text: str, why: str, place: Place = NOWHERE, pod: str = "") -> None:
         """A step that could not be taken fails the run like an expectation."""
-        self._failed("step", text, why, place, pod)
+        self._fail("step", text, why, place, pod)
+
+    def _waiting(self) -> Iterator[OpenExpectation]:
+        return (item for item in self._open if item.failed_late is None)
 
     def undecided(self) -> tuple[str, ...]:
-        return tuple(item.text for item in self._all())
+        return (*self._undecided, *(item.text for item in self._waiting()))
 
     def close(self) -> None:
         """The run is over: what is open is decided by what was seen last."""
         for stop in self._stops:
             stop()
-        for item in list(self._all()):
-            self._decide(item, item.expect.never, f"{item.seen} at the end")
+        for item in list(self._waiting()):
+            expect = item.expect
+            cut_short = (item.closes or 0) > self._now and (expect.never or expect.always)
+            if cut_short:  # by --until: what comes after it is not known
+                self._open.remove(item)
+                self._undecided.append(item.text)
+            else:
+                self._decide(item, item.opened is not None and when_over(expect, item.facts), item.why("at the end"))

@@ -27,13 +27,12 @@ from kubesim.clock import NEVER, Awaited, LoopClock, wake
 from kubesim.cluster.controllers.owners import controller_of
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
-from kubesim.golang.text import duration
 from kubesim.scenario.client.api_steps import StepFailed
 from kubesim.scenario.ending.rest import WORKLOADS, is_at_rest, is_settled
 from kubesim.scenario.language.document import Spec
-from kubesim.scenario.language.step_items import ACTIONS, Delete, Step
+from kubesim.scenario.language.step_items import Delete, Step
 from kubesim.scenario.load.objects import apply_order, shown
-from kubesim.scenario.play.expectations import NOWHERE, Judge, Place
+from kubesim.scenario.play.expectations import Judge
 from kubesim.scenario.play.world import World
 from kubesim.values import part
 
@@ -66,7 +65,7 @@ class Player:
     _unsettled: dict[tuple[str, str], None] = field(default_factory=dict)  # ... and those that are not settled
     _workloads: dict[tuple[str, str, str], ApiObject] = field(default_factory=dict)  # by kind, namespace and name
     _restless: dict[tuple[str, str, str], None] = field(default_factory=dict)  # those that have not come to rest
-    _busy: int = 0  # steps that take time and are under way
+    _busy: list[Step] = field(default_factory=list)  # steps that take time and are under way
 
     def __post_init__(self) -> None:
         self._start = self.clock.now()
@@ -88,6 +87,9 @@ class Player:
             if await self._steps():
                 await self._ending()
             self._look_once()
+            for step in self._busy:
+                if step.exec is not None:
+                    self._failed(step, "the command has not ended at the end of the run")
         finally:
             for stop in stops:
                 stop()
@@ -102,29 +104,34 @@ class Player:
 
     def _take(self, step: Step) -> None:
         """Each action of a step has the name of the World's method that does it."""
-        name = next(name for name in ACTIONS if getattr(step, name) is not None)
-        text = f"step at {duration(step.at)}: {name}"
+        name = step.action
         action = partial(getattr(self.world, name), getattr(step, name))
         if iscoroutinefunction(action):
-            self._busy += 1
-            self.tasks.start(text, self._take_time(text, action, step.place))
-        else:
-            self._attempt(text, action, step.place)
-
-    def _attempt(self, text: str, action: Callable[[], None], place: Place = NOWHERE) -> None:
+            self._busy.append(step)
+            self.tasks.start(step.text, self._take_time(step, action))
+            return
         try:
             action()
         except StepFailed as error:
-            self.judge.step_failed(text, str(error), place)
+            self._failed(step, str(error))
 
-    async def _take_time(self, text: str, action: Callable[[], Awaitable[None]], place: Place) -> None:
+    async def _take_time(self, step: Step, action: Callable[[], Awaitable[None]]) -> None:
         try:
             await action()
         except StepFailed as error:
-            self.judge.step_failed(text, str(error), place)
+            self._failed(step, str(error))
         finally:
-            self._busy -= 1
+            self._busy.remove(step)
             self._wake()
+
+    def _failed(self, step: Step, why: str) -> None:
+        self.judge.step_failed(step.text, why, step.place, step.pod)
+
+    def _attempt(self, text: str, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except StepFailed as error:
+            self.judge.step_failed(text, str(error))
 
     # -- the end ------------------------------------------------------------------------------------------------
 
@@ -152,7 +159,7 @@ class Player:
 
     def _patience(self) -> int:
         """Two minutes, or longer if something is expected by a later time."""
-        latest = max((expect.by or 0 for expect in self.spec.expect), default=0)
+        latest = max((expect.deadline or 0 for expect in self.spec.expect), default=0)
         return max(self.clock.now() + PATIENCE, self._start + latest + 1)
 
     def _at_rest(self, *, before_deletion: bool) -> bool:

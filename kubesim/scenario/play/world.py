@@ -135,6 +135,8 @@ class SimulatedWorld(ApiSteps):
         output = (result.stdout + result.stderr).rstrip("\n")
         text = f"exec {command!r} ended with {result.exit_code}" + (f": {output}" if output else "")
         self._note_of_pod(exec, container, text)
+        if result.exit_code != exec.exit_code:
+            raise StepFailed(f"{text} (expected: exitCode {exec.exit_code})")
 
     async def kill(self, kill: Kill) -> None:
         if kill.sandbox:

@@ -59,7 +59,8 @@ def ask(stage: DrivenSimulation, expect: Expect) -> None:
         decided: Awaited[None] = Awaited("the decision about an expectation")
         judge.on_verdict = lambda: wake(decided, None)
         seen.replay()
-        if expect.by is not None and not (judge.met or judge.failures):
+        has_time = any(getattr(expect, form) is not None for form in ("at", "by", "between", "within"))
+        if has_time and not (judge.met or judge.failures):
             await decided
         judge.close()
         return judge.failures[0] if judge.failures else None

@@ -1,4 +1,7 @@
-"""A saved trace (`kubesim run -o jsonl`) -> its records, or one line that says which line is no record."""
+"""A saved trace (`kubesim run -o jsonl`) -> its records, or one line that says which line is no record.
+
+The lines of a saved run (`kubesim run --save`) that are no records are passed over.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,14 @@ from kubesim.trace.sinks.phrases import phrase
 _BY_NAME = {kind.KIND: kind for kind in KINDS}
 _DEFAULTS = {kind.KIND: {each.name: getattr(kind(), each.name) for each in fields(kind)} for kind in KINDS}
 _HINT = "give what `kubesim run -o jsonl` printed"
+_OF_A_SAVED_RUN = '{"type": '  # a record begins with its number
 
 
 def read_trace(lines: Iterable[str], source: str) -> list[Record]:
     """The records of one run; `source` names the file in errors. Raises InputError."""
     records: list[Record] = []
     for number, line in enumerate(lines, start=1):
-        if line.strip():
+        if line.strip() and not line.startswith(_OF_A_SAVED_RUN):
             records.append(_record(line, source, number))
             _check_order(records, source, number)
     if not records:

@@ -20,14 +20,18 @@ NARROWEST, LOWEST = 60, 16
 _MARGIN = 9
 _RECORD_ROWS = 8
 _NEXT_ROWS = 4
-FOOTER = "n next  p back  c continue  w why?  x what next?  s node  ? help  q quit"
+FOOTER = "n next  p back  c continue  / search  f filter  w why?  s node  ? help  q quit"
 PAGE_FOOTER = "n, p turn pages  w why?  x what next?  s node  ? help  q quit  others go back"
 HELP = """\
 n, space, enter   the next decision
 p                 the decision before
 N, P              the next record, the record before, whatever it is
-c, b              on to the next break, back to the last one (--break-on)
+Home ^, End $     the first record, the last one
 g                 go to a record: type its number, or a time such as 10s
+/, \\              search on, search back: type a text; nothing: the same again
+f                 show only a pod (web) or a node (node=NAME); nothing: all
+B, X              break at a condition that you type; remove all breaks
+c, b              on to the next break, back to the last one (--break-on)
 w                 why? The chain of causes of this record
 x                 what next? Everything that is under way, and when it is due
 s                 the state of the node, all of it
@@ -174,7 +178,7 @@ def _next(stepper: Stepper, width: int) -> list[str]:
     """The next decision of the trace, and what is due."""
     lines = []
     ahead = Stepper(stepper.records)
-    ahead.place = stepper.place
+    ahead.place, ahead.filter = stepper.place, stepper.filter
     if ahead.forward():
         wait = (ahead.here.t - stepper.here.t) / 1_000_000
         lines += _labelled("NEXT", f"in {wait:.3f}s: {_told(stepper, ahead.here)}", width)[:1]

@@ -1,17 +1,20 @@
 """The stepper: a place in a trace that can be moved, and what can be asked there.
 
-`forward`, `back`, `go_on`, `go_back`, `go_to` move; `picture` is the state of the node; `why` the chain of causes,
-`due` what is on its way and when. All of it is computed from the records.
+`forward`, `back`, `go_on`, `go_back`, `go_to`, `search` move; `picture` is the state of the node; `why` the chain of
+causes, `due` what is on its way and when. All of it is computed from the records. With a filter, moving passes over the
+records that it does not let through.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from kubesim.trace import records as r
+from kubesim.trace.pod_nodes import PodNodes
 from kubesim.trace.sinks.phrases import phrase, subject
 from kubesim.trace.stepping.conditions import RecordCondition
+from kubesim.trace.stepping.filters import RecordFilter
 from kubesim.trace.stepping.state import CallPicture, Picture, WorkerPicture
 from kubesim.values import value_object
 
@@ -35,6 +38,7 @@ class Stepper:
         assert records, "a trace without records has no place to stand on"
         self.records = records
         self.breaks = tuple(breaks)
+        self.filter: RecordFilter | None = None
         self.place = 0
         self.has_several_nodes = False  # then texts name the node
         self._kept: list[Picture] = [Picture()]  # before record 0, _EVERY, 2 * _EVERY, ...
@@ -59,7 +63,7 @@ class Stepper:
     def _move(self, direction: int, every_record: bool) -> bool:
         place = self.place + direction
         while 0 <= place < len(self.records):
-            if every_record or is_decision(self.records[place]):
+            if self.is_shown(place) and (every_record or is_decision(self.records[place])):
                 self.place = place
                 return True
             place += direction
@@ -74,10 +78,47 @@ class Stepper:
 
     def _find(self, places: range) -> bool:
         for place in places:
-            if self.stopped_by(self.records[place]):
+            if self.is_shown(place) and self.stopped_by(self.records[place]):
                 self.place = place
                 return True
         return False
+
+    def search(self, text: str, *, back: bool = False) -> bool:
+        """To the next record, or the one before, whose line, reason or output has this text; case does not matter."""
+        wanted = text.casefold()
+        places = range(self.place - 1, -1, -1) if back else range(self.place + 1, len(self.records))
+        for place in places:
+            record = self.records[place]
+            line = f"{record.KIND} {told(record, with_node=True)} {record.why}"
+            if self.is_shown(place) and wanted in line.casefold():
+                self.place = place
+                return True
+        return False
+
+    def go_first(self) -> bool:
+        """To the first record that is shown."""
+        return self._jump(range(self.place))
+
+    def go_last(self) -> bool:
+        return self._jump(range(len(self.records) - 1, self.place, -1))
+
+    def go_to_shown(self) -> bool:
+        """Stay, or go to the next record that is shown, or else to the last one before."""
+        return self._jump([*range(self.place, len(self.records)), *range(self.place - 1, -1, -1)])
+
+    def _jump(self, places: Iterable[int]) -> bool:
+        found = next((place for place in places if self.is_shown(place)), None)
+        self.place = self.place if found is None else found
+        return found is not None
+
+    def is_shown(self, place: int) -> bool:
+        return self.filter is None or self.filter.lets_through(self.records[place], self._nodes[place])
+
+    @cached_property
+    def _nodes(self) -> list[str]:
+        """The node of each record."""
+        nodes = PodNodes()
+        return [nodes.node_of(record) for record in self.records]
 
     def stopped_by(self, record: r.Record) -> RecordCondition | None:
         return next((condition for condition in self.breaks if condition.matches(record)), None)

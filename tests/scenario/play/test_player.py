@@ -244,7 +244,7 @@ def test_verdicts_come_with_a_reason_and_are_in_the_trace() -> None:
             "expect": [
                 {"pod": "web", "phase": "Running", "by": "2s"},
                 {"pod": "web", "condition": "Ready", "by": "1s"},
-                {"pod": "web", "restartCount": 1, "never": True},
+                {"pod": "web", "condition": "Initialized", "never": True},
                 {"pod": "web", "phase": "Running", "by": "10s", "never": True},
                 {"pod": "web", "gone": True, "by": "40s"},
                 {"pod": "absent", "phase": "Running"},
@@ -256,7 +256,7 @@ def test_verdicts_come_with_a_reason_and_are_in_the_trace() -> None:
         (True, "pod web: phase Running by 2s", "the phase is Running after 2s"),
         (False, "pod web: never phase Running by 10s", "the phase is Running after 2s"),
         (True, "pod web: gone by 40s", "it is gone after 33s"),
-        (True, "pod web: never 1 restarts", "there were 0 restarts at the end"),
+        (True, "pod web: never condition Initialized True", "Initialized is not set, and the pod is gone at the end"),
         (False, "pod absent: phase Running", "no such pod was seen at the end"),
     ]
     assert run.met == [text for met, text, _ in run.verdicts if met]
@@ -268,7 +268,9 @@ def test_events_are_counted_as_the_api_server_counts_them() -> None:
     async def main() -> list[tuple[bool, str]]:
         clock = LoopClock()
         store = Store(clock.now, lambda: "uid")
-        expect = Spec.model_validate({"expect": [{"pod": "web", "event": "BackOff", "message": "web", "count": 3}]})
+        expect = Spec.model_validate(
+            {"expect": [{"pod": "web", "event": "BackOff", "message": "web", "count": {"atLeast": 3}}]}
+        )
         sink = MemorySink()
         judge = Judge(clock, Recorder(clock, sink), store, expect.expect)
         about = ObjectReference(kind="Pod", namespace="default", name="web")
@@ -307,7 +309,6 @@ def test_what_is_never_true_between_two_times_may_be_true_before_and_after() -> 
 @pytest.mark.parametrize(
     ("more", "problem"),
     [
-        ({"between": ["5s", "9s"]}, "between goes with never"),
         ({"between": ["5s", "5s"], "never": True}, "between ends before it begins"),
     ],
 )

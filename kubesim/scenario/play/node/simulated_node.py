@@ -350,7 +350,9 @@ class SimulatedNode:
 
     def renew_lease(self) -> None:
         """Bring the lease at the API server up to date, for whoever looks at it."""
-        self._around.store.replace(self._heartbeat.lease())
+        lease, store = self._heartbeat.lease(), self._around.store
+        old = store.get("Lease", lease.metadata.namespace, lease.metadata.name)
+        store.replace(lease.changed(metadata=old.metadata))
 
     async def close(self) -> None:
         self.renew_lease()

@@ -13,6 +13,7 @@ from tests.support.fuzz.damage import yaml_bytes
 from tests.support.fuzz.families import ROOT, Invocation
 from tests.support.fuzz.mutations import Mutator
 
+QUESTIONS_WEIGHT = 10  # of the file with all questions among some hundred others
 REAL_NETWORKS = "runtime: cni"  # a second each, and tested elsewhere
 _SHOWN: tuple[list[str], ...] = (
     [], [], ["-q"], ["-v"], ["-o", "json"], ["-o", "jsonl"], ["--logs"], ["--log", "log"],
@@ -49,6 +50,48 @@ _CONFIGURATION: dict[str, Any] = {
     "authentication": {"anonymous": {"enabled": False}},
     "registerWithTaints": [{"key": "a", "effect": "NoSchedule"}], "registerNode": True, "jitter": "off",
 }  # fmt: skip
+# Every question, form and quantity of an expectation, which shipped scenarios use only in part.
+_EXPECTATIONS: list[dict[str, Any]] = [
+    {"pod": "web", "condition": "Ready", "within": "10s", "of": "create"},
+    {"pod": "web", "event": "Killing", "container": "main", "within": "1s", "of": "delete"},
+    {"pod": "web", "gone": True, "within": "1s", "of": {"event": "Killing", "message": {"matches": "^Stop"}}},
+    {"pod": "web", "order": [{"event": "Pulled"}, {"phase": "Running"}, {"pod": "web", "gone": True}], "by": "14s"},
+    {"pod": "web", "log": {"equals": "hello"}, "count": {"atMost": 3}, "between": ["1s", "10s"]},
+    {"pod": "web", "call": "RunPodSandbox", "count": 1, "at": "5s"},
+    {"call": "api patch pods/status", "count": {"atLeast": 1, "atMost": 90}, "eventually": True},
+    {"node": "node-1", "condition": "Ready", "always": True, "by": "9s"},
+    {"pod": "w*", "exists": True, "count": 1, "always": True, "between": ["5s", "9s"]},
+    {"pod": "web", "exitCode": 137, "never": True},
+    {"pod": "web", "state": "terminated", "reason": "OOMKilled", "exitCode": 137, "never": True},
+    {"pod": "web", "restartCount": {"atLeast": 1}, "container": "main", "never": True},
+    {"object": "Service/kubernetes", "endpoints": {"atMost": 2}},
+    {"object": "Deployment/none", "ready": 1, "custom": True, "never": True},
+    {"pod": "web", "field": "status.podIP", "matches": "^10[.]"},
+    {"pod": "web", "field": "status.conditions[type=Ready].observedGeneration", "atLeast": 0, "atMost": 9},
+]  # fmt: skip
+_QUESTIONS: list[Any] = [
+    {
+        "apiVersion": "kubesim.dev/v1alpha1",
+        "kind": "Scenario",
+        "metadata": {"name": "questions"},
+        "spec": {
+            "duration": "15s",
+            "steps": [
+                {"at": "5s", "exec": {"pod": "web", "command": ["false"], "exitCode": 1}},
+                {"at": "11s", "delete": {"pod": "web"}},
+            ],
+            "expect": _EXPECTATIONS,
+        },
+    },
+    {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web"},
+        "spec": {
+            "containers": [{"name": "main", "image": "busybox:1", "command": ["sh", "-c", "echo hello; sleep 99"]}]
+        },
+    },
+]
 
 
 @functools.cache
@@ -56,7 +99,8 @@ def _files() -> list[list[Any]]:
     """The documents of each scenario file; those with one document first."""
     paths = [*(ROOT / "scenarios").rglob("*.yaml"), *(ROOT / "labs").glob("*/scenario.yaml")]
     texts = [path.read_text() for path in sorted(paths) if path.parent.name != "net.d"]
-    return [list(yaml.safe_load_all(text)) for text in texts if REAL_NETWORKS not in text]
+    shipped = [list(yaml.safe_load_all(text)) for text in texts if REAL_NETWORKS not in text]
+    return [*shipped, *[_QUESTIONS] * QUESTIONS_WEIGHT]
 
 
 @functools.cache

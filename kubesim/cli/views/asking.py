@@ -1,0 +1,162 @@
+"""What the views of a moment have in common: which run, which moment, which objects.
+
+RUN is a file that `kubesim run --save` wrote, or a scenario, which is played up to the moment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from kubesim.cli.flags import options
+from kubesim.cli.output.terminal import warn
+from kubesim.errors import UsageError
+
+if TYPE_CHECKING:
+    from kubesim.cluster.saved.history import RunHistory
+    from kubesim.cluster.saved.moment import ClusterMoment, ObjectSelection
+    from kubesim.cluster.store.kinds import Resource
+
+EXIT_FAILED = 1
+_FOR_A_SCENARIO = ("seed", "profile", "feature_gates", "config")
+
+
+def add(parser: argparse.ArgumentParser, *, namespaces: bool = True) -> None:
+    """The flags about the run and the moment, and `-n` and `-A`."""
+    parser.add_argument(
+        "--at", type=moment_flag, metavar="DURATION", help="the time since the start: 42s, 1m30s; default: the end"
+    )
+    parser.add_argument("-n", "--namespace", default="default", metavar="NAME", help="default: default")
+    if namespaces:
+        parser.add_argument("-A", "--all-namespaces", action="store_true", help="the objects of all namespaces")
+    options.add_seed(parser)
+    options.add_profile(parser)
+    options.add_feature_gates(parser)
+    parser.add_argument("--config", metavar="FILE", help="a KubeletConfiguration (v1beta1)")
+    parser.add_argument(
+        "--allow-host", action="store_true", help="let the scenario use directories, plugins and URLs that it names"
+    )
+
+
+def allow_flags_anywhere(parser: argparse.ArgumentParser) -> None:
+    """Let flags stand between the words, as kubectl does: argparse alone wants all words in one place."""
+    plain = parser.parse_known_args
+
+    def parse(args: Any = None, namespace: Any = None) -> Any:
+        parser.parse_known_args = plain  # type: ignore[method-assign]  # which the other one calls
+        try:
+            return parser.parse_known_intermixed_args(args, namespace)
+        finally:
+            parser.parse_known_args = parse  # type: ignore[method-assign]
+
+    parser.parse_known_args = parse  # type: ignore[method-assign]
+
+
+def add_selectors(parser: argparse.ArgumentParser, *, fields: bool = True) -> None:
+    parser.add_argument("-l", "--selector", default="", metavar="LABELS", help="app=web, tier in (a,b), !canary")
+    if fields:
+        parser.add_argument(
+            "--field-selector", default="", metavar="FIELDS", help="status.phase=Running, spec.nodeName=node-1"
+        )
+
+
+def moment_flag(text: str) -> int:
+    """Microseconds; 0 is a moment, too."""
+    return 0 if text in ("0", "0s") else options.duration(text)
+
+
+def split_run(words: list[str], usage: str) -> tuple[list[str], str]:
+    """The last word is the run."""
+    if not words:
+        raise UsageError(f"give a RUN: a file of `kubesim run --save`, or a scenario ({usage})")
+    return words[:-1], words[-1]
+
+
+def moment_of(args: argparse.Namespace, run: str) -> ClusterMoment:
+    """Raises UsageError if there is no such run, or no such moment in it."""
+    from kubesim.cli.views.saved_lines import is_saved_run
+    from kubesim.cluster.saved.moment import ClusterMoment
+    from kubesim.golang.text import duration
+
+    history = _saved(args, run) if is_saved_run(run) else _played(args, run)
+    if args.at is not None and args.at > history.end and history.is_whole:
+        raise UsageError(f"--at {duration(args.at)}: the run ends at {duration(history.end)}; give an earlier time")
+    if not history.is_whole and (args.at is None or args.at > history.end):
+        warn(f"warning: {run} does not end: its last record is at {duration(history.end)}")
+    return ClusterMoment(history, args.at)
+
+
+def _saved(args: argparse.Namespace, run: str) -> RunHistory:
+    from kubesim.cli.views.saved_lines import read_saved_lines
+    from kubesim.cluster.saved.reader import read_history
+
+    for name in _FOR_A_SCENARIO:
+        if getattr(args, name) is not None:
+            raise UsageError(f"--{name.replace('_', '-')} is for scenarios: {run} is a saved run")
+    return read_history(read_saved_lines(run), run)
+
+
+def _played(args: argparse.Namespace, run: str) -> RunHistory:
+    """Play it up to the moment; what comes later cannot change it."""
+    from kubesim.app import Trial, run_scenario
+    from kubesim.cli.flags import manifest_flags
+    from kubesim.cli.flags.saving_flags import header_of
+    from kubesim.clock.garbage import collected_rarely
+    from kubesim.cluster.saved.observer import history_of
+    from kubesim.scenario.load.overlay import make_overlay
+    from kubesim.values import replace
+
+    seed, gates = options.seed(args), options.feature_gates(args)
+    config = options.chosen(args.config, "KUBESIM_CONFIG", str)
+    around = replace(make_overlay(config, {}, gates), allow_host=args.allow_host, profile=options.profile(args))
+    given = argparse.Namespace(files=[run], filename=[], strict=False, recursive=False, allow_host=args.allow_host)
+    [(_, scenario)] = manifest_flags.load(given, gates, around)
+    if scenario.spec.sources.apiserver is not None:
+        raise UsageError(f"{run}: a live cluster has no moments: ask it with kubectl")
+    history, observer = history_of(header_of(scenario, seed))
+    trial = None if args.at is None else Trial(scenario.gates, args.at + 1)
+    with collected_rarely():
+        result = run_scenario(scenario, seed=seed, sinks=(observer,), trial=trial)
+    history.ended(result.duration)
+    return history
+
+
+def wanted(args: argparse.Namespace, resource: Resource) -> ObjectSelection:
+    """Raises KubectlError for a selector that the API server refuses."""
+    from kubesim.cluster.kubectl.arguments import KubectlError
+    from kubesim.cluster.saved.moment import ObjectSelection
+    from kubesim.cluster.store.fields import check_fields
+    from kubesim.cluster.store.selectors import SelectorError, parse_field_selector, parse_label_selector
+
+    fields = getattr(args, "field_selector", "")
+    everywhere = not resource.namespaced or getattr(args, "all_namespaces", False)
+    try:
+        selector = parse_field_selector(fields)
+        check_fields(resource, selector)
+        return ObjectSelection(None if everywhere else args.namespace, parse_label_selector(args.selector), selector)
+    except SelectorError as error:
+        what = (
+            f"/v1, Resource={resource.plural}"
+            if not resource.group
+            else f"{resource.group}/v1, Resource={resource.plural}"
+        )
+        asked = f'label selector "{args.selector}", field selector "{fields}"'
+        raise KubectlError(
+            f'Error from server (BadRequest): Unable to find "{what}" that match {asked}: {error}'
+        ) from None
+
+
+def complain(problem: object) -> int:
+    """In kubectl's own words; the answer is the exit code."""
+    from kubesim.cli.output.terminal import safe
+
+    print(safe(str(problem)), file=sys.stderr, flush=True)
+    return EXIT_FAILED
+
+
+def put(text: str) -> None:
+    """Text for a terminal, which may end without a line break."""
+    from kubesim.cli.output.terminal import safe
+
+    sys.stdout.write(safe(text))

@@ -1,0 +1,54 @@
+"""A file that a run was saved in -> its lines. A run that was killed leaves a file that ends anywhere."""
+
+from __future__ import annotations
+
+import json
+import zlib
+
+from kubesim.errors import InputError
+from kubesim.scenario.load.text_files import decoded, read_bytes
+
+MOST_BYTES = 1 << 30  # of a saved run, also when it is decompressed
+_GZIP = b"\x1f\x8b"
+_HEADER = b'{"type": "run", '
+
+
+def is_saved_run(path: str) -> bool:
+    """Whether it is a file that `kubesim run --save` wrote, or a compressed one."""
+    try:
+        with open(path, "rb") as file:
+            begin = file.read(len(_HEADER))
+    except (OSError, ValueError):
+        return False
+    return begin == _HEADER or begin.startswith(_GZIP)
+
+
+def read_saved_lines(path: str) -> list[str]:
+    """A last line that was not written to its end is left out. Raises InputError."""
+    data = read_bytes(path, path, MOST_BYTES)
+    if data.startswith(_GZIP):
+        data = _decompressed(data, path)
+    whole, newline, rest = data.rpartition(b"\n")
+    lines = decoded(whole, path).split("\n") if newline else []
+    if rest.strip() and _is_json(rest):
+        lines.append(decoded(rest, path))
+    return lines
+
+
+def _decompressed(data: bytes, path: str) -> bytes:
+    stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    try:
+        out = stream.decompress(data, MOST_BYTES)
+    except zlib.error as error:
+        raise InputError(path, f"damaged gzip: {error}") from None
+    if stream.unconsumed_tail:
+        raise InputError(path, f"is larger than {MOST_BYTES >> 20} MB, the limit for a file")
+    return out
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""What `kubectl describe` prints of an object and of what belongs to it."""

@@ -1,0 +1,71 @@
+"""What happened to the objects of a run, change by change, and the output of its containers.
+
+A history is filled by a run while it goes on, or from the lines of a saved one; `ClusterMoment` (moment.py) asks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from kubesim.cluster.saved.lines import RunHeader
+from kubesim.trace.records import CriCall, LogOutput, Record
+
+JsonObject = dict[str, Any]
+
+
+class ObjectChange(NamedTuple):
+    """`t` is microseconds since the start."""
+
+    t: int
+    type: str
+    object: JsonObject
+
+
+class OutputLine(NamedTuple):
+    t: int
+    stream: str
+    text: str
+
+
+class RunHistory:
+    """`end` is the time of the last thing that happened; `is_whole` unless the run was cut off."""
+
+    def __init__(self, header: RunHeader) -> None:
+        self.header = header
+        self.changes: list[ObjectChange] = []
+        self.output: dict[str, list[OutputLine]] = {}  # by the id of the container
+        self.end = 0
+        self.is_whole = False
+        self._running: dict[tuple[str, str], str] = {}  # pod and container -> the id that was started last
+
+    def change(self, change: ObjectChange) -> None:
+        self.changes.append(change)
+        self.end = max(self.end, change.t)
+
+    def record(self, record: Record) -> None:
+        """Of the trace only the output of containers matters here."""
+        self.end = max(self.end, record.t)
+        if isinstance(record, LogOutput):
+            id = self._running.get((record.pod, record.container), "")
+            self.output.setdefault(id, []).append(OutputLine(record.t, record.stream, record.text))
+        elif isinstance(record, CriCall) and record.call == "StartContainer":
+            self._running[record.pod, record.container] = str(record.args.get("id", ""))
+
+    def ended(self, t: int) -> None:
+        self.end, self.is_whole = max(self.end, t), True
+
+    def objects_at(self, t: int) -> Iterable[JsonObject]:
+        """Every object as it stood at this time, also after what happened at that very instant."""
+        objects: dict[tuple[str, str, str, str], JsonObject] = {}
+        for change in self.changes:
+            if change.t > t:
+                break
+            metadata = change.object["metadata"]
+            api_version, kind = change.object["apiVersion"], change.object["kind"]
+            key = (api_version, kind, metadata.get("namespace", ""), metadata["name"])
+            if change.type == "DELETED":
+                objects.pop(key, None)
+            else:
+                objects[key] = change.object
+        return objects.values()

@@ -1,0 +1,143 @@
+"""The row of a pod: how many containers are ready, one word for its state, restarts.
+
+Mirrors: pkg/printers/internalversion printers.go printPod
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubesim.api.timestamps import parse_time
+from kubesim.cluster.tables.ages import human_duration
+from kubesim.cluster.tables.table import Cell, JsonObject, TableLook, TableRules, columns, condition, dig, is_true
+from kubesim.cluster.tables.texts import NONE
+from kubesim.values import mutable
+
+_TERMINAL = ("Succeeded", "Failed")
+
+
+@mutable
+class _Tally:
+    """What the statuses of containers come to."""
+
+    ready: int = 0
+    restarts: int = 0
+    last_restart: int = 0  # microseconds, 0: never
+
+    def count_restarts(self, status: JsonObject) -> None:
+        self.restarts += status.get("restartCount", 0)
+        finished = dig(status, "lastState.terminated.finishedAt")
+        if finished:
+            self.last_restart = max(self.last_restart, parse_time(finished))
+
+
+def pod_cells(pod: JsonObject, look: TableLook) -> list[Cell]:
+    reason, tally = pod_state(pod)
+    restarts = str(tally.restarts)
+    if tally.restarts and tally.last_restart:
+        restarts += f" ({human_duration(look.now - tally.last_restart)} ago)"
+    sidecars = [each for each in dig(pod, "spec.initContainers", ()) if _is_sidecar(each)]
+    total = len(dig(pod, "spec.containers", ())) + len(sidecars)
+    name = pod["metadata"]["name"]
+    addresses = dig(pod, "status.podIPs", ())
+    return [
+        name,
+        f"{tally.ready}/{total}",
+        reason,
+        restarts,
+        look.age(pod),
+        (addresses[0].get("ip") if addresses else "") or NONE,
+        dig(pod, "spec.nodeName") or NONE,
+        dig(pod, "status.nominatedNodeName") or NONE,
+        _readiness_gates(pod),
+    ]
+
+
+def pod_state(pod: JsonObject) -> tuple[str, _Tally]:
+    """The word in the column STATUS, and what was counted on the way."""
+    phase = dig(pod, "status.phase", "")
+    reason = dig(pod, "status.reason") or phase
+    scheduled = condition(pod, "PodScheduled")
+    if scheduled is not None and scheduled.get("reason") == "SchedulingGated":
+        reason = "SchedulingGated"
+    tally, sidecars = _Tally(), _Tally()
+    initial = _initial_reason(pod, tally, sidecars)
+    reason = initial or reason
+    if not initial or is_true(pod, "Initialized"):
+        tally.restarts, tally.last_restart = sidecars.restarts, sidecars.last_restart
+        reason = _reason_of_containers(pod, reason, tally)
+    if dig(pod, "metadata.deletionTimestamp"):
+        if dig(pod, "status.reason") == "NodeLost":
+            reason = "Unknown"
+        elif phase not in _TERMINAL:
+            reason = "Terminating"
+    return reason, tally
+
+
+def _is_sidecar(container: JsonObject | None) -> bool:
+    return container is not None and container.get("restartPolicy") == "Always"
+
+
+def _initial_reason(pod: JsonObject, tally: _Tally, sidecars: _Tally) -> str:
+    """What the first init container that is not done says; empty if all are."""
+    specs = {each["name"]: each for each in dig(pod, "spec.initContainers", ())}
+    for number, status in enumerate(dig(pod, "status.initContainerStatuses", ())):
+        is_sidecar = _is_sidecar(specs.get(status["name"]))
+        tally.count_restarts(status)
+        if is_sidecar:
+            sidecars.count_restarts(status)
+        ended = dig(status, "state.terminated")
+        if ended is not None and not ended.get("exitCode"):
+            continue
+        if is_sidecar and status.get("started"):
+            tally.ready += bool(status.get("ready"))
+            continue
+        waiting = dig(status, "state.waiting.reason", "")
+        if ended is not None:
+            return f"Init:{_end(ended)}"
+        if waiting and waiting != "PodInitializing":
+            return f"Init:{waiting}"
+        return f"Init:{number}/{len(specs)}"
+    return ""
+
+
+def _end(terminated: dict[str, Any]) -> str:
+    if terminated.get("reason"):
+        return str(terminated["reason"])
+    if terminated.get("signal"):
+        return f"Signal:{terminated['signal']}"
+    return f"ExitCode:{terminated.get('exitCode', 0)}"
+
+
+def _reason_of_containers(pod: JsonObject, reason: str, tally: _Tally) -> str:
+    """From the last to the first: the first one's word counts most."""
+    has_running, error = False, ""
+    for status in reversed(dig(pod, "status.containerStatuses", ())):
+        tally.count_restarts(status)
+        waiting, ended = dig(status, "state.waiting.reason"), dig(status, "state.terminated")
+        if waiting:
+            reason = waiting
+        elif ended is not None:
+            reason = _end(ended)
+            if ended.get("exitCode"):
+                error = reason
+        elif status.get("ready") and dig(status, "state.running") is not None:
+            has_running = True
+            tally.ready += 1
+    if reason != "Completed":
+        return reason
+    if has_running and is_true(pod, "Ready"):
+        return "Running"
+    return error or ("NotReady" if has_running else reason)
+
+
+def _readiness_gates(pod: JsonObject) -> str:
+    gates = dig(pod, "spec.readinessGates", ())
+    met = sum(is_true(pod, gate["conditionType"]) for gate in gates)
+    return f"{met}/{len(gates)}" if gates else NONE
+
+
+POD = TableRules(
+    columns("Name,Ready,Status,Restarts,Age", "IP,Node,Nominated Node,Readiness Gates"),
+    pod_cells,
+)

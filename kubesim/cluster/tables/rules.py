@@ -1,0 +1,15 @@
+"""The table of each kind. A kind without rules of its own has its name and its age, as a custom resource has."""
+
+from __future__ import annotations
+
+from kubesim.cluster.tables.cluster_kinds import CLUSTER_KINDS, NAME_AND_AGE
+from kubesim.cluster.tables.data_kinds import DATA_KINDS
+from kubesim.cluster.tables.pods import POD
+from kubesim.cluster.tables.table import TableRules
+from kubesim.cluster.tables.workloads import WORKLOADS
+
+_RULES = {"Pod": POD, **WORKLOADS, **CLUSTER_KINDS, **DATA_KINDS}
+
+
+def table_of(kind: str) -> TableRules:
+    return _RULES.get(kind, NAME_AND_AGE)

@@ -1,0 +1,76 @@
+"""What a table of a kind is made of: columns, and the function that gives the cells of one object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from kubesim.cluster.tables.ages import age
+from kubesim.values import value_object
+
+JsonObject = dict[str, Any]
+Cell = str | int | bool
+
+
+@value_object
+class Column:
+    """`type` is that of JSON; a column with a priority is shown only with `-o wide`."""
+
+    name: str
+    type: str = "string"
+    priority: int = 0
+
+
+@value_object
+class TableLook:
+    """When an object is looked at, in microseconds since the epoch, and whether the wide columns are wanted."""
+
+    now: int
+    wide: bool = False
+
+    def age(self, obj: JsonObject) -> str:
+        return age(dig(obj, "metadata.creationTimestamp"), self.now)
+
+    def since(self, timestamp: str | None) -> str:
+        return age(timestamp, self.now)
+
+
+@value_object
+class TableRules:
+    """`cells` gives a cell for each column, also for the wide ones."""
+
+    columns: Sequence[Column]
+    cells: Callable[[JsonObject, TableLook], Sequence[Cell]]
+
+    def shown(self, wide: bool) -> list[int]:
+        """The numbers of the columns that are shown."""
+        return [number for number, column in enumerate(self.columns) if wide or not column.priority]
+
+
+def columns(plain: str, wide: str = "") -> tuple[Column, ...]:
+    """Columns by name, with commas between; `Desired:integer` has another type than text."""
+
+    def made(text: str, priority: int) -> list[Column]:
+        named = (name.strip().partition(":") for name in text.split(",") if name)
+        return [Column(name, type or "string", priority) for name, _, type in named]
+
+    return (*made(plain, 0), *made(wide, 1))
+
+
+def dig(value: Any, path: str, default: Any = None) -> Any:
+    """The value at a path with dots, or the default if a part of it is missing or null."""
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+        if value is None:
+            return default
+    return value
+
+
+def condition(obj: JsonObject, type: str) -> JsonObject | None:
+    """The condition of this type in the status."""
+    return next((each for each in dig(obj, "status.conditions", ()) if each.get("type") == type), None)
+
+
+def is_true(obj: JsonObject, type: str) -> bool:
+    found = condition(obj, type)
+    return found is not None and found.get("status") == "True"

@@ -1,0 +1,1 @@
+"""Expectations as pure decisions: questions about objects and what happens, and the forms that say when they hold."""

@@ -1,0 +1,159 @@
+"""Which pods and other objects a scenario can make, by their names, with the containers of the pods."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import field
+from typing import Any
+
+from kubesim.scenario.client.placement import pod_specs
+from kubesim.scenario.language.document import Spec
+from kubesim.scenario.language.object_names import has_namespace
+from kubesim.scenario.language.source_items import Manifest
+from kubesim.scenario.language.step_items import Patch
+from kubesim.scenario.load.objects import items_of
+from kubesim.values import part, value_object
+
+JsonObject = dict[str, Any]
+
+_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+_SUFFIX = "[a-z0-9]+"
+# What a controller puts behind the name of a workload, and a hyphen, to name its pods.
+_POD_SUFFIXES = {
+    "Deployment": f"{_SUFFIX}-{_SUFFIX}",
+    "ReplicaSet": _SUFFIX,
+    "ReplicationController": _SUFFIX,
+    "DaemonSet": _SUFFIX,
+    "StatefulSet": "[0-9]+",
+    "Job": f"([0-9]+-)?{_SUFFIX}",
+    "CronJob": f"[0-9]+-([0-9]+-)?{_SUFFIX}",
+}
+_MADE_BY = {"ReplicaSet": ("Deployment", _SUFFIX), "Job": ("CronJob", "[0-9]+")}
+# Objects of these kinds exist only if the file has them, or if one of its workloads makes them.
+CHECKED_KINDS = frozenset(("Pod", "Node", *_POD_SUFFIXES, "Service", "CustomResourceDefinition", "RuntimeClass"))
+_OF_THE_CLUSTER = {("Service", "default", "kubernetes")}
+
+
+@value_object
+class Makeable:
+    """Objects that can be there: `prefix` is how their names begin, `shape` what follows, as a regular expression."""
+
+    kind: str
+    namespace: str
+    prefix: str
+    shape: str = ""
+    containers: frozenset[str] = frozenset()
+
+    def is_named(self, name: str) -> bool:
+        return name.startswith(self.prefix) and re.fullmatch(self.shape, name[len(self.prefix) :]) is not None
+
+    def may_match(self, glob: str) -> bool:
+        """Whether a name could match; only beginnings are compared."""
+        begins = re.split(r"[*?\[]", glob, maxsplit=1)[0]
+        if not self.shape:
+            return self.prefix.startswith(begins)
+        return self.prefix.startswith(begins) or begins.startswith(self.prefix)
+
+    @property
+    def shown(self) -> str:
+        return self.prefix + ("*" if self.shape else "")
+
+
+@part
+class Cast:
+    """All that a scenario can make. `unknown` if it also has pods that only the run knows."""
+
+    makeable: list[Makeable]
+    unknown: bool
+    extra_containers: frozenset[str]  # that patches add
+    readiness_gates: frozenset[str]
+    _by_kind: dict[str, list[Makeable]] = field(default_factory=dict)
+
+    def of(self, kind: str) -> list[Makeable]:
+        if not self._by_kind:
+            for item in self.makeable:
+                self._by_kind.setdefault(item.kind, []).append(item)
+        return self._by_kind.get(kind, [])
+
+
+def cast_of(spec: Spec) -> Cast:
+    manifests = [*spec.objects, *(step.apply for step in spec.steps if step.apply is not None)]
+    objects = [item for manifest in manifests for _, item in items_of(manifest)]
+    makeable = [Makeable("Node", "", node.name) for node in spec.nodes]
+    makeable += [Makeable(kind, namespace, name) for kind, namespace, name in _OF_THE_CLUSTER]
+    gates: set[str] = set()
+    for manifest in objects:
+        makeable += _made_from(manifest)
+        gates.update(gate.get("conditionType", "") for pod in pod_specs(manifest) for gate in _gates(pod))
+    unknown = spec.sources.apiserver is not None or bool(spec.sources.file.path and not spec.sources.file.manifests)
+    unknown |= spec.sources.http is not None and not spec.sources.http.answers
+    unknown |= bool(
+        spec.kubelet_configuration.values["staticPodURL"] or spec.kubelet_configuration.given.get("staticPodPath")
+    )
+    for given, nodes in _static_manifests(spec):
+        unknown |= isinstance(given, str)
+        makeable += [pod for item in _items(given) for pod in _static_pods(item, nodes)]
+    added = frozenset(name for step in spec.steps if step.patch is not None for name in _patched_names(step.patch))
+    return Cast(makeable, unknown, added, frozenset(gates))
+
+
+def _gates(pod: JsonObject) -> Iterable[JsonObject]:
+    return [gate for gate in pod.get("readinessGates") or () if isinstance(gate, dict)]
+
+
+def _made_from(manifest: JsonObject) -> Iterator[Makeable]:
+    """The object itself, and what a controller makes of it."""
+    kind, metadata = manifest["kind"], manifest.get("metadata") or {}
+    name, namespace = metadata.get("name") or "", metadata.get("namespace") or "default"
+    prefix, own_shape = (name, "") if name else (metadata.get("generateName", ""), _SUFFIX)
+    namespace = namespace if has_namespace(kind) else ""
+    containers = frozenset(name for pod in pod_specs(manifest) for name in _container_names(pod))
+    yield Makeable(kind, namespace, prefix, own_shape, containers)
+    made = [("Pod", _POD_SUFFIXES[kind])] if kind in _POD_SUFFIXES else []
+    made += [(other, shape) for other, (owner, shape) in _MADE_BY.items() if owner == kind]
+    for other, shape in made:
+        begins, ends = (prefix, f"{own_shape}-{shape}") if own_shape else (f"{prefix}-", shape)
+        yield Makeable(other, namespace, begins, ends, containers)
+
+
+def _container_names(pod: JsonObject) -> Iterator[str]:
+    for kind in _CONTAINERS:
+        yield from (each["name"] for each in pod.get(kind) or () if isinstance(each, dict) and "name" in each)
+
+
+def _static_manifests(spec: Spec) -> Iterator[tuple[Manifest, list[str]]]:
+    """Each with the names of the nodes that read it."""
+    nodes = [node.name for node in spec.nodes]
+    for manifest in spec.sources.file.manifests.values():
+        yield manifest, nodes
+    for step in spec.steps:
+        if step.write_static_pod is not None:
+            yield step.write_static_pod.manifest, [step.write_static_pod.node or nodes[0]]
+    for answer in (spec.sources.http, *(step.serve_manifest for step in spec.steps)):
+        if answer is not None:
+            yield from ((given, nodes) for given in (answer.manifest, *answer.manifests) if given is not None)
+
+
+def _items(manifest: Manifest) -> list[JsonObject]:
+    return [] if isinstance(manifest, str) else [item for _, item in items_of(manifest)]
+
+
+def _static_pods(manifest: JsonObject, nodes: list[str]) -> Iterator[Makeable]:
+    """The name of a mirror pod ends with that of its node."""
+    for item in _made_from(manifest):
+        for node in nodes:
+            yield Makeable("Pod", item.namespace, f"{item.prefix}-{node}", "", item.containers)
+
+
+def _patched_names(patch: Patch) -> Iterator[str]:
+    """Every name in a patch: one of them may be that of a container."""
+    pieces: list[Any] = [patch.patch]
+    while pieces:
+        piece = pieces.pop()
+        if isinstance(piece, dict):
+            if isinstance(piece.get("name"), str):
+                yield piece["name"]
+            pieces += piece.values()
+        elif isinstance(piece, list | tuple):
+            pieces += piece
