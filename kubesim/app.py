@@ -45,7 +45,7 @@ from kubesim.scenario.play.node.node_context import NodeContext
 from kubesim.scenario.play.node.simulated_node import SimulatedNode
 from kubesim.scenario.play.node.static_sources import url_plan
 from kubesim.scenario.play.player import Player
-from kubesim.scenario.play.settings import cni_settings, node_plans
+from kubesim.scenario.play.settings import cni_settings, dependencies, node_plans
 from kubesim.scenario.play.world import SimulatedWorld
 from kubesim.sources.manifests.simulated_url import SimulatedUrl
 from kubesim.trace import HashSink, Recorder, Sink
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from kubesim.kubelet.metrics.sink import MetricsSink
     from kubesim.runtime.containerd.cni_nodes import CniNodes
     from kubesim.runtime.containerd.leaks.leftovers import Leak
+    from kubesim.scenario.faults.interceptor import Interceptor
 
 DEFAULT_LATENCIES = Latencies()
 LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
@@ -253,30 +254,61 @@ class Simulation:
         self.health = NodeMonitor(controllers)
         self.output = ContainerOutput(self.recorder, {})
         self.effects = EffectNotes(self.recorder)
-        around = NodeContext(
+        self.interceptor = self._interceptor()
+        self.dependencies = dependencies(scenario.spec, self._is_ready)
+        around = self._node_context(latencies, real, live)
+        self._make_cluster(controllers, live)
+        self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
+        self.world = self._make_world()
+
+    def _node_context(self, latencies: Latencies, real: CniNodes | None, live: LiveNode | None) -> NodeContext:
+        """What all nodes share."""
+        return NodeContext(
             self.clock,
             self.randomness,
             self.recorder,
-            tasks,
+            self.tasks,
             self.store,
             self.network,
             {},
             latencies,
             self.url,
-            scenario.spec,
+            self.scenario.spec,
             self.gates,
-            traced=bool(self._sinks) or any(expect.needs_trace for expect in scenario.spec.expect),
+            traced=bool(self._sinks) or any(expect.needs_trace for expect in self.scenario.spec.expect),
             health=self.health,
             output=self.output,
             real=real,
             live=live,
+            interceptor=self.interceptor,
+            dependencies=self.dependencies,
             heard=self.effects.heard,
         )
-        self._make_cluster(controllers, live)
-        self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
-        self.world = SimulatedWorld(
-            self.clock, self.store, self.recorder, list(self.nodes), scenario.spec.scheduler, self.nodes, self.url
+
+    def _make_world(self) -> SimulatedWorld:
+        world = SimulatedWorld(
+            self.clock,
+            self.store,
+            self.recorder,
+            list(self.nodes),
+            self.scenario.spec.scheduler,
+            self.nodes,
+            self.interceptor,
+            self.dependencies,
+            self.url,
         )
+        if self.interceptor is not None:
+            self.interceptor.crash = world.crash
+        return world
+
+    def _interceptor(self) -> Interceptor | None:
+        """Of a scenario with faults, or with steps before or after an operation."""
+        spec = self.scenario.spec
+        if not spec.faults and not spec.awaited_operations:
+            return None
+        from kubesim.scenario.faults.make import make_interceptor
+
+        return make_interceptor(spec, self.clock, self.recorder, self.tasks, self.randomness)
 
     def _make_cluster(self, controllers: ControllerContext, live: LiveNode | None) -> None:
         """What a cluster has beside its nodes."""
@@ -309,6 +341,10 @@ class Simulation:
 
         return MetricsSink(self._find_pod, self.clock)
 
+    def _is_ready(self, name: str) -> bool:
+        pod = self._find_pod(name)
+        return pod is not None and any(c.type == "Ready" and c.status == "True" for c in pod.status.conditions)
+
     def _find_pod(self, name: str) -> Pod | None:
         found = self.store.find("Pod", *name.split("/", 1))
         return found if isinstance(found, Pod) else None
@@ -338,7 +374,9 @@ class Simulation:
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect, self._story())
         try:
             spec = self.scenario.spec
-            await Player(self.clock, self.tasks, self.world, judge, spec, until, self._look, self._cut).play()
+            await Player(
+                self.clock, self.tasks, self.world, judge, spec, until, self._look, self._cut, self.interceptor
+            ).play()
         except asyncio.CancelledError:
             self.result_so_far = replace(self._result(witness, judge, self._metrics()), interrupted=True)
             raise
@@ -376,6 +414,8 @@ class Simulation:
             if node.live is None:
                 node.runtime.tell_start_up()  # which was before the story
         self.effects.begin(self.scenario.spec)
+        if self.interceptor is not None:
+            self.interceptor.active = True
         for node in self.nodes.values():
             node.begin_story()
 

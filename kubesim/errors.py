@@ -33,12 +33,24 @@ class UsageError(KubesimError):
     """Wrong use or bad input; the command line prints it as one line and exits 2."""
 
 
+class FileLine(int):
+    """A line of a file that another file includes: it knows its file."""
+
+    source: str
+
+    def __new__(cls, line: int, source: str) -> FileLine:
+        made = super().__new__(cls, line)
+        made.source = source
+        return made
+
+
 class InputError(UsageError):
-    """Bad content of a file: `FILE:LINE: FIELD: what is wrong`."""
+    """Bad content of a file: `FILE:LINE: FIELD: what is wrong`. The file of the line, if it knows that, counts."""
 
     def __init__(
         self, source: str, problem: str, *, line: int | None = None, field: str = "", column: int | None = None
     ) -> None:
+        source = line.source if isinstance(line, FileLine) else source
         self.source, self.problem, self.line, self.field, self.column = source, problem, line, field, column
         where = source if line is None else f"{source}:{line}"
         super().__init__(": ".join(part for part in (where, field, problem) if part))

@@ -160,4 +160,6 @@ def _loaded(args: argparse.Namespace, side: Side, *, quiet: bool = False) -> lis
     for name, scenario in runs:
         if scenario.spec.sources.apiserver is not None:
             raise UsageError(f"{name}: a live cluster is never the same twice: leave sources.apiserver out")
+        if scenario.spec.matrix is not None:
+            raise UsageError(f"{name}: the file has a matrix, and diff compares two runs: leave spec.matrix out")
     return runs

@@ -128,7 +128,7 @@ def _play(
 
     live = any(scenario.spec.sources.apiserver is not None for _, scenario in scenarios)
     progress = RunProgress(sys.stderr)
-    report = _report(args, progress.above(sys.stdout), attached=live)
+    report = _report(args, progress.above(sys.stdout), several=len(scenarios) > 1, attached=live)
     effects = EffectSink(progress.above(sys.stderr))
     ok = True
     with (
@@ -228,7 +228,10 @@ def _step(
     if args.speed is not None or args.serve is not None or args.output is not None:
         raise UsageError("--step goes without --speed, --serve and --output: it shows the run when it is over")
     breaks = [RecordCondition.parse(text) for text in args.break_on]
-    [(_, loaded)] = manifest_flags.load(args, gates, around)
+    runs = manifest_flags.load(args, gates, around)
+    if len(runs) > 1:
+        raise UsageError(f"--step walks through one run, and the matrix of the file has {len(runs)}")
+    [(_, loaded)] = runs
     scenario = loaded.with_runtime(*runtime_flags.chosen(args))
     sink = MemorySink()
     with log_flags.opened(args) as log:
@@ -248,7 +251,7 @@ def _serve_address(text: str | None, speed: float) -> tuple[str, int] | None:
     return parse_address(text)
 
 
-def _report(args: argparse.Namespace, out: TextIO, *, attached: bool) -> Report:
+def _report(args: argparse.Namespace, out: TextIO, *, several: bool, attached: bool) -> Report:
     from kubesim.cli.output.report import JsonLinesReport, JsonReport, TextReport
 
     output = options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
@@ -257,4 +260,4 @@ def _report(args: argparse.Namespace, out: TextIO, *, attached: bool) -> Report:
     if output == "json":
         return JsonReport(out)
     level: Level = "verbose" if args.verbose else "quiet" if args.quiet else "story"
-    return TextReport(out, level, several=len(args.files) > 1 and not args.filename, attached=attached)
+    return TextReport(out, level, several=several, attached=attached)

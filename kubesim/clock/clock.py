@@ -61,6 +61,11 @@ class LoopClock:
     def now(self) -> int:
         return round(self._loop.time() * 1_000_000) + self.offset
 
+    def wall(self) -> int:
+        """What the clock on the wall of the machine shows: a timestamp for others. It may jump (`SkewedClock`), while
+        `now` never does, as Go's monotonic clock."""
+        return self.now()
+
     def begin(self, speed: float = 0.0) -> None:
         """Count elapsed time from now on; with a speed, virtual time is paced against the wall clock from now on."""
         self.start = self.now()
@@ -169,6 +174,8 @@ class _VirtualClock(LoopClock):
     def now(self) -> int:
         return self.virtual._micros + self.offset
 
+    wall = now
+
     def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle:
         return self.virtual.call_at_micros(moment - self.offset, callback, args, copy_context())
 
@@ -189,3 +196,17 @@ class _VirtualClock(LoopClock):
 
     def sleep_until(self, moment: int) -> Awaitable[None]:
         return self.virtual.sleep_until_micros(moment - self.offset)
+
+
+class SkewedClock(_VirtualClock):
+    """The clock of a machine whose wall clock can be wrong; it shows the same as `like` until it is set."""
+
+    def __new__(cls, like: LoopClock) -> SkewedClock:
+        return object.__new__(cls)
+
+    def __init__(self, like: LoopClock) -> None:
+        super().__init__(like.now())
+        self.skew = 0
+
+    def wall(self) -> int:
+        return self.virtual._micros + self.offset + self.skew

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, Protocol
 
+from kubesim.errors import KubesimError
 from kubesim.values import value_object
 
 PathKind = Literal["directory", "file", "socket", "character device", "block device"]
@@ -36,7 +37,17 @@ class VolumeFile:
     text: str | None  # None: it cannot be read
 
 
+class SlowVolume(KubesimError):
+    """A volume takes this long (microseconds) to set up: call again after that time."""
+
+    def __init__(self, duration: int) -> None:
+        super().__init__(f"the volume takes {duration} microseconds")
+        self.duration = duration
+
+
 class VolumeDirectories(Protocol):
+    """`set_up` and `bind` raise `SlowVolume` where a fault makes them slow."""
+
     def set_up(self, uid: str, directory: VolumeDirectory, files: Mapping[str, str] | None) -> bool:
         """Make the directory, with exactly these files, or (None) with what it has. True if files changed that a
         container may have seen."""

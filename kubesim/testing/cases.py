@@ -14,7 +14,7 @@ from kubesim.errors import InputError, UsageError
 from kubesim.scenario.authoring.all_problems import all_problems
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.load.files import EXTENSIONS
-from kubesim.scenario.load.loader import load_scenario, read_source
+from kubesim.scenario.load.loader import load_runs, read_source
 from kubesim.scenario.load.overlay import Overlay
 from kubesim.scenario.load.text_files import read_text
 from kubesim.shipped import scenario_file, shipped
@@ -75,12 +75,13 @@ def collect(paths: Sequence[str], seeds: Sequence[int] = (), words: Sequence[str
     found = Collected()
     for path, named in scenario_paths(paths, found):
         try:
-            scenario = load_scenario(path, around=Overlay(**around))  # type: ignore[arg-type]
+            runs = load_runs([path], around=Overlay(**around), has_seed=bool(seeds))  # type: ignore[arg-type]
         except UsageError as error:
             found.problems += _all_problems(path, error, allow_host=around.get("allow_host", False))
             continue
-        if not words or any(word.lower() in f"{path} {scenario.name}".lower() for word in words):
-            found.cases += _cases(path, scenario, seeds, named)
+        for cell, scenario in runs:
+            if not words or any(word.lower() in f"{path} {scenario.name}".lower() for word in words):
+                found.cases += _cases(path, cell, scenario, seeds, named)
     return found
 
 
@@ -92,13 +93,13 @@ def _all_problems(path: str, first: UsageError, *, allow_host: bool) -> list[Usa
         return [first]
 
 
-def _cases(path: str, scenario: Scenario, seeds: Sequence[int], named: bool) -> Iterator[ScenarioCase]:
+def _cases(path: str, cell: str, scenario: Scenario, seeds: Sequence[int], named: bool) -> Iterator[ScenarioCase]:
     own = scenario.spec.seed
     for seed in seeds or (own,):
-        # Another seed gives another timeline, and real networks give other addresses each time.
-        has_timeline = seed == own and scenario.spec.runtime == "simulated"
+        # Another seed or cell gives another timeline, and real networks give other addresses each time.
+        has_timeline = seed == own and not cell and scenario.spec.runtime == "simulated"
         snapshot = snapshot_of(path) if has_timeline else ""
-        yield ScenarioCase(path, scenario, seed, named=named, snapshot=snapshot)
+        yield ScenarioCase(path, scenario, seed, cell, named, snapshot=snapshot)
 
 
 def snapshot_of(path: str) -> str:

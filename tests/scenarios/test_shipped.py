@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kubesim.app import run_scenario
-from kubesim.scenario.load.loader import load_scenario
+from kubesim.scenario.load.loader import load_runs, load_scenario
 
 SCENARIOS = sorted((Path(__file__).parent.parent.parent / "scenarios").rglob("*.yaml"))
 
@@ -29,6 +29,13 @@ def test_it_meets_its_expectations(path: Path) -> None:
         result = run_scenario(scenario, seed=seed)
         assert result.expectations_failed == ()
         assert len(result.expectations_met) == len(scenario.spec.expect)
+
+
+@pytest.mark.parametrize("path", [path for path in SCENARIOS if "  matrix:" in path.read_text()], ids=lambda p: p.stem)
+def test_each_run_of_its_matrix_meets_its_expectations(path: Path) -> None:
+    runs = load_runs([str(path)])
+    assert len(runs) > 1
+    assert [run_scenario(scenario).failures for _, scenario in runs] == [()] * len(runs)
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from kubesim.cli.flags import options
 from kubesim.cli.output.terminal import warn
 from kubesim.errors import UsageError
 
@@ -51,13 +52,15 @@ def load(
     args: argparse.Namespace, gates: Mapping[str, bool] | None, around: Overlay, *, quiet: bool = False
 ) -> list[tuple[str, Scenario]]:
     """The runs, each with a name for its report; `quiet` without warnings. Raises UsageError for the first mistake."""
-    from kubesim.scenario.load.loader import load_scenarios
+    from kubesim.scenario.load.loader import load_runs
 
-    files = [_found(file) for file in args.files]
+    how: Any = {"strict": args.strict, "warn": _ignore if quiet else _warn}
+    files, has_seed = [_found(file) for file in args.files], options.seed(args) is not None
     if not args.filename:
         return [
-            (given, load_scenarios([file], gates, around, strict=args.strict, warn=_ignore if quiet else _warn))
+            (f"{given} [{cell}]" if cell else given, scenario)
             for given, file in zip(args.files, files, strict=True)
+            for cell, scenario in load_runs([file], gates, around, has_seed=has_seed, **how)
         ]
     from kubesim.scenario.load.files import manifest_files
 
@@ -65,12 +68,8 @@ def load(
     given = [*args.files, *args.filename]
     first = os.path.basename(os.path.normpath(given[0]))
     name = first.rpartition(".")[0] or first
-    return [
-        (
-            ", ".join(given),
-            load_scenarios(paths, gates, around, name=name, strict=args.strict, warn=_ignore if quiet else _warn),
-        )
-    ]
+    runs, shown = load_runs(paths, gates, around, name=name, has_seed=has_seed, **how), ", ".join(given)
+    return [(f"{shown} [{cell}]" if cell else shown, scenario) for cell, scenario in runs]
 
 
 def _warn(text: str) -> None:

@@ -52,6 +52,8 @@ class _Bench:
     def now(self) -> int:
         return self.at
 
+    wall = now
+
     @property
     def pod(self) -> Pod:
         pod = self.pods.by_uid(self.uid)

@@ -111,7 +111,7 @@ class KubeletEvents:
         annotations: Mapping[str, str] | None = None,
     ) -> None:
         """A full queue drops the event: telling must never hold up the one who tells."""
-        now = self._clock.now()
+        now = self._clock.wall()
         moment = format_time(now)
         self._queue.try_send(
             Event(

@@ -54,7 +54,7 @@ class Handlers:
                     resized.append(pod.metadata.uid)
             self.workers.update_pod(UpdatePodOptions("create" if pod is added else "update", pod, mirror))
         if self.allocation.enabled:
-            self.views.statuses.resize.backfill(pods, self.context.clock.now())
+            self.views.statuses.resize.backfill(pods, self.context.clock.wall())
         for uid in resized:
             await self.allocation.push_pending_resize(uid)
         if resized:

@@ -79,7 +79,7 @@ class Housekeeping:
             is_over = state is None or state.terminated_at is not None
             if is_over and not self.volumes.pod_volumes_exist(uid):  # memory of a volume counts for the pod's group
                 self.runtime.destroy_pod_cgroup(uid)
-        self.runtime.backoff.gc(self.context.clock.now())
+        self.runtime.backoff.gc(self.context.clock.wall())
         if acted_on:
             self._tell(acted_on)
         return self.runtime.backoff.next_expiry() if in_order and not acted_on and not volumes_left else 0
@@ -165,7 +165,7 @@ class ContainerGC:
             containers,
             GCPolicy(max_per_pod_container=self.context.settings.containers_to_keep),
             self.views.states,
-            now=self.context.clock.now(),
+            now=self.context.clock.wall(),
             all_sources_ready=self.views.sources.all_ready,
             evict_non_deleted_pods=evict_non_deleted_pods,
         )

@@ -204,7 +204,7 @@ class PodSync:
         """Is a resize under way, or has one just come to its end?"""
         uid, conditions = pod.metadata.uid, self.views.statuses.resize
         if self.runtime.is_pod_resize_in_progress(pod, status):
-            conditions.set_in_progress(uid, "", "", pod.metadata.generation, self.context.clock.now())
+            conditions.set_in_progress(uid, "", "", pod.metadata.generation, self.context.clock.wall())
             return
         generation, cleared = conditions.clear_in_progress(uid)
         if cleared and self.resize is None:
@@ -215,7 +215,7 @@ class PodSync:
         for one in result.results:
             if one.action == "ResizePodInPlace" and one.error:
                 generation, changed = self.views.statuses.resize.set_in_progress(
-                    pod.metadata.uid, ERROR, one.message, pod.metadata.generation, self.context.clock.now()
+                    pod.metadata.uid, ERROR, one.message, pod.metadata.generation, self.context.clock.wall()
                 )
                 if changed:
                     text = resize_event_message("Pod resize error", pod, generation, one.message)

@@ -204,7 +204,7 @@ class NodeStatusUpdater:
         return True
 
     async def _try_update(self) -> bool:
-        now = self._clock.now()
+        now = self._clock.wall()
         old = await self._client.get_node(self._node_name)
         new, events = with_conditions(old, self._health(), now)
         for event in events:

@@ -138,7 +138,7 @@ class Heartbeat(JitteredTicker):
                     "holderIdentity": self._node_name,
                     "leaseDurationSeconds": self._duration_s,
                     "acquireTime": format_micro_time(self._acquired),
-                    "renewTime": format_micro_time(self.renewed_at),
+                    "renewTime": format_micro_time(self.renewed_at + self._clock.wall() - self._clock.now()),
                 },
             }
         )

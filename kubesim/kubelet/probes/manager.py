@@ -47,7 +47,7 @@ class ProbeManager:
         gates: FeatureGates = DEFAULT_GATES,
         on_worker_end: Callable[[str], None] = lambda uid: None,
     ) -> None:
-        self.start = clock.now()
+        self.start = clock.wall()
         self._on_worker_end = on_worker_end
         self.liveness = ResultsManager("liveness")
         self.readiness = ResultsManager("readiness")

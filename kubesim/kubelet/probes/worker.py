@@ -88,7 +88,7 @@ class ProbeWorker:
         )
         period = (subject.spec.period_seconds or DEFAULT_PERIOD) * SECOND
         # A kubelet that just started would run all its probes at once. Nothing can stop a worker during this sleep.
-        if environment.jitter and period > clock.now() - environment.kubelet_start:
+        if environment.jitter and period > clock.wall() - environment.kubelet_start:
             await clock.sleep(int(stream.random() * period))
         ticker = None
         try:
@@ -154,7 +154,7 @@ class ProbeWorker:
             return self._last_turn
         environment, before = self._environment, self.state
         turn = before_probe(
-            self.subject, before, status, environment.clock.now(), environment.kubelet_start, environment.gates
+            self.subject, before, status, environment.clock.wall(), environment.kubelet_start, environment.gates
         )
         self.state = turn.state
         self._last_turn = Turn(turn.state, turn.next) if turn.writes else turn  # what is written once is known

@@ -244,12 +244,12 @@ class AllocationManager:
             self.views.statuses.resize.clear_pending(uid)
             # A new generation, and no error of a previous resize.
             self.views.statuses.resize.clear_in_progress(uid)
-            self.views.statuses.resize.set_in_progress(uid, "", "", generation, self.context.clock.now())
+            self.views.statuses.resize.set_in_progress(uid, "", "", generation, self.context.clock.wall())
             self.context.events.event(
                 pod, "Normal", "ResizeStarted", resize_event_message("Pod resize started", pod, generation)
             )
             return True
-        conditions, now = self.views.statuses.resize, self.context.clock.now()
+        conditions, now = self.views.statuses.resize, self.context.clock.wall()
         if conditions.set_pending(uid, result.reason, result.message, generation, now):
             reason = "ResizeInfeasible" if result.reason == INFEASIBLE else "ResizeDeferred"
             text = resize_event_message(f"Pod resize {result.reason}", pod, generation, result.message)

@@ -61,7 +61,7 @@ class AllocationAtSync(AllocationManager):
         return self.update_pod(wanted)
 
     async def _decide(self, pod: Pod) -> None:
-        uid, generation, now = pod.metadata.uid, pod.metadata.generation, self.context.clock.now()
+        uid, generation, now = pod.metadata.uid, pod.metadata.generation, self.context.clock.wall()
         conditions = self.views.statuses.resize
         if self.admission is not None and self.admission.exceeds_allocatable(pod):
             result = AdmissionResult(False, INFEASIBLE, "")

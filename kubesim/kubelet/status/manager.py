@@ -166,7 +166,7 @@ class StatusManager:
         """The status as it will be kept; None if it may not follow the old one or says nothing else than it."""
         if rules.check_container_state_transition(old, status, pod.spec, self._gates):
             return None
-        now = self._clock.now()
+        now = self._clock.wall()
         status = status.changed(
             start_time=old.start_time or status.start_time or format_time(now),
             observed_generation=max(old.observed_generation, generation),
@@ -331,7 +331,7 @@ class StatusManager:
     def _merged(self, uid: str, pod: Pod, status: VersionedStatus) -> PodStatus:
         """What to send, if it is not what the API server says already."""
         could_run = self._could_have_running_containers(pod)
-        merged = rules.merge_pod_status(pod, pod.status, status.status, could_run, self._clock.now(), self._gates)
+        merged = rules.merge_pod_status(pod, pod.status, status.status, could_run, self._clock.wall(), self._gates)
         if rules.becomes_terminal(pod.status, merged):
             self._keep_disruption_time(uid, status, merged)
         return merged

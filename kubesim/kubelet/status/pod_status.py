@@ -58,7 +58,7 @@ class StatusGenerator:
         return StatusInputs(
             pod=pod,
             runtime=runtime,
-            now=self.context.clock.now(),
+            now=self.context.clock.wall(),
             kubelet_start=self.probes.start,
             cached_status=self.statuses.get_pod_status(uid),
             reasons=self.reasons.of(pod),

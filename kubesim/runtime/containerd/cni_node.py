@@ -77,6 +77,7 @@ class CniNode:
         self._is_network_shared = bool(settings.state and settings.conf_dir)
         self._bin_dirs = bin_dirs
         self._faults = [fault.with_own_counts() for name, fault in settings.faults if name in ("", plan.name)]
+        self.around_exec: Callable[[PluginExec], PluginExec] = lambda exec: exec  # a scenario may intercept plugins
         self._is_conf_dir_ours = not settings.conf_dir
         self._conf_dir = settings.conf_dir or f"{home.directory}/net.d"
         if self._is_conf_dir_ours:
@@ -215,7 +216,7 @@ class CniNode:
             stand_ins = self._write_stand_ins(fault.plugin for fault in self._faults)
             stream = randomness.stream("cni", "faults")
             exec = FaultyExec(exec, self._faults, clock, stream, tell, observe, stand_ins)
-        return exec
+        return self.around_exec(exec)
 
     def _write_stand_ins(self, names: Iterable[str]) -> StandIns:
         """For plugins that may be started by others, where the node finds them."""

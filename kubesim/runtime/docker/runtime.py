@@ -48,6 +48,8 @@ class DockerRuntime(SimulatedRuntime):
     """Implements `Runtime` and `Docker`. `start` probes and initializes the network plugins, whenever a kubelet starts;
     without `namespaces` the network is simulated."""
 
+    reserves_names = False  # dockershim gives a container another name then
+
     name = "docker"
 
     def __init__(

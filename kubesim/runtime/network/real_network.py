@@ -113,6 +113,8 @@ class RealNetwork(SimulatedNetwork):
         failure = await connection.open(timeout)
         if failure == "refused":
             raise connection_refused(address)
+        if connection.has_no_route:
+            raise ConnectError(f"dial tcp {address}: connect: {connection.problem}")
         if failure == "timeout" and connection.problem and not 0 < timeout < UNREACHABLE_AFTER:
             await self._clock.sleep_until(began + UNREACHABLE_AFTER)
             raise ConnectError(f"dial tcp {address}: connect: {connection.problem}")
@@ -148,6 +150,7 @@ class Connection:
         self._to = (address, port)
         self._socket: socket.socket | None = None
         self.problem = ""  # the kernel's, where it knows that there is no way
+        self.has_no_route = False  # the kernel says so at once
 
     async def open(self, timeout: int) -> Failure:
         """Microseconds, 0 = none."""
@@ -166,7 +169,7 @@ class Connection:
         except OSError as error:
             made.close()
             if error.errno in _UNREACHABLE:
-                self.problem = errno_text(error)
+                self.problem, self.has_no_route = errno_text(error), error.errno == errno.ENETUNREACH
                 return "timeout"
             return "refused"
         self._socket = made

@@ -5,6 +5,7 @@ One per cluster. Pods come and go with their address; a pod on the host's networ
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn
 
@@ -24,9 +25,11 @@ from kubesim.runtime.network.node_network import (
     no_route_to_host,
     no_such_host,
 )
+from kubesim.runtime.simulated.disturbances.dependencies import NOT_ASKED, Asked
 from kubesim.shell import HttpAnswer, Listener, Ports
 from kubesim.shell import HttpRequest as ShellRequest
 from kubesim.shell.kernel.ports import AddressInUse, LoopbackNetwork, is_address
+from kubesim.values import part
 
 ROUND_TRIP = MILLISECOND
 # What Go's client says of a server with another version of HTTP. It also quotes the bytes of HTTP/2's first frame.
@@ -69,10 +72,20 @@ class SimulatedNetwork:
         if request.http2 != listener.http2 and (listener.answer is not None or listener.http2):
             listener.connect()
             raise NetworkError(_HTTP2_TO_HTTP1 if request.http2 else _HTTP1_TO_HTTP2)
+        if isinstance(listener, DependentListener):
+            await self._depend(listener, request.target.partition("?")[0], timeout)
         answer = listener.request(ShellRequest(request.target, headers=request.headers))
         if answer is None:
             await self._no_answer(listener, timeout)
         return response_of(request, answer)
+
+    async def _depend(self, listener: DependentListener, path: str, timeout: int) -> None:
+        """The listener asks what it depends on, and answers later."""
+        latency = listener.depend(path).latency
+        if timeout and latency >= timeout - ROUND_TRIP:
+            await self._no_answer(listener, timeout)
+        if latency:
+            await self._clock.sleep(latency)
 
     async def _no_answer(self, listener: Listener, timeout: int) -> NoReturn:
         """Who waits without a limit hears of the end of the server."""
@@ -89,6 +102,8 @@ class SimulatedNetwork:
         listener = await self._connect(host, port, timeout)
         if listener.tls != tls:
             raise ConnectError("error reading server preface: EOF")
+        if isinstance(listener, DependentListener):
+            await self._depend(listener, service, timeout)
         status = listener.check(service)
         if listener.health is None:
             raise ConnectError("error reading server preface: EOF")
@@ -132,14 +147,40 @@ class PodView(LoopbackNetwork):
         return super().reach(address) or self._network.reach(address)
 
 
-def listen_on(ports: Ports, container: Container) -> list[Listener]:
-    """An unknown program serves the ports that its container declares: HTTP with 200, gRPC health with SERVING."""
+@part
+class DependentListener(Listener):
+    """One that asks before it answers; `asked` is what came of it for the request at hand."""
+
+    ask: Callable[[str], Asked] = lambda path: NOT_ASKED
+    asked: Asked = NOT_ASKED
+
+    def depend(self, path: str) -> Asked:
+        self.asked = self.ask(path)
+        return self.asked
+
+
+def listen_on(ports: Ports, container: Container, ask: Callable[[str], Asked] | None = None) -> list[Listener]:
+    """An unknown program serves the ports that its container declares: HTTP with 200, gRPC health with SERVING. With
+    `ask` it asks what it depends on first, and answers with 503 and NOT_SERVING if that is down."""
     listeners = []
     for port in container.ports:
         if port.protocol in ("", "TCP"):
             with suppress(AddressInUse):  # another container of the pod was first
-                listeners.append(ports.listen(Listener(port.container_port, answer=_ok, health=_well)))
+                made = Listener(port.container_port, answer=_ok, health=_well)
+                listeners.append(ports.listen(made if ask is None else _dependent(port.container_port, ask)))
     return listeners
+
+
+def _dependent(port: int, ask: Callable[[str], Asked]) -> Listener:
+    listener = DependentListener(port, ask=ask)
+
+    def answer(request: ShellRequest) -> HttpAnswer:
+        down = listener.asked.down
+        return HttpAnswer(503, f"{down} is down\n") if down else _ok(request)
+
+    listener.answer = answer
+    listener.health = lambda service: "NOT_SERVING" if listener.asked.down else _well(service)
+    return listener
 
 
 def _ok(request: ShellRequest) -> HttpAnswer:

@@ -38,6 +38,7 @@ from kubesim.runtime.simulated.containers.container_process import (
     ProcessContext,
     ProcessFactory,
     SimulatedContainer,
+    reserved_name_problem,
     target_problem,
 )
 from kubesim.runtime.simulated.containers.security import security_problem
@@ -56,6 +57,7 @@ class SimulatedRuntime(RuntimeListeners):
     """Implements `Runtime`. One per node; it outlives a restart of the kubelet."""
 
     name = "simulated"
+    reserves_names = True  # as containerd does for containers
 
     def __init__(
         self,
@@ -110,7 +112,7 @@ class SimulatedRuntime(RuntimeListeners):
             pod_namespace=metadata.namespace,
             attempt=config.attempt,
             ready=ready,
-            created_at=self._clock.now(),
+            created_at=self._clock.wall(),
             network_namespace="NODE" if config.pod.spec.host_network else "POD",
             network=network,
             labels=config.labels,
@@ -201,7 +203,7 @@ class SimulatedRuntime(RuntimeListeners):
         if info.state == "running" and process is not None:
             # First the record: the end that the process itself tells does not count any more.
             container.info = replace(
-                info, state="exited", finished_at=self._clock.now(), exit_code=UNKNOWN_EXIT_CODE, reason="Unknown"
+                info, state="exited", finished_at=self._clock.wall(), exit_code=UNKNOWN_EXIT_CODE, reason="Unknown"
             )
             process.signal(SIGKILL)
             self._tell_waiters(container)
@@ -217,6 +219,10 @@ class SimulatedRuntime(RuntimeListeners):
         process = self._container(container_id).process
         if process is not None:
             process.signal(signal)
+
+    def find(self, container_id: str) -> SimulatedContainer:
+        """The container itself, for what no runtime can do with it."""
+        return self._container(container_id)
 
     def running(self, pod_uid: str | None = None) -> Iterator[ProcessContext]:
         """What runs at this moment, on the node or of one pod."""
@@ -259,10 +265,12 @@ class SimulatedRuntime(RuntimeListeners):
         info = self._sandbox(sandbox_id)
         await self._take(self.settings.latencies.create_container)
         self._sandbox(sandbox_id)  # it may have been removed meanwhile
-        if config.security_context is not None:
+        others = (self._containers[one] for one in self._by_pod[info.pod_uid][1]) if self.reserves_names else ()
+        problem = reserved_name_problem(others, config, sandbox)
+        if not problem and config.security_context is not None:
             problem = security_problem(config.security_context, self.settings.security_profiles)
-            if problem:
-                raise RuntimeCallError(f"{UNKNOWN_ERROR}{problem}")
+        if problem:
+            raise RuntimeCallError(f"{UNKNOWN_ERROR}{problem}")
         identifier = self._container_id(info.pod_uid, config)
         self._check_target(identifier, sandbox_id, config.namespaces)
         container = config.container
@@ -274,7 +282,7 @@ class SimulatedRuntime(RuntimeListeners):
                 name=container.name,
                 attempt=config.attempt,
                 state="created",
-                created_at=self._clock.now(),
+                created_at=self._clock.wall(),
                 image=container.image,
                 image_id=config.image_ref,
                 image_ref=config.image_ref,
@@ -315,7 +323,7 @@ class SimulatedRuntime(RuntimeListeners):
         await self._take(latencies.failed_start if problem else latencies.start_container)
         self._container(container_id)  # it may have been removed meanwhile
         problem = problem or self._dead_sandbox(container)
-        now = self._clock.now()
+        now = self._clock.wall()
         if problem:
             container.info = replace(
                 container.info, state="exited", finished_at=now, exit_code=128, reason="StartError", message=problem
@@ -340,9 +348,9 @@ class SimulatedRuntime(RuntimeListeners):
     def _ended(self, container: SimulatedContainer, exit: Exit) -> None:
         """The program has ended; the runtime takes a moment to make something of a very short run."""
         assert container.info.started_at is not None
-        noticed = container.info.started_at + self.settings.latencies.shortest_run
-        if self._clock.now() < noticed:
-            self._clock.call_at(noticed, self._exited, container, exit)
+        shortest, ran_for = self.settings.latencies.shortest_run, self._clock.wall() - container.info.started_at
+        if 0 <= ran_for < shortest:  # below 0 its clock was set back
+            self._clock.call_at(self._clock.now() + shortest - ran_for, self._exited, container, exit)
         else:
             self._exited(container, exit)
 
@@ -353,7 +361,7 @@ class SimulatedRuntime(RuntimeListeners):
         container.info = replace(
             container.info,
             state="exited",
-            finished_at=self._clock.now(),
+            finished_at=self._clock.wall(),
             exit_code=exit.code,
             reason=exit.reason,
         )

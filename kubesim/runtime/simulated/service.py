@@ -44,13 +44,20 @@ REFUSED = (
 CUT_OFF = "rpc error: code = Unavailable desc = error reading from server: EOF"
 LATE = "rpc error: code = DeadlineExceeded desc = context deadline exceeded"
 REQUEST_TIMEOUT = 2 * MINUTE
+_AT_ONCE = (
+    "status", "pod_sandbox_status", "list_pod_sandboxes", "container_status", "list_containers", "image_status",
+    "list_images", "remove_pod_sandbox", "update_pod_sandbox_resources", "remove_container",
+    "update_container_resources", "remove_image",
+)  # fmt: skip
 CLOSED = "rpc error: code = Canceled desc = grpc: the client connection is closing"
 
 
 class RuntimeService:
-    """One per node: the socket in front of a runtime."""
+    """One per node: the socket in front of a runtime. `patient`: also calls that are usually answered at once may take
+    time, so they have a timeout, too."""
 
-    def __init__(self, runtime: Runtime, clock: LoopClock) -> None:
+    def __init__(self, runtime: Runtime, clock: LoopClock, *, patient: bool = False) -> None:
+        self.patient = patient
         self.runtime = runtime
         self.clock = clock
         self.up = True
@@ -135,6 +142,11 @@ class RuntimeConnection:
         self._request_timeout = request_timeout
         self._calls: dict[asyncio.Task[Any], str] = {}  # tasks with a call under way -> why it was given up
         self._runtime: Runtime  # set by the service
+        for name in _AT_ONCE if service.patient else ():
+            setattr(self, name, self._patiently(getattr(self, name)))
+
+    def _patiently(self, call: Callable[..., Call[T]]) -> Callable[..., Call[T]]:
+        return lambda *args: self._takes_time(call(*args), self._request_timeout)
 
     def on_change(self, listener: Callable[[str], None]) -> None:
         self.listeners.append(listener)

@@ -19,10 +19,11 @@ from kubesim.kubeletconfig.table import KIND, STRUCTS
 from kubesim.scenario.authoring.descriptions import all_types, of_field, of_type
 from kubesim.scenario.language import strict
 from kubesim.scenario.language.document import Scenario, on_or_off
-from kubesim.scenario.language.durations import read_duration
+from kubesim.scenario.language.durations import read_duration, read_signed_duration
 from kubesim.scenario.language.object_names import is_object_name
 from kubesim.scenario.language.source_items import one_or_several
 from kubesim.scenario.language.step_items import ACTIONS, ObjectTarget, Step
+from kubesim.scenario.language.variation.matrix_items import read_seeds
 from kubesim.scenario.load.kubelet_configuration import JITTER, KubeletConfiguration
 
 Schema = dict[str, Any]
@@ -65,6 +66,8 @@ _CONSTRAINTS = {
 # What a validator of a field accepts, instead of what the type behind it says.
 _READERS: Mapping[Callable[..., Any], Callable[[Schema], Schema]] = {
     read_duration: lambda own: {"anyOf": [{"type": "string", "pattern": _DURATION}, {"const": 0}]},
+    read_signed_duration: lambda own: {"anyOf": [{"type": "string", "pattern": _DURATION}, {"const": 0}]},
+    read_seeds: lambda own: {"anyOf": [own, {"type": "string", "pattern": "^[0-9]+\\.\\.[0-9]+$"}]},
     on_or_off: lambda own: {"enum": [*own["enum"], True, False]},
     one_or_several: lambda own: {"anyOf": [own, {"type": "string"}]},
     is_object_name: lambda own: {**own, "pattern": "^([^/]+(/[^/]+){1,2})?$"},
@@ -130,7 +133,8 @@ def _model(model: type[BaseModel]) -> Schema:
 def _choice(model: type[BaseModel]) -> Schema:
     """Of some fields, one must be given."""
     if model is Step:
-        return {"oneOf": [{"required": [to_camel(name)]} for name in ACTIONS]}
+        begins = [{"required": ["at"]}, {"required": ["when"]}]
+        return {"oneOf": [{"required": [to_camel(name)]} for name in ACTIONS], "anyOf": begins}
     if issubclass(model, ObjectTarget) and "node" not in model.model_fields:
         return {"oneOf": [{"required": ["pod"]}, {"required": ["object"]}]}
     return {}

@@ -7,6 +7,7 @@ from a file, and `scenario/play/player.py` plays it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -45,9 +46,23 @@ from kubesim.scenario.language.node_items import (
     sandbox_fault_problem,
     why_no_kubelet_starts,
 )
+from kubesim.scenario.language.operations.dependency_items import DependencyItem, Need
+from kubesim.scenario.language.operations.fault_items import FaultItem
+from kubesim.scenario.language.operations.names import SIMULATED_CNI, matching
 from kubesim.scenario.language.source_items import Sources
 from kubesim.scenario.language.step_items import ACTIONS, Step
-from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, is_capacity, is_taint, wrap
+from kubesim.scenario.language.strict import (
+    Strict,
+    as_list,
+    defaults,
+    is_amount,
+    is_capacity,
+    is_taint,
+    problem_at,
+    wrap,
+)
+from kubesim.scenario.language.variation.draw_items import DurationOrDraw, ExitCodeOrDraw
+from kubesim.scenario.language.variation.matrix_items import Matrix
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.load.overlay import Overlay, configuration_error, read_in_scenario
 from kubesim.sources.modes import INCREMENTAL
@@ -55,42 +70,6 @@ from kubesim.sources.modes import INCREMENTAL
 API_VERSION = "kubesim.dev/v1alpha1"
 
 JsonObject = dict[str, Any]
-
-
-class DurationDraw(Strict):
-    """`5s`, `{min: 1s, max: 3s}` evenly, `{mean: 5s}` exponentially, `{choices: [1s, 1m]}`."""
-
-    value: Duration | None = None
-    min: Duration | None = None
-    max: Duration | None = None
-    mean: Duration | None = None
-    choices: Annotated[tuple[Duration, ...], BeforeValidator(as_list)] = ()
-
-    @model_validator(mode="after")
-    def _one_way(self) -> DurationDraw:
-        ways = [self.value is not None, self.min is not None, self.mean is not None, bool(self.choices)]
-        if sum(ways) != 1 or (self.min is None) != (self.max is None):
-            raise PydanticCustomError("draw", "give a duration, min and max, mean, or choices")
-        if self.min is not None and self.max is not None and self.min > self.max:
-            raise PydanticCustomError("draw", "min is greater than max")
-        return self
-
-
-class ExitCodeDraw(Strict):
-    """`1`, or `{choices: [0, 0, 1]}`."""
-
-    value: int | None = Field(default=None, ge=0, le=255)
-    choices: Annotated[tuple[Annotated[int, Field(ge=0, le=255)], ...], BeforeValidator(as_list)] = ()
-
-    @model_validator(mode="after")
-    def _one_way(self) -> ExitCodeDraw:
-        if (self.value is None) == (not self.choices):
-            raise PydanticCustomError("draw", "give an exit code, or choices")
-        return self
-
-
-DurationOrDraw = Annotated[DurationDraw, wrap("value")]
-ExitCodeOrDraw = Annotated[ExitCodeDraw, wrap("value")]
 
 
 Amount = Annotated[str | int | float, AfterValidator(is_amount)]
@@ -185,6 +164,8 @@ class BehaviourItem(Strict):
     memory: Amount | None = None  # what a container uses; without it, what it requests
     disk: Amount | None = None
     processes: int | None = Field(default=None, ge=0)
+    # Dependencies that it asks before it answers probes; see `spec.dependencies`.
+    needs: Annotated[tuple[Annotated[Need, wrap("name")], ...], BeforeValidator(as_list)] = ()
 
 
 def _configuration(value: Any, info: ValidationInfo) -> KubeletConfiguration:
@@ -219,10 +200,15 @@ class Spec(Strict):
     )
     images: Annotated[tuple[ImageItem, ...], BeforeValidator(as_list)] = ()
     behaviours: Annotated[tuple[BehaviourItem, ...], BeforeValidator(as_list)] = ()
+    dependencies: Annotated[tuple[DependencyItem, ...], BeforeValidator(as_list)] = ()  # that containers share
     objects: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
     scheduler: Annotated[Literal["on", "off"] | None, BeforeValidator(on_or_off)] = None  # absent: when it is needed
     steps: Annotated[tuple[Step, ...], BeforeValidator(as_list)] = ()
+    faults: Annotated[tuple[FaultItem, ...], BeforeValidator(as_list)] = ()  # operations that go wrong
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()
+    matrix: Matrix | None = None  # several runs of this file
+    # Files beside this one that are part of it: lists are joined, mappings merged; of other values those here count.
+    include: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
     seed: int = 0
     duration: Duration | None = None
 
@@ -252,6 +238,11 @@ class Spec(Strict):
             if why:
                 raise PydanticCustomError(UNSTARTABLE, "{problem}", {"problem": why, "path": ("nodes", number, field)})
         return self
+
+    @property
+    def awaited_operations(self) -> tuple[str, ...]:
+        """Operations that steps wait for or make hang: names or globs."""
+        return tuple(name for step in self.steps if (name := step.operation))
 
     def gates_of(self, profile: str) -> FeatureGates:
         """The gates of a kubelet of this version with the settings given here. Raises GateError."""
@@ -303,6 +294,26 @@ class Spec(Strict):
             if problem:
                 text = f"nodes[{number}].sandboxFaults: {problem}"
                 raise PydanticCustomError("step", "{problem}", {"problem": text})
+        for number, fault in enumerate(self.faults if self.runtime != "cni" else ()):
+            if not any(group != "cni" or verb in SIMULATED_CNI for group, verb in matching(fault.operation)):
+                problem = f"{fault.operation} needs runtime: cni; a simulated network has ADD and DEL only"
+                raise problem_at(("faults", number, "operation"), problem)
+        return self
+
+    @model_validator(mode="after")
+    def _dependencies_fit(self) -> Spec:
+        names = [dependency.name for dependency in self.dependencies]
+        if len({*names}) < len(names):
+            raise PydanticCustomError("dependencies", "two dependencies have the same name")
+        places: list[tuple[tuple[str | int, ...], str]] = [
+            (("behaviours", number, "needs", place), need.name)
+            for number, behaviour in enumerate(self.behaviours)
+            for place, need in enumerate(behaviour.needs)
+        ]
+        places += [(("steps", n, "dependency"), s.dependency.name) for n, s in enumerate(self.steps) if s.dependency]
+        for path, name in places:
+            if name not in names:
+                raise problem_at(path, f"there is no dependency {name}; add it to spec.dependencies")
         return self
 
     @model_validator(mode="after")
@@ -314,6 +325,12 @@ class Spec(Strict):
             named = next(filter(None, (getattr(getattr(step, action), "node", "") for action in ACTIONS)), "")
             if named and named not in names:
                 raise PydanticCustomError("nodes", "there is no node {name}", {"name": named})
+        for number, item in enumerate(self.faults):
+            if not any(fnmatchcase(name, item.node) for name in names):
+                raise problem_at(("faults", number, "node"), f"there is no node {item.node}")
+        for number, step in enumerate(self.steps):
+            if step.when is not None and step.when.node and step.when.node not in names:
+                raise problem_at(("steps", number, "when", "node"), f"there is no node {step.when.node}")
         for fault in self.cni.faults:
             if fault.node and fault.node not in names:
                 raise PydanticCustomError("nodes", "there is no node {name}", {"name": fault.node})
@@ -390,6 +407,10 @@ class Scenario(Strict):
             given["plugin"] = (own.cni.plugin or NetworkPluginItem()).model_copy(update=given["plugin"])
         update = {"runtime": runtime or own.runtime, "cni": own.cni.model_copy(update=given)}
         return self.model_copy(update={"spec": own.model_copy(update=update)})
+
+    def with_cell(self, name: str) -> Scenario:
+        """The same with the name of its cell of a matrix."""
+        return self.model_copy(update={"metadata": Metadata(name=f"{self.name} [{name}]")})
 
     def with_objects(self, objects: tuple[JsonObject, ...]) -> Scenario:
         """The same with more objects, after its own."""

@@ -23,4 +23,11 @@ def read_duration(value: Any) -> Any:
     raise PydanticCustomError("duration", "must be a duration such as 1m30s", {})
 
 
+def read_signed_duration(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith("-"):
+        return -read_duration(value[1:])
+    return read_duration(value)
+
+
 Duration = Annotated[int, BeforeValidator(read_duration)]
+SignedDuration = Annotated[int, BeforeValidator(read_signed_duration)]  # `-1h`, too

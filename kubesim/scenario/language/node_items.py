@@ -30,7 +30,8 @@ def _absolute(path: str) -> str:
     return path
 
 
-NodeFiles = dict[Annotated[str, AfterValidator(_absolute)], str]
+FilePath = Annotated[str, AfterValidator(_absolute)]
+NodeFiles = dict[FilePath, str]
 Amounts = Annotated[
     tuple[Annotated[str | int | float, AfterValidator(is_amount)], ...], BeforeValidator(as_list)
 ]  # one for each NUMA node

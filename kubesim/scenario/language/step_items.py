@@ -11,8 +11,12 @@ from pydantic_core import PydanticCustomError
 from kubesim.features.table import Profile
 from kubesim.golang.text import duration
 from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
-from kubesim.scenario.language.durations import Duration
+from kubesim.scenario.language.durations import Duration, SignedDuration
+from kubesim.scenario.language.node_items import FilePath
 from kubesim.scenario.language.object_names import ObjectName, has_namespace
+from kubesim.scenario.language.operations.dependency_items import DependencyStep
+from kubesim.scenario.language.operations.names import OperationName
+from kubesim.scenario.language.operations.when_items import When
 from kubesim.scenario.language.source_items import Manifest, ServeManifest
 from kubesim.scenario.language.strict import Placed, Strict, as_list, is_amount_or_percentage, is_taint, wrap
 
@@ -121,15 +125,16 @@ class Exec(PodTarget):
 
 
 class Kill(PodTarget):
-    """The main process of a container is killed from outside, or the sandbox (its pause process)."""
+    """The main process of a container is killed, or another process, or the sandbox (its pause process)."""
 
     container: str = ""
+    process: str = ""  # a part of the command line of another process in the container
     sandbox: bool = False
     signal: Literal["KILL", "TERM"] = "KILL"
 
     @model_validator(mode="after")
     def _one_target(self) -> Kill:
-        if self.sandbox and self.container:
+        if self.sandbox and (self.container or self.process):
             raise PydanticCustomError("target", "give a container or sandbox: true, not both")
         return self
 
@@ -138,6 +143,19 @@ class RemoveContainer(PodTarget):
     """Somebody removes the records of a container that has ended, as `crictl rm` and `docker container prune` do."""
 
     container: str = Field(min_length=1)
+
+
+class NodeFile(Strict):
+    """A file of a node's own file system, on the first node unless another one is named."""
+
+    path: FilePath  # `/etc/resolv.conf`
+    node: str = ""  # `node-2`
+
+
+class WriteFile(NodeFile):
+    """Writes a file of a node, as a user on it would."""
+
+    text: str  # all of it: `nameserver 10.1.1.1`
 
 
 class StaticPodFile(Strict):
@@ -195,11 +213,56 @@ class Upgrade(Strict):
 
 
 class Hang(Strict):
-    """The runtime says that it is well, but its listings do not come back for so long."""
+    """Listings of the runtime do not return for this long, or calls of one operation, or a container does not react."""
 
-    what: Literal["runtime"] = "runtime"
+    what: Literal["runtime", "call", "container"] = "runtime"
     duration: Duration = Field(alias="for", gt=0)
-    node: str = ""
+    call: OperationName = ""  # for call: `StartContainer`, `api.PatchPodStatus`
+    pod: str = ""  # for call and container
+    container: str = ""  # for call and container; of a pod with a container that hangs, the first if none is named
+    node: str = ""  # for runtime and call
+
+    @model_validator(mode="before")
+    @classmethod
+    def _which(cls, value: Any) -> Any:
+        """What hangs follows from what is given."""
+        if isinstance(value, dict) and "what" not in value:
+            what = "call" if value.get("call") else "container" if value.get("pod") else "runtime"
+            return {"what": what, **value}
+        return value
+
+    @model_validator(mode="after")
+    def _fits(self) -> Hang:
+        if (self.what == "call") != bool(self.call):
+            raise PydanticCustomError("hang", "what: call needs call, and call is for what: call")
+        if self.what == "container" and not self.pod:
+            raise PydanticCustomError("hang", "what: container needs pod")
+        if self.what == "container" and self.node:
+            raise PydanticCustomError("hang", "node is for what: runtime and what: call")
+        if self.what == "runtime" and (self.pod or self.container):
+            raise PydanticCustomError("hang", "pod and container are for what: call and what: container")
+        return self
+
+
+class Cut(Strict):
+    """The API server cannot be reached from a node for this long."""
+
+    duration: Duration = Field(alias="for", gt=0)  # how long: `30s`
+    node: str = ""  # the first one if none is named
+
+
+class ClockJump(Strict):
+    """The wall clock of a node is set forward, or back (`-1h`). Timers are not affected, timestamps are."""
+
+    by: SignedDuration  # how far: `1h`, `-10s`
+    node: str = ""  # the first one if none is named
+
+
+class Flush(Strict):
+    """Removes the routes or the packet filter rules of a node whose pods have real networks (`runtime: cni`)."""
+
+    what: Literal["routes", "rules"]  # `routes` of the main table, `rules` of iptables
+    node: str = ""  # the first one if none is named
 
 
 class Reboot(Strict):
@@ -243,15 +306,19 @@ class Pressure(Strict):
 
 ACTIONS = (
     "apply", "patch", "delete", "scale", "evict", "cordon", "uncordon", "drain", "taint", "exec", "kill",
-    "remove_container", "write_static_pod", "remove_static_pod", "serve_manifest", "stop", "start", "restart",
-    "upgrade", "reboot", "shutdown", "pressure", "hang", "device_health",
+    "remove_container", "write_file", "remove_file", "write_static_pod", "remove_static_pod", "serve_manifest", "stop",
+    "start", "restart", "upgrade", "reboot", "shutdown", "pressure", "hang", "cut", "flush", "clock_jump",
+    "device_health", "dependency",
 )  # fmt: skip
 
 
 class Step(Placed):
-    """One thing done from outside, at a time after the start."""
+    """One thing done from outside, at a time after the start or once a condition is true."""
 
-    at: Duration
+    at: Duration | None = Field(default=None, ge=0)  # the time after the start: `10s`
+    when: When | None = None  # or the condition, once it is true for the first time: `{pod: web, condition: Ready}`
+    delay: Duration = Field(default=0, ge=0)  # with when: how long after, `5s`
+    by: Duration | None = Field(default=None, gt=0)  # with when: the condition must be true by then, `1m`
     apply: JsonObject | None = None
     patch: Patch | None = None
     delete: Delete | None = None
@@ -264,6 +331,8 @@ class Step(Placed):
     exec: Exec | None = None
     kill: Kill | None = None
     remove_container: RemoveContainer | None = None
+    write_file: WriteFile | None = None
+    remove_file: NodeFile | None = None
     write_static_pod: WriteStaticPod | None = None
     remove_static_pod: StaticPodFile | None = None
     serve_manifest: ServeManifest | None = None
@@ -275,7 +344,19 @@ class Step(Placed):
     shutdown: Annotated[Shutdown, wrap("what")] | None = None
     pressure: Pressure | None = None
     hang: Hang | None = None
+    cut: Annotated[Cut, wrap("for")] | None = None
+    flush: Annotated[Flush, wrap("what")] | None = None
+    clock_jump: Annotated[ClockJump, wrap("by")] | None = None
     device_health: DeviceHealth | None = None
+    dependency: DependencyStep | None = None
+
+    @model_validator(mode="after")
+    def _one_time(self) -> Step:
+        if (self.at is None) == (self.when is None):
+            raise PydanticCustomError("step", "give at: a time, or when: a condition")
+        if self.when is None and (self.delay or self.by is not None):
+            raise PydanticCustomError("step", "delay and by go with when")
+        return self
 
     @model_validator(mode="after")
     def _one_action(self) -> Step:
@@ -287,19 +368,25 @@ class Step(Placed):
 
     @property
     def action(self) -> str:
-        """The name of the field that says what it does."""
+        """The name of what it does, which is also that of the World's method that does it."""
         return next(name for name in ACTIONS if getattr(self, name) is not None)
 
     @property
     def text(self) -> str:
-        """`step at 5s: exec`."""
-        return f"step at {duration(self.at)}: {self.action}"
+        """`step at 10s: kill`, `step when pod web is Ready: kill`."""
+        time = f"at {duration(self.at or 0)}" if self.when is None else f"when {self.when.text}"
+        return f"step {time}: {to_camel(self.action)}"
 
     @property
     def pod(self) -> str:
         """Namespace and name of the pod that it is about, if it is about one."""
         target = getattr(self, self.action)
         return "/".join(target.key) if getattr(target, "pod", "") else ""
+
+    @property
+    def operation(self) -> str:
+        """The operation that it waits for or makes hang; empty: none."""
+        return (self.when.operation if self.when is not None else "") or (self.hang.call if self.hang else "")
 
     @property
     def plugin(self) -> PluginTarget | None:

@@ -15,7 +15,7 @@ from kubesim.api.quantity import quantity
 
 _TAINT_FIELDS = ("key", "value", "effect", "timeAdded")
 _TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-PLANNED = ("faults", "invariants", "matrix")  # keys of the language that nothing plays yet
+PLANNED = ("invariants",)  # keys of the language that nothing plays yet
 
 
 class Strict(BaseModel):
@@ -60,6 +60,14 @@ def _unknown(key: str, known: list[str]) -> PydanticCustomError:
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
     return PydanticCustomError("unknown_field", "unknown field; {hint}", {"field": key, "hint": hint})
+
+
+INSIDE = "inside"  # the type of an error about a field further inside, whose path its context has
+
+
+def problem_at(path: tuple[str | int, ...], text: str) -> PydanticCustomError:
+    """A problem of a model that is about a field inside of it."""
+    return PydanticCustomError(INSIDE, "{problem}", {"problem": text, "path": path})
 
 
 def defaults(**fields: Any) -> Any:

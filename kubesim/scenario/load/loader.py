@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from kubesim.errors import InputError, UsageError
+from kubesim.errors import FileLine, InputError, UsageError
 from kubesim.features import FeatureGates
 from kubesim.scenario.language.document import API_VERSION, Scenario
 from kubesim.scenario.language.node_items import UNSTARTABLE
-from kubesim.scenario.language.strict import Placed
+from kubesim.scenario.language.strict import INSIDE, Placed
 from kubesim.scenario.load import overlay
 from kubesim.scenario.load.host_access import KUBELET_CONFIGURATION, host_fields, refusal
 from kubesim.scenario.load.manifests import Problem, field_name, find_patch_problems, find_problems
@@ -28,6 +29,10 @@ from kubesim.scenario.load.text_files import STANDARD_INPUT, read_text
 from kubesim.scenario.load.yaml_source import Marked, Path, read_documents
 from kubesim.values import replace, value_object
 
+if TYPE_CHECKING:
+    from kubesim.scenario.load.assembly.matrix import Cell
+
+INCLUDE = "include"
 CONFIGURATION = ("spec", "kubeletConfiguration")
 _MESSAGES = {
     "missing": "is needed",
@@ -87,6 +92,44 @@ def read_source(path: str) -> SourceText:
     return SourceText(read_text(path, path), path, os.path.dirname(path))
 
 
+def load_runs(
+    paths: Sequence[str],
+    feature_gates: Mapping[str, bool] | None = None,
+    around: Overlay | None = None,
+    *,
+    name: str = "",
+    strict: bool = False,
+    warn: Callable[[str], None] = lambda text: None,
+    has_seed: bool = False,
+) -> list[tuple[str, Scenario]]:
+    """The runs of one scenario, each with the name of its cell: several with a matrix, else one without a name.
+
+    The arguments are those of `load_scenarios`. `has_seed`: the seed is given, so those of a matrix do not count; nor
+    do its profiles if `around` has one.
+    """
+    texts = [read_source(path) for path in paths]
+    around = around or Overlay(gates=feature_gates or {})
+    parser = ScenarioParser(texts, feature_gates or {}, around, strict)
+    for error in parser.repeated:
+        warn(f"{error}; the last one counts")
+    name = name or default_name(texts[0].source)
+    scenario = parser.scenario(name)
+    if scenario.spec.matrix is None:
+        return [("", scenario)]
+    from kubesim.scenario.load.assembly.matrix import cells
+
+    found = cells(scenario.spec.matrix, seeds=not has_seed, profiles=around.profile is None)
+    return [(cell.name, _cell_scenario(parser, cell, name)) for cell in found]
+
+
+def _cell_scenario(parser: ScenarioParser, cell: Cell, name: str) -> Scenario:
+    try:
+        return parser.cell(cell).scenario(name).with_cell(cell.name)
+    except InputError as error:
+        problem = f"{error.problem} (with {cell.name})"
+        raise InputError(error.source, problem, line=error.line, field=error.field) from None
+
+
 def parse_scenario(
     text: str, source: str, feature_gates: Mapping[str, bool] | None = None, around: Overlay | None = None
 ) -> Scenario:
@@ -118,6 +161,7 @@ class ScenarioParser:
         ]
         for document in documents:
             self._sort(document)
+        self._include()
         if not documents:
             raise InputError(texts[0].source, "nothing in it: no Scenario and no Kubernetes objects")
 
@@ -147,6 +191,41 @@ class ScenarioParser:
             return document, validate(document.value, around)
         except ValidationError as error:
             raise explain(error.errors(include_url=False)[0], document, around) from None
+
+    def _include(self) -> None:
+        """Put the files that the scenario includes into its document."""
+        document = self._scenario
+        if document is None or INCLUDE not in _mapping(document.marked.value.get("spec")):
+            return
+        from kubesim.scenario.load.assembly.include import Includes
+
+        text, keep_last = document.text, not self._strict
+
+        def read(path: str) -> list[Marked]:
+            return read_documents(read_text(path, path), path, keep_last=keep_last)
+
+        includes = Includes(text.source, text.directory, read, outside=self._around.allow_host)
+        self._scenario = Document(includes.resolve(document.marked, text.source, text.directory), text)
+        for path, manifest in includes.manifests:
+            self._manifests.append(Document(manifest, SourceText("", path, os.path.dirname(path))))
+
+    def cell(self, cell: Cell) -> ScenarioParser:
+        """The same with the values of a cell of the matrix. Raises InputError."""
+        from kubesim.scenario.load.assembly.matrix import NoSuchPath, with_values
+
+        document = self._scenario
+        assert document is not None
+        documents = [document, *self._manifests]
+        try:
+            values = with_values([each.marked.value for each in documents], cell)
+        except NoSuchPath as error:
+            line = document.marked.line_of(("spec", "matrix", "values"))
+            raise InputError(document.text.source, str(error), line=line, field="spec.matrix.values") from None
+        changed = copy(self)
+        changed._scenario, *changed._manifests = [
+            Document(each.marked.holding(value), each.text) for each, value in zip(documents, values, strict=True)
+        ]
+        return changed
 
     def scenario(self, name: str) -> Scenario:
         written, unnamed = self._scenario, Marked({"metadata": {"name": name}}, 1)
@@ -181,7 +260,8 @@ def _put_places(scenario: Scenario, document: Document) -> None:
     items: Mapping[str, Sequence[Placed]] = {"steps": scenario.spec.steps, "expect": scenario.spec.expect}
     for name, listed in items.items():
         for number, item in enumerate(listed):
-            item.put(document.text.source, document.place_of(("spec", name, number))[0])
+            line = document.place_of(("spec", name, number))[0]
+            item.put(line.source if isinstance(line, FileLine) else document.text.source, line)
 
 
 def _applied(scenario: Scenario) -> Iterator[tuple[Path, Any]]:
@@ -240,8 +320,10 @@ class _Checker:
             if step.patch is not None and isinstance(step.patch.patch, dict):
                 for problem in find_patch_problems(step.patch.kind, step.patch.patch):
                     self._refuse((*path, "patch", "patch"), problem)
-            if spec.duration is not None and step.at >= spec.duration:
+            if spec.duration is not None and step.at is not None and step.at >= spec.duration:
                 self._refuse(path, Problem(("at",), "is not before the end of the run (spec.duration)"))
+            if spec.duration is not None and step.by is not None and step.by > spec.duration:
+                self._refuse(path, Problem(("by",), "is after the end of the run (spec.duration)"))
             if step.upgrade is not None and (why := spec.why_not_upgraded(step.upgrade.kubelet)):
                 self._refuse(path, Problem(("upgrade",), why))
             if step.write_static_pod is not None and isinstance(step.write_static_pod.manifest, dict):
@@ -287,6 +369,10 @@ class _Checker:
         self.refuse(self.document.error((*path, *problem.path), problem.text))
 
 
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
 def default_name(source: str) -> str:
     """The name of a scenario that has no other."""
     return os.path.basename(source).rpartition(".")[0] or os.path.basename(source) or "scenario"
@@ -320,13 +406,13 @@ def explain(details: ErrorDetails, document: Document, around: Overlay) -> Usage
 
 def path_of(details: ErrorDetails, document: Document) -> Path:
     """Where it is, as far as somebody wrote it."""
-    path = tuple(step for step in details["loc"] if isinstance(step, str | int))
+    path = tuple(step for step in details["loc"] if isinstance(step, str | int) and step != "[key]")
     context: dict[str, Any] = details.get("ctx", {})
     if details["type"] == overlay.ERROR:
         return (*CONFIGURATION, *context["path"])
     if details["type"] == "unknown_field":
         path = (*path, context["field"])
-    if details["type"] == UNSTARTABLE:
+    if details["type"] in (UNSTARTABLE, INSIDE):
         path = (*path, *context["path"])
     return _shown(path, document.value)
 

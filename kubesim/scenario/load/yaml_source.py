@@ -47,6 +47,13 @@ class Marked:
         self.key_columns: dict[str, int] = {}
         self.repeated: Sequence[InputError] = ()  # of a document: the keys that are given twice
 
+    def holding(self, value: Any) -> Marked:
+        """The same places for a changed copy of the value."""
+        changed = Marked(value, self.line, self.column)
+        changed.items, changed.key_lines, changed.repeated = self.items, self.key_lines, self.repeated
+        changed.key_columns = self.key_columns
+        return changed
+
     def place_of(self, path: Path) -> tuple[int, int]:
         """The line and the column of a field, or of the nearest thing around it that is there."""
         node, place = self, (self.line, self.column)

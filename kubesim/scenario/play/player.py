@@ -18,6 +18,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import field
 from functools import partial
 from inspect import iscoroutinefunction
+from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
@@ -35,6 +37,10 @@ from kubesim.scenario.load.objects import apply_order, shown
 from kubesim.scenario.play.expectations import Judge
 from kubesim.scenario.play.world import World
 from kubesim.values import part
+
+if TYPE_CHECKING:
+    from kubesim.scenario.faults.interceptor import Interceptor
+    from kubesim.scenario.play.steps.when_steps import WhenSteps
 
 PATIENCE = 2 * MINUTE  # how long to wait for a rest that does not come
 RUNNING_TIME = 30 * SECOND  # from rest to the deletion
@@ -57,6 +63,7 @@ class Player:
     until: int | None = None
     look: Callable[[], None] | None = None
     cut: int | None = None
+    interceptor: Interceptor | None = None
     _start: int = field(init=False)
     _limit: int | None = field(init=False)
     _awaited: Callable[[], bool] | None = None  # what is waited for, if anything ...
@@ -66,6 +73,7 @@ class Player:
     _workloads: dict[tuple[str, str, str], ApiObject] = field(default_factory=dict)  # by kind, namespace and name
     _restless: dict[tuple[str, str, str], None] = field(default_factory=dict)  # those that have not come to rest
     _busy: list[Step] = field(default_factory=list)  # steps that take time and are under way
+    _when: WhenSteps | None = None  # steps that wait for a condition
 
     def __post_init__(self) -> None:
         self._start = self.clock.now()
@@ -77,6 +85,7 @@ class Player:
         """Returns when the run is over."""
         stops = [self.world.watch("Pod", self._pod_changed)]
         stops += [self.world.watch(kind, self._workload_changed) for kind in WORKLOADS]
+        self._begin_when()
         try:
             for name, content in self.spec.sources.file.manifests.items():
                 self.world.write_static_pod_everywhere(name, content)
@@ -86,6 +95,8 @@ class Player:
                 self._attempt(f"apply {shown(manifest)}", partial(self.world.apply, manifest))
             if await self._steps():
                 await self._ending()
+            if self._when is not None:
+                self._when.close()
             self._look_once()
             for step in self._busy:
                 if step.exec is not None:
@@ -96,11 +107,31 @@ class Player:
 
     async def _steps(self) -> bool:
         """Take the steps; False if time was up before."""
-        for step in sorted(self.spec.steps, key=lambda step: step.at):
-            if not await self._sleep_until(self._start + step.at):
+        timed = [(step.at, step) for step in self.spec.steps if step.at is not None]
+        for at, step in sorted(timed, key=itemgetter(0)):
+            if not await self._sleep_until(self._start + at):
                 return False
             self._take(step)
-        return True
+        return self._when is None or await self._when_steps(self._when)
+
+    def _begin_when(self) -> None:
+        steps = [step for step in self.spec.steps if step.when is not None]
+        if not steps:
+            return
+        from kubesim.scenario.play.steps.when_steps import WhenSteps  # only files with such steps pay for it
+
+        self._when = WhenSteps(self.clock, self.world, self.interceptor, self._take, self._failed, self._wake)
+        self._when.begin(steps)
+
+    async def _when_steps(self, when: WhenSteps) -> bool:
+        """Wait until all were taken, two minutes for each. False if the whole time was up before."""
+        while left := when.left():
+            deadline = max(self.clock.now() + PATIENCE, when.latest())
+            await self._wait_until(lambda left=left: when.left() < left, deadline)  # type: ignore[misc]
+            if when.left() == left:
+                break
+        when.close()
+        return self._limit is None or self.clock.now() < self._limit
 
     def _take(self, step: Step) -> None:
         """Each action of a step has the name of the World's method that does it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +24,14 @@ from kubesim.runtime.kuberuntime.decide.security_profiles import SECCOMP_PROFILE
 from kubesim.runtime.protocol import RuntimeHandler
 from kubesim.runtime.simulated.containers.behaviour import Behaviour, LogEntry
 from kubesim.runtime.simulated.containers.security import SecurityProfiles
-from kubesim.runtime.simulated.draws import Choice, Draw, Exponential
+from kubesim.runtime.simulated.disturbances.dependencies import Dependency, Needed
+from kubesim.runtime.simulated.draws import Choice, Draw, Exponential, LogNormal, Normal
 from kubesim.runtime.simulated.registries import not_found
 from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
 from kubesim.scenario.hardware.node_machine import has_resource_managers, resource_manager_settings
-from kubesim.scenario.language.document import BehaviourItem, DurationDraw, ExitCodeDraw, ImageItem, NodeItem, Spec
+from kubesim.scenario.language.document import BehaviourItem, ImageItem, NodeItem, Spec
 from kubesim.scenario.language.node_items import SandboxFaultItem, SecurityProfilesItem
+from kubesim.scenario.language.variation.draw_items import DurationDraw, ExitCodeDraw
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.values import replace
 
@@ -246,7 +248,7 @@ def _image(name: str, item: ImageItem) -> ImageBehaviour:
     missing = item.missing if isinstance(item.missing, str) else ""
     if item.missing is True:
         missing = not_found(name)
-    pull = None if item.pull_time is None else _draw(item.pull_time)
+    pull = None if item.pull_time is None else duration_draw(item.pull_time)
     given = item.credentials
     return ImageBehaviour(
         pull=pull,
@@ -260,37 +262,59 @@ def _image(name: str, item: ImageItem) -> ImageBehaviour:
     )
 
 
-def behaviours(spec: Spec) -> tuple[Behaviour, ...]:
-    return tuple(_behaviour(item) for item in spec.behaviours)
+Dependencies = Mapping[str, Dependency]
+NO_DEPENDENCIES: Dependencies = {}
 
 
-def _behaviour(item: BehaviourItem) -> Behaviour:
+def dependencies(spec: Spec, is_ready: Callable[[str], bool]) -> Dependencies:
+    """By name; `is_ready` says whether a pod (`namespace/name`) is."""
+    return {
+        item.name: Dependency(item.name, duration_draw(item.latency), item.down, _is_up(item.pod, is_ready))
+        for item in spec.dependencies
+    }
+
+
+def _is_up(pod: str, is_ready: Callable[[str], bool]) -> Callable[[], bool]:
+    name = pod if "/" in pod else f"default/{pod}"
+    return (lambda: is_ready(name)) if pod else lambda: True
+
+
+def behaviours(spec: Spec, dependencies: Dependencies = NO_DEPENDENCIES) -> tuple[Behaviour, ...]:
+    return tuple(_behaviour(item, dependencies) for item in spec.behaviours)
+
+
+def _behaviour(item: BehaviourItem, dependencies: Dependencies) -> Behaviour:
     return Behaviour(
         pod=item.pod,
         container=item.container,
         image=item.image,
         times=item.times,
-        run_for=None if item.run_for is None else _draw(item.run_for),
+        run_for=None if item.run_for is None else duration_draw(item.run_for),
         exit_code=_exit_code(item.exit_code),
         oom_killed=item.oom_killed,
-        ready_after=_draw(item.ready_after),
+        ready_after=duration_draw(item.ready_after),
         log=tuple(LogEntry(entry.after, entry.text) for entry in item.log),
         termination_message=item.termination_message,
         start_error=item.start_error,
         ignores_term=item.on_term.ignore,
-        stop_after=_draw(item.on_term.after),
+        stop_after=duration_draw(item.on_term.after),
         stop_exit_code=item.on_term.exit_code,
         memory=None if item.memory is None else quantity(item.memory).value(),
         disk=None if item.disk is None else quantity(item.disk).value(),
         processes=item.processes,
+        needs=tuple(Needed(dependencies[need.name], need.path) for need in item.needs if need.name in dependencies),
     )
 
 
-def _draw(draw: DurationDraw) -> Draw:
+def duration_draw(draw: DurationDraw) -> Draw:
     if draw.value is not None:
         return Span(draw.value)
     if draw.min is not None:
         return Span(draw.min, draw.max)
+    if draw.median is not None:
+        return LogNormal(draw.median, draw.sigma or 0)
+    if draw.stddev is not None:
+        return Normal(draw.mean or 0, draw.stddev)
     return Choice(draw.choices) if draw.choices else Exponential(draw.mean or 0)
 
 

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from signal import Signals
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kubesim.api.pod import Pod
+from kubesim.api.meta import ApiObject
 from kubesim.cluster.store.store import Listener
-from kubesim.errors import RuntimeCallError
-from kubesim.runtime.simulated.runtime import SimulatedRuntime
-from kubesim.scenario.client.api_steps import ApiSteps, StepFailed
+from kubesim.golang.text import duration
+from kubesim.scenario.client.api_steps import StepFailed
 from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
+from kubesim.scenario.language.operations.dependency_items import DependencyStep
+from kubesim.scenario.language.operations.fault_items import Crash
 from kubesim.scenario.language.source_items import Manifest, ServeManifest
 from kubesim.scenario.language.step_items import (
+    ClockJump,
+    Cut,
     Delete,
     Drain,
     Evict,
     Exec,
+    Flush,
     Hang,
     Kill,
+    NodeFile,
     NodeTarget,
     Patch,
-    PodTarget,
     Pressure,
     Reboot,
     RemoveContainer,
@@ -35,10 +38,12 @@ from kubesim.scenario.language.step_items import (
     Stop,
     TaintNode,
     Upgrade,
+    WriteFile,
     WriteStaticPod,
 )
 from kubesim.scenario.play.node.simulated_node import SimulatedNode
 from kubesim.scenario.play.node.static_sources import behaviour
+from kubesim.scenario.play.steps.node_steps import NodeSteps
 from kubesim.sources.manifests.manifest_files import FileMissing
 from kubesim.sources.manifests.simulated_url import SimulatedUrl, UrlBehaviour
 from kubesim.trace import Recorder
@@ -66,6 +71,8 @@ class World(Protocol):
     async def exec(self, exec: Exec) -> None: ...
     async def kill(self, kill: Kill) -> None: ...
     async def remove_container(self, remove: RemoveContainer) -> None: ...
+    def write_file(self, write: WriteFile) -> None: ...
+    def remove_file(self, remove: NodeFile) -> None: ...
     def write_static_pod(self, write: WriteStaticPod) -> None: ...
     def write_static_pod_everywhere(self, file: str, manifest: Manifest) -> None: ...
     def remove_static_pod(self, remove: StaticPodFile) -> None: ...
@@ -79,10 +86,18 @@ class World(Protocol):
     async def shutdown(self, shutdown: Shutdown) -> None: ...
     def pressure(self, pressure: Pressure) -> None: ...
     async def hang(self, hang: Hang) -> None: ...
+    async def cut(self, cut: Cut) -> None: ...
+    async def flush(self, flush: Flush) -> None: ...
+    def clock_jump(self, jump: ClockJump) -> None: ...
     def device_health(self, health: DeviceHealth) -> None: ...
+    async def dependency(self, step: DependencyStep) -> None: ...
 
     def note(self, text: str) -> None:
         """Record something that a reader of the trace should know."""
+        ...
+
+    def objects(self, kind: str) -> Sequence[ApiObject]:
+        """All objects of this kind."""
         ...
 
     def watch(self, kind: str, listener: Listener) -> Callable[[], None]:
@@ -91,80 +106,16 @@ class World(Protocol):
 
 
 @part
-class SimulatedWorld(ApiSteps):
+class SimulatedWorld(NodeSteps):
     """The in-memory cluster, and simulated nodes by name."""
 
-    nodes: Mapping[str, SimulatedNode]
     url: SimulatedUrl | None = None
 
-    @property
-    def _first_node(self) -> str:
-        return next(iter(self.nodes))
+    def objects(self, kind: str) -> Sequence[ApiObject]:
+        return self.store.list(kind)
 
     def watch(self, kind: str, listener: Listener) -> Callable[[], None]:
         return self.store.watch(kind, listener)
-
-    # -- a shell on the node ------------------------------------------------------------------------------------
-
-    def _pod(self, target: PodTarget) -> tuple[Pod, SimulatedRuntime]:
-        pod = self.store.find("Pod", *target.key)
-        if not isinstance(pod, Pod):
-            raise StepFailed(f"there is no pod {'/'.join(target.key)}")
-        node = self.nodes.get(pod.spec.node_name)
-        if node is None:
-            where = f"there is no node {pod.spec.node_name}" if pod.spec.node_name else "it has no node yet"
-            raise StepFailed(f"pod {'/'.join(target.key)} does not run: {where}")
-        return pod, node.runtime
-
-    async def _running_container(self, target: PodTarget, name: str) -> tuple[str, str, SimulatedRuntime]:
-        """Id and name of the container; without a name it is the first of the pod."""
-        pod, runtime = self._pod(target)
-        wanted = name or pod.spec.containers[0].name
-        for info in await runtime.list_containers(pod.metadata.uid):
-            if info.name == wanted and info.state == "running":
-                return info.id, wanted, runtime
-        raise StepFailed(f"container {wanted} of pod {'/'.join(target.key)} is not running")
-
-    async def exec(self, exec: Exec) -> None:
-        identifier, container, runtime = await self._running_container(exec, exec.container)
-        command = " ".join(exec.command)
-        try:
-            result = await runtime.exec_sync(identifier, exec.command, 0)
-        except RuntimeCallError as error:
-            raise StepFailed(str(error)) from None
-        output = (result.stdout + result.stderr).rstrip("\n")
-        text = f"exec {command!r} ended with {result.exit_code}" + (f": {output}" if output else "")
-        self._note_of_pod(exec, container, text)
-        if result.exit_code != exec.exit_code:
-            raise StepFailed(f"{text} (expected: exitCode {exec.exit_code})")
-
-    async def kill(self, kill: Kill) -> None:
-        if kill.sandbox:
-            pod, runtime = self._pod(kill)
-            ready = [info.id for info in await runtime.list_pod_sandboxes(pod.metadata.uid) if info.ready]
-            if not ready:
-                raise StepFailed(f"pod {'/'.join(kill.key)} has no running sandbox")
-            self._note_of_pod(kill, "", "its sandbox is killed")
-            runtime.sandbox_dies(ready[-1])
-            return
-        identifier, container, runtime = await self._running_container(kill, kill.container)
-        self._note_of_pod(kill, container, f"its main process gets the signal {kill.signal}")
-        runtime.kill_container(identifier, Signals[f"SIG{kill.signal}"].value)
-
-    async def remove_container(self, remove: RemoveContainer) -> None:
-        pod, runtime = self._pod(remove)
-        found = [each for each in await runtime.list_containers(pod.metadata.uid) if each.name == remove.container]
-        ended = [each.id for each in found if each.state != "running"]
-        if not ended:
-            raise StepFailed(f"container {remove.container} of pod {'/'.join(remove.key)} has not ended")
-        self._note_of_pod(remove, remove.container, "its record is removed from the runtime")
-        for identifier in ended:
-            await runtime.remove_container(identifier)
-
-    # -- the node itself ----------------------------------------------------------------------------------------
-
-    def _node(self, name: str) -> SimulatedNode:
-        return self.nodes[name or self._first_node]
 
     def write_static_pod(self, write: WriteStaticPod) -> None:
         self._write(self._node(write.node), write.file, write.manifest)
@@ -251,10 +202,6 @@ class SimulatedWorld(ApiSteps):
             self._note_of_node(node, "the container runtime answers again")
             node.start_runtime()
 
-    def _expect_on(self, node: SimulatedNode) -> None:
-        if not node.is_on:
-            raise StepFailed(f"node {node.name} is switched off")
-
     def _expect(self, node: SimulatedNode, target: Start, *, running: bool) -> None:
         what: str = target.what
         if what != "apiserver":
@@ -317,6 +264,17 @@ class SimulatedWorld(ApiSteps):
         self._note_of_node(node, "the node is up again")
         node.power_on()
 
+    async def crash(self, node: str, crash: Crash) -> None:
+        """A fault: a component ends and comes back. One that is down already has nothing to lose."""
+        try:
+            if crash.what == "node":
+                await self.reboot(Reboot.model_validate({"node": node, "downFor": duration(crash.down_for)}))
+            else:
+                again = {"what": crash.what, "node": node, "downFor": duration(crash.down_for)}
+                await self.restart(Restart.model_validate(again))
+        except StepFailed:
+            pass
+
     async def shutdown(self, shutdown: Shutdown) -> None:
         """Up to the moment at which the kubelet lets the machine go down; it does not go."""
         node = self._node(shutdown.node)
@@ -336,19 +294,3 @@ class SimulatedWorld(ApiSteps):
         self._note_of_node(node, f"measured on the machine: {told}")
         for signal, amount in available.items():
             node.machine.set_available(signal, amount)
-
-    async def hang(self, hang: Hang) -> None:
-        node = self._node(hang.node)
-        self._note_of_node(node, "the container runtime hangs: it says that it is well, but its listings do not return")
-        node.service.hang()
-        await self.clock.sleep(hang.duration)
-        self._note_of_node(node, "the container runtime answers listings again")
-        node.service.recover()
-
-    def _note_of_node(self, node: SimulatedNode, text: str) -> None:
-        Recorder.because(None)
-        Recorder.because(self.recorder.record(Note(node=node.name, text=text)))
-
-    def _note_of_pod(self, target: PodTarget, container: str, text: str) -> None:
-        Recorder.because(None)
-        Recorder.because(self.recorder.record(Note(pod="/".join(target.key), container=container, text=text)))

@@ -47,7 +47,6 @@ WRONG = [
     "steps: [{at: 1s, kill: {pod: web, signal: HUP}}]",
     "steps: [{at: 1s, restart: kubelets}]",
     "steps: [{at: 1s, restart: {what: kubelet, downFor: 3}}]",
-    "steps: [{delete: {pod: web}}]",
     "expect: {pod: web}",
     "cni: {network: flannel}",
     "kubeletConfiguration: {maxPod: 3}",

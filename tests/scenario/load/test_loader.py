@@ -191,7 +191,49 @@ def test_objects_that_cannot_be_applied(text: str, expected: str) -> None:
 
 BAD_SPECS = {
     "  stepz: []\n": "6: spec.stepz: unknown field; did you mean steps?",
-    "  faults: []\n": "6: spec.faults: is not supported yet",
+    "  invariants: []\n": "6: spec.invariants: is not supported yet",
+    "  faults: [{}]\n": "6: spec.faults[0].operation: is needed",
+    "  faults: [{operation: CreatContainer, hang: true}]\n": (
+        "6: spec.faults[0].operation: no operation is named 'CreatContainer'; did you mean CreateContainer?"
+    ),
+    "  faults: [{operation: PullImage}]\n": ("6: spec.faults[0]: give error, hang, crash, torn or latency, or results"),
+    "  faults: [{operation: PullImage, error: a, hang: true}]\n": (
+        "6: spec.faults[0]: error and hang exclude each other; results: [error, hang] takes turns"
+    ),
+    "  faults: [{operation: PullImage, torn: true}]\n": (
+        "6: spec.faults[0]: torn is for operations of the disk: disk.WriteStaticPod"
+    ),
+    "  faults: [{operation: PullImage, results: [crash]}]\n": (
+        "6: spec.faults[0]: results has crash: say which component, such as crash: kubelet"
+    ),
+    "  faults: [{operation: cni.GC, error: a}]\n": (
+        "6: spec.faults[0].operation: cni.GC needs runtime: cni; a simulated network has ADD and DEL only"
+    ),
+    "  faults: [{operation: PullImage, error: a, node: node-2}]\n": "6: spec.faults[0].node: there is no node node-2",
+    "  faults: [{operation: PullImage, error: a, probability: 2}]\n": (
+        "6: spec.faults[0].probability: input should be less than or equal to 1"
+    ),
+    "  behaviours: [{needs: [db]}]\n": (
+        "6: spec.behaviours[0].needs[0]: there is no dependency db; add it to spec.dependencies"
+    ),
+    "  steps: [{cut: 1s}]\n": "6: spec.steps[0]: give at: a time, or when: a condition",
+    "  steps: [{at: 1s, by: 2s, cut: 1s}]\n": "6: spec.steps[0]: delay and by go with when",
+    "  steps: [{when: {pod: a}, cut: 1s}]\n": (
+        "6: spec.steps[0].when: give one of condition, phase, event, gone, field, exists, after, before"
+    ),
+    "  steps: [{when: {condition: Ready}, cut: 1s}]\n": (
+        "6: spec.steps[0].when: give pod or object: Kind/name, or after or before an operation"
+    ),
+    "  steps: [{when: {after: StartContainr}, cut: 1s}]\n": (
+        "6: spec.steps[0].when.after: no operation is named 'StartContainr'; did you mean StartContainer?"
+    ),
+    "  steps: [{when: {after: StartContainer, node: b}, cut: 1s}]\n": "6: spec.steps[0].when.node: there is no node b",
+    "  steps: [{at: 1s, hang: {for: 1s, call: StopContainr}}]\n": (
+        "6: spec.steps[0].hang.call: no operation is named 'StopContainr'; did you mean StopContainer?"
+    ),
+    "  duration: 1m\n  steps: [{when: {pod: a, exists: true}, by: 2m, cut: 1s}]\n": (
+        "7: spec.steps[0].by: is after the end of the run (spec.duration)"
+    ),
     "  profile: v1.5\n": ("6: spec.profile: must be 'v1.6', 'v1.12', 'v1.30', 'v1.35', 'v1.36' or 'v1.37', not 'v1.5'"),
     "  seed: often\n": "6: spec.seed: must be a whole number",
     "  duration: 10\n": "6: spec.duration: a duration needs its unit: 10s",

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from kubesim.api.event import Event
-from kubesim.api.meta import ObjectMeta, ObjectReference
+from kubesim.api.meta import ApiObject, ObjectMeta, ObjectReference
 from kubesim.api.pod import Pod, PodCondition, PodSpec, PodStatus
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, run_virtual
@@ -18,14 +18,19 @@ from kubesim.concurrency import TaskSet
 from kubesim.scenario.client.api_steps import StepFailed
 from kubesim.scenario.language.device_items import DeviceHealth
 from kubesim.scenario.language.document import Spec
+from kubesim.scenario.language.operations.dependency_items import DependencyStep
 from kubesim.scenario.language.source_items import Manifest, ServeManifest
 from kubesim.scenario.language.step_items import (
+    ClockJump,
+    Cut,
     Delete,
     Drain,
     Evict,
     Exec,
+    Flush,
     Hang,
     Kill,
+    NodeFile,
     NodeTarget,
     Patch,
     Pressure,
@@ -39,6 +44,7 @@ from kubesim.scenario.language.step_items import (
     Stop,
     TaintNode,
     Upgrade,
+    WriteFile,
     WriteStaticPod,
 )
 from kubesim.scenario.play.expectations import Judge
@@ -126,6 +132,27 @@ class FakeWorld:
 
     async def hang(self, hang: Hang) -> None:
         self.did_at(f"hang for {hang.duration}")
+
+    async def cut(self, cut: Cut) -> None:
+        self.did_at(f"cut for {cut.duration}")
+
+    async def flush(self, flush: Flush) -> None:
+        self.did_at(f"flush {flush.what}")
+
+    def clock_jump(self, jump: ClockJump) -> None:
+        self.did_at(f"clock jumps by {jump.by}")
+
+    def write_file(self, write: WriteFile) -> None:
+        self.did_at(f"write {write.path}")
+
+    def remove_file(self, remove: NodeFile) -> None:
+        self.did_at(f"remove {remove.path}")
+
+    async def dependency(self, step: DependencyStep) -> None:
+        self.did_at(f"dependency {step.name}")
+
+    def objects(self, kind: str) -> list[ApiObject]:
+        return self.store.list(kind)
 
     def device_health(self, health: DeviceHealth) -> None:
         self.did_at(f"{health.device} {health.health}")

@@ -195,3 +195,16 @@ def _bound(box: list[Tree]) -> None:
     for owner, key in list(_places(box)):
         if isinstance(owner, dict) and key in COUNTS and isinstance(owner[key], int | float) and owner[key] > MOST:
             owner[key] = MOST
+        if isinstance(owner, dict) and key == "matrix" and isinstance(owner[key], dict):
+            _bound_matrix(owner[key])
+
+
+def _bound_matrix(matrix: dict[Any, Tree]) -> None:
+    """A few runs of one file; that many of them are possible is tested elsewhere."""
+    if isinstance(matrix.get("seeds"), str) and ".." in matrix["seeds"]:
+        matrix["seeds"] = "0..1"
+    values = matrix.get("values")
+    for listed in (matrix, values if isinstance(values, dict) else {}):
+        for key, value in listed.items():
+            if isinstance(value, list):
+                listed[key] = value[:2]

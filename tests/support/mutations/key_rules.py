@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tests.support.mutations import Mutation, returns
+from tests.support.mutations.language_rules import LANGUAGE_RULES
 
 KEY_RULES = {
+    **LANGUAGE_RULES,
     "crashloop": Mutation("kubesim.runtime.kuberuntime.act.manager:do_back_off", returns(None)),
 }

@@ -22,7 +22,7 @@ from kubesim.kubelet.volumes.reconcile.desired_state import DesiredStateOfWorld,
 from kubesim.kubelet.volumes.reconcile.operations import OperationError, Operations
 from kubesim.kubelet.volumes.reconcile.pending_operations import PendingOperations
 from kubesim.kubelet.volumes.spec import PLUGINS, VolumeError
-from kubesim.runtime.volume_directories import VolumeDirectories
+from kubesim.runtime.volume_directories import SlowVolume, VolumeDirectories
 from kubesim.trace.records import Note
 from kubesim.values import part
 
@@ -110,13 +110,28 @@ class Reconciler:
         if action == "attach":
             return self._verify_attached(volume_name, volume is not None and volume.attachable)
         if action == "unmount":
-            self.operations.unmount(uid, volume_name)
-            self.changed(uid)
+            self._unmount(key, owner)
         else:
             assert volume is not None
             self._pending.start(volume_name, owner, name, now)
             self._mount(volume, owner)
         return 0
+
+    def _unmount(self, key: Key, owner: str) -> None:
+        """No Event is emitted for a failure; it is retried after a back-off."""
+        uid, volume_name = key
+        try:
+            self.operations.unmount(uid, volume_name)
+        except VolumeError:
+            now = self.context.clock.now()
+            self._pending.start(volume_name, owner, OPERATION_NAMES["unmount"], now)
+            self._pending.fail(volume_name, owner, now)
+            self._failed.add(key)
+            return
+        if key in self._failed:
+            self._failed.discard(key)
+            self._pending.succeed(volume_name, owner)
+        self.changed(uid)
 
     def _verify_attached(self, volume_name: str, attachable: bool) -> int:
         """Volumes that the cluster has to attach wait for that, and then until the node's status reports their use.
@@ -146,23 +161,30 @@ class Reconciler:
         is_remount = mounted is not None and not mounted.uncertain
         try:
             is_new = self.operations.mount(volume) and is_remount
-        except NotListedYet:
-            pod = volume.pod.metadata
-            self.context.tasks.start(f"mount of {pod.namespace}/{pod.name}", self._mount_later(volume, owner))
+        except (NotListedYet, SlowVolume) as error:
+            pod, duration = volume.pod.metadata, error.duration if isinstance(error, SlowVolume) else 0
+            mounting = self._mount_later(volume, owner, duration)
+            self.context.tasks.start(f"mount of {pod.namespace}/{pod.name}", mounting)
         except OperationError as error:
             self._mount_failed(volume, owner, error)
         else:
             self._mounted(volume, owner, is_new=is_new)
 
-    async def _mount_later(self, volume: VolumeToMount, owner: str) -> None:
-        """Wait for each object that has not been listed yet, for a second at most."""
+    async def _mount_later(self, volume: VolumeToMount, owner: str, duration: int = 0) -> None:
+        """Wait for each object that has not been listed yet, for a second at most, and for a volume that is slow."""
         given_up: set[ObjectKey] = set()
         while True:
+            if duration:
+                await self.context.clock.sleep(duration)
+                duration = 0
             try:
                 self.operations.mount(volume, given_up)
             except NotListedYet as missing:
                 if not await self.objects.wait_until_listed(missing.key):
                     given_up.add(missing.key)
+                continue
+            except SlowVolume as slow:
+                duration = slow.duration
                 continue
             except OperationError as error:
                 self._mount_failed(volume, owner, error)

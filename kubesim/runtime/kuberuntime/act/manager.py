@@ -333,10 +333,11 @@ class RuntimeManager:
         result: PodSyncResult,
     ) -> bool:
         outcome = result.add("StartContainer", container.name)
-        delayed = do_back_off(self.backoff, pod, container, status, self._clock.now(), self._gates.rules)
+        now = self._clock.wall()  # the runtime's timestamps are compared with it
+        delayed = do_back_off(self.backoff, pod, container, status, now, self._gates.rules)
         if delayed is not None:
             self._events.event(pod, "Warning", "BackOff", delayed.event, container.name)
-            outcome.fail("CrashLoopBackOff", delayed.message, delayed.retry_at)
+            outcome.fail("CrashLoopBackOff", delayed.message, self._clock.now() + delayed.retry_at - now)
             return False
         kind = _container_type(pod, container)
         self.counts["started_containers", kind] += 1

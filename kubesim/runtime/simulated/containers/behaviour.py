@@ -18,6 +18,7 @@ from kubesim.clock.randomness import Stream
 from kubesim.runtime.protocol import ExecResult
 from kubesim.runtime.simulated.containers.container_process import Exit, ProcessContext
 from kubesim.runtime.simulated.containers.termination_message import termination_message
+from kubesim.runtime.simulated.disturbances.dependencies import Asked, Needed, ask
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.network import listen_on
 from kubesim.runtime.simulated.settings import Span
@@ -55,6 +56,7 @@ class Behaviour:
     memory: int | None = None  # bytes that it uses; None: as many as it requests
     disk: int | None = None
     processes: int | None = None  # None: one
+    needs: tuple[Needed, ...] = ()  # asked before it answers
 
     def matches(self, context: ProcessContext) -> bool:
         return (
@@ -100,7 +102,13 @@ class BehaviourProcess:
 
     def _become_ready(self) -> None:
         self._ready = True
-        self._listeners = listen_on(self.ports, self.container)
+        if self.behaviour.needs:
+            self._listeners = listen_on(self.ports, self.container, self._ask)
+        else:
+            self._listeners = listen_on(self.ports, self.container)
+
+    def _ask(self, path: str) -> Asked:
+        return ask(self.behaviour.needs, path, self.stream)
 
     def _end(self, code: int, oom_killed: bool = False) -> None:
         for timer in self._timers:
@@ -121,7 +129,13 @@ class BehaviourProcess:
             self._stop = self.clock.call_at(due, self._end, self.behaviour.stop_exit_code)
 
     async def exec(self, command: tuple[str, ...]) -> ExecResult:
-        """Any command succeeds once the container is ready, and fails before."""
+        """Any command succeeds once the container is ready and what it needs answers, and fails before."""
+        if self._ready and self.behaviour.needs:
+            asked = self._ask(" ".join(command))
+            if asked.latency:
+                await self.clock.sleep(asked.latency)
+            if asked.down:
+                return ExecResult(1, stderr=f"{asked.down} is down\n")
         return ExecResult(0) if self._ready else ExecResult(1, stderr="not ready yet\n")
 
     def resources_updated(self, resources: RuntimeResources) -> None:

@@ -5,7 +5,7 @@ program inside one (its own command line in a small shell, a behaviour from a sc
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from kubesim.api.pod import Container, Pod
@@ -91,6 +91,19 @@ class SimulatedContainer:
         self.info = replace(self.info, resources=now)
         if self.process is not None:
             self.process.resources_updated(now)
+
+
+def reserved_name_problem(others: Iterable[SimulatedContainer], config: ContainerConfig, sandbox: SandboxConfig) -> str:
+    """Why containerd cannot make a container: another one of the pod has its name and attempt; empty if it can.
+
+    Mirrors: containerd internal/cri/server/container_create.go CreateContainer (containerNameIndex.Reserve)
+    """
+    name, attempt, metadata = config.container.name, config.attempt, sandbox.pod.metadata
+    holder = next((other.info.id for other in others if (other.info.name, other.info.attempt) == (name, attempt)), "")
+    if not holder:
+        return ""
+    whole = f"{name}_{metadata.name}_{metadata.namespace}_{metadata.uid}_{attempt}"
+    return f'failed to reserve container name "{whole}": name "{whole}" is reserved for "{holder}"'
 
 
 def target_problem(target: SimulatedContainer | None, sandbox_id: str, target_id: str) -> str:

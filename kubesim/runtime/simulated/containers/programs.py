@@ -175,6 +175,10 @@ class Programs:
         if state.view.ports is not self._host_ports:
             self.network.detach(state.view.address)
 
+    def ports_of(self, uid: str) -> Ports:
+        """Those of a pod that has run something."""
+        return self._pods[uid].view.ports
+
     def forget(self, uid: str) -> None:
         """The runtime knows nothing of this pod any more."""
         state = self._pods.pop(uid, None)

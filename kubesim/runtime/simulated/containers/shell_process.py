@@ -112,6 +112,17 @@ class ShellProcess:
     def signal(self, number: int) -> None:
         self._process.signal(number)
 
+    def signal_named(self, words: str, number: int) -> bool:
+        """Send a signal, from outside, to the processes with these words in their command line. Are there any?"""
+        kernel = self._process.kernel
+        found = [process for process in kernel.processes.values() if words in " ".join(process.argv)]
+        for process in found:
+            if process.pid == 1:
+                self.signal(number)
+            else:
+                kernel.deliver(process, number, outside=True)
+        return bool(found)
+
     async def exec(self, command: tuple[str, ...]) -> ExecResult:
         self._execs += 1
         number = self._execs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND
@@ -20,6 +20,7 @@ from kubesim.kubelet.events.event_recorder import KubeletEvents
 from kubesim.kubelet.node.node_managers import NodeParts
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.kubelet.volumes.manager import VolumeParts
+from kubesim.runtime.volume_directories import VolumeDirectories
 from kubesim.scenario.play.node.node_context import NodeContext
 from kubesim.scenario.play.node.static_sources import file_plan, url_plan
 from kubesim.sources import file, http, memory
@@ -56,12 +57,13 @@ class NodeAgent:
         self._clock = clock
         self._tasks = around.tasks.child()
         live = node.live
-        client = (
+        self._around = around
+        client, volumes = self._with_faults(
             MemoryClient(clock, around.store, API_LATENCIES, node.api)
             if live is None
-            else live.client(clock, around.store, API_LATENCIES, node.api, recorder)
+            else live.client(clock, around.store, API_LATENCIES, node.api, recorder),
+            node,
         )
-        self._around = around
         stream, rate = randomness.stream("events"), {"qps": settings.event_qps, "burst": settings.event_burst}
         self._events = KubeletEvents(client, name, clock, recorder, stream, **rate)
         url = url_plan(around.spec)
@@ -89,7 +91,7 @@ class NodeAgent:
                 node.network,
                 client,
                 self._config,
-                VolumeParts(node.volumes, self._objects, client.read),
+                VolumeParts(volumes, self._objects, client.read),
                 node.disk,
                 admission=node.admission(),
                 node=NodeParts(node.machine, self._events, node.log_files),
@@ -101,6 +103,22 @@ class NodeAgent:
                 services=self._services,
             ),
         )
+
+    def _with_faults(self, client: MemoryClient, node: SimulatedNode) -> tuple[MemoryClient, VolumeDirectories]:
+        """The client and the volumes as the kubelet gets them."""
+        interceptor = self._around.interceptor
+        if interceptor is None:
+            return client, node.volumes
+        from kubesim.scenario.faults.client import InterceptedClient
+        from kubesim.scenario.faults.volumes import InterceptedVolumes
+
+        faulty = cast(MemoryClient, InterceptedClient(client, node.name, interceptor))
+        return faulty, InterceptedVolumes(node.volumes, node.name, interceptor, self._pod_name)
+
+    def _pod_name(self, uid: str) -> str:
+        """Namespace and name of a pod, for faults that are about it."""
+        found = (pod.metadata for pod in self._around.store.list("Pod") if pod.metadata.uid == uid)
+        return next((f"{metadata.namespace}/{metadata.name}" for metadata in found), "")
 
     def _new_config(self, node: SimulatedNode, sources: Sequence[str]) -> ConfigStream:
         around, rules = self._around, node.gates.rules

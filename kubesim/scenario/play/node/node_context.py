@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from kubesim.api.pod import Pod
@@ -11,6 +12,7 @@ from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
 from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
 from kubesim.features import FeatureGates
+from kubesim.runtime.simulated.disturbances.dependencies import Dependency
 from kubesim.runtime.simulated.log_files import ContainerOutput
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
@@ -23,6 +25,7 @@ from kubesim.values import value_object
 
 if TYPE_CHECKING:
     from kubesim.runtime.containerd.cni_nodes import CniNodes
+    from kubesim.scenario.faults.interceptor import Interceptor
 
 
 @value_object
@@ -45,4 +48,6 @@ class NodeContext:
     output: ContainerOutput | None = None  # where lines of containers are shown
     real: CniNodes | None = None  # the nodes under these, for pods with real networks
     live: LiveNode | None = None  # where pods come from a live API server
+    interceptor: Interceptor | None = None  # where operations have faults, or steps wait for them
+    dependencies: Mapping[str, Dependency] = field(default_factory=dict)  # of behaviours, by name
     heard: Callable[[Sequence[Pod]], None] = lambda pods: None  # gets static pods, and those of a live node

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node, Taint
 from kubesim.clock import Randomness
+from kubesim.clock.clock import SkewedClock
 from kubesim.cluster.connection import ApiConnection
 from kubesim.kubelet.admission.node_admission import NodeAdmission
 from kubesim.kubelet.agent import Kubelet
@@ -62,6 +63,9 @@ class SimulatedNode:
     """`kubelet` is the agent of now, or the last one while there is none."""
 
     def __init__(self, around: NodeContext, number: int, item: NodeItem) -> None:
+        self._skewed = SkewedClock(around.clock) if any(step.clock_jump for step in around.spec.steps) else None
+        if self._skewed is not None:
+            around = replace(around, clock=self._skewed)
         self._around = around
         self.gates = around.gates  # of the agent of now
         self.name = item.name
@@ -83,6 +87,11 @@ class SimulatedNode:
             cgroups=PodCgroups(item.cgroup_errors),
         )
         self.manifests = SimulatedFiles(file_plan(spec).path)
+        if around.interceptor is not None:
+            from kubesim.scenario.faults.files import InterceptedFiles, InterceptedState
+
+            self.manifests = InterceptedFiles(self.manifests.path, item.name, around.interceptor)
+            self.disk = replace(self.disk, state_files=InterceptedState(item.name, around.interceptor))
         self.checkpoints = _checkpoint_store(spec)
         self.log_files = SimulatedLogFiles()
         self.volumes = NodeVolumes(clock.now, around.storage, {"/etc/hostname": f"{item.name}\n", **item.files})
@@ -97,7 +106,7 @@ class SimulatedNode:
         self._sandboxed: SandboxedRuntime | DockerRuntime | None = None  # the runtime, where pods have real networks
         self._docker: DockerRuntime | None = None  # the runtime, where the kubelet makes sandboxes with docker
         self.runtime = self._make_runtime(number)
-        self.service = RuntimeService(self._traced(), clock)
+        self.service = RuntimeService(self._traced(), clock, patient=around.interceptor is not None)
 
         self._register(item)
         self.api.listen(lambda up: self._signs_of_life())
@@ -176,7 +185,7 @@ class SimulatedNode:
         lessons = None if self.live is None else self.live.lessons
         if lessons is not None:
             options = replace(options, images=RealImages(options.images, lessons))
-        programs = Programs(
+        self.programs = programs = Programs(
             around.clock,
             self._randomness,
             around.recorder,
@@ -184,7 +193,7 @@ class SimulatedNode:
             self.volumes,
             node=self.name,
             host_ip=settings.host_ips[0],
-            behaviours=behaviours(around.spec),
+            behaviours=behaviours(around.spec, around.dependencies),
             exec_time=options.latencies.exec,
             log_files=self.log_files,
             output=around.output,
@@ -230,15 +239,27 @@ class SimulatedNode:
         if self._around.real is None:
             return None
         around, real = self._around, self._around.real.nodes[number]
+        if around.interceptor is not None:
+            from kubesim.scenario.faults.plugins import InterceptedExec
+
+            interceptor = around.interceptor
+            real.around_exec = lambda exec: InterceptedExec(exec, self.name, interceptor)
         runtime = real.runtime(around.clock, self._randomness, programs, options, around.recorder)
         around.tasks.start(f"{self.name} cni conf", real.follow_configuration(around.clock, runtime))
         self._sandboxed = runtime
         return runtime
 
     def _traced(self) -> Runtime:
-        if not self._around.traced:
+        recorder, interceptor = self._around.recorder, self._around.interceptor
+        if interceptor is not None:
+            from kubesim.scenario.faults.runtime import InterceptedRuntime
+
+            real = self._around.real is not None
+            traced: TracedRuntime = InterceptedRuntime(self.runtime, recorder, self.name, interceptor, real=real)
+        elif not self._around.traced:
             return self.runtime
-        traced = TracedRuntime(self.runtime, self._around.recorder, self.name)
+        else:
+            traced = TracedRuntime(self.runtime, recorder, self.name)
         self.runtime.on_exit(lambda identifier, exit: traced.exited(identifier, exit.code, exit.reason))
         return traced
 
@@ -333,10 +354,30 @@ class SimulatedNode:
         self.disk = replace(self.disk, cgroups=PodCgroups())
         self.volumes.lose_memory()
 
+    def set_clock(self, by: int) -> None:
+        """Set the wall clock forward, or back if negative."""
+        assert self._skewed is not None
+        self._skewed.skew += by
+
     def power_on(self) -> None:
         self.is_on = True
         self.start_runtime()
         self.start()
+
+    async def run_on_machine(self, script: str) -> None:
+        """Run a shell script in the real network of a private node. Raises PluginError; virtual time stands still."""
+        from kubesim.cni.exec.context import BACKGROUND
+        from kubesim.cni.exec.process import RealExec
+
+        assert self._around.real is not None
+        node = self._around.real.nodes[self._number].node
+        path = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+        await RealExec(spawn=node.spawn).exec_plugin("/bin/sh", script.encode(), path, BACKGROUND)
+
+    @property
+    def has_private_network(self) -> bool:
+        """Whether its pods have real networks that are not those of this machine."""
+        return self._around.real is not None and not self._around.real.host_ips
 
     def network_picture(self) -> NetworkPicture | None:
         """How the real networks of this node and its pods are at this moment."""

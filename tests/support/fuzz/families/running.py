@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from tests.support.fuzz.damage import yaml_bytes
+from tests.support.fuzz.disturbed import FILES
 from tests.support.fuzz.families import ROOT, Invocation
 from tests.support.fuzz.mutations import Mutator
 
@@ -100,7 +101,7 @@ def _files() -> list[list[Any]]:
     paths = [*(ROOT / "scenarios").rglob("*.yaml"), *(ROOT / "labs").glob("*/scenario.yaml")]
     texts = [path.read_text() for path in sorted(paths) if path.parent.name != "net.d"]
     shipped = [list(yaml.safe_load_all(text)) for text in texts if REAL_NETWORKS not in text]
-    return [*shipped, *[_QUESTIONS] * QUESTIONS_WEIGHT]
+    return [*shipped, *[_QUESTIONS] * QUESTIONS_WEIGHT, *FILES]
 
 
 @functools.cache

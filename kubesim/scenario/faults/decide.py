@@ -1,0 +1,113 @@
+"""What happens to an operation: pure, but for the stream that it draws from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from kubesim.clock.randomness import Stream
+from kubesim.golang.text import duration
+from kubesim.runtime.simulated.draws import Draw
+from kubesim.scenario.language.operations.fault_items import FaultItem, Result
+from kubesim.scenario.language.operations.names import is_operation
+from kubesim.values import mutable, value_object
+
+
+@value_object
+class Operation:
+    """`subject` is the image, volume, plugin, file or object that it is about; `pod` is `namespace/name`."""
+
+    group: str
+    name: str
+    node: str = ""
+    pod: str = ""
+    container: str = ""
+    subject: str = ""
+
+    @property
+    def text(self) -> str:
+        return f"{self.group}.{self.name}" if self.group in ("cni", "api", "disk") else self.name
+
+
+@value_object
+class Outcome:
+    """What happens to one operation, and why."""
+
+    kind: Result
+    fault: FaultItem
+    latency: int
+    why: str
+
+    @property
+    def text(self) -> str:
+        late = f"{duration(self.latency)} late" if self.latency else ""
+        shown = {"late": "", "error": f"error: {self.fault.error or DEFAULT_ERROR}", "torn": "torn write"}
+        what = shown.get(self.kind, self.kind)
+        if self.kind == "crash" and self.fault.crash is not None:
+            what = f"crash of the {self.fault.crash.what}"
+        if self.fault.moment == "after" and self.kind in ("error", "hang", "crash"):
+            what += ", after it has had its effect"
+        return ", ".join(filter(None, (late, what)))
+
+
+DEFAULT_ERROR = "injected fault"
+
+
+@mutable(eq=False)
+class FaultState:
+    """A fault of the scenario with its number in the file, and how often its operation and itself happened."""
+
+    number: int
+    fault: FaultItem
+    latency: Draw | None
+    operations: int = 0
+    happened: int = 0
+
+
+def matches_pod(pattern: str, pod: str) -> bool:
+    """Whether a glob is about a pod, by its name or by `namespace/name`."""
+    return fnmatchcase(pod, pattern) or fnmatchcase(pod.rpartition("/")[2], pattern)
+
+
+def is_about(fault: FaultItem, operation: Operation) -> bool:
+    return (
+        is_operation(fault.operation, operation.group, operation.name)
+        and fnmatchcase(operation.node, fault.node)
+        and matches_pod(fault.pod, operation.pod)
+        and fnmatchcase(operation.container, fault.container)
+        and fnmatchcase(operation.subject, fault.subject)
+    )
+
+
+def decide_fault(state: FaultState, stream: Stream) -> Outcome | None:
+    """What happens to the next operation that this fault is about; None: nothing. Counts it."""
+    fault = state.fault
+    state.operations += 1
+    kind: Result = fault.kinds[0] if fault.kinds else "late"
+    if fault.results:
+        kind = fault.results[state.operations - 1] if state.operations <= len(fault.results) else "ok"
+    elif fault.times is not None and state.happened >= fault.times:
+        return None
+    if kind == "ok" or (fault.probability < 1 and stream.random() >= fault.probability):
+        return None
+    state.happened += 1
+    chance = f" with probability {fault.probability:g}" if fault.probability < 1 else ""
+    why = f"spec.faults[{state.number}]{chance}, {_ordinal(state.operations)} {fault.operation} that it is about"
+    latency = state.latency.draw(stream) if state.latency is not None else 0
+    return Outcome(kind, fault, latency, why)
+
+
+def first_fault(states: Sequence[FaultState], operation: Operation, elapsed: int, stream: Stream) -> Outcome | None:
+    """The first fault that happens to an operation at this time; None: it goes well."""
+    for state in states:
+        fault = state.fault
+        if fault.begin <= elapsed and (fault.end is None or elapsed < fault.end) and is_about(fault, operation):
+            outcome = decide_fault(state, stream)
+            if outcome is not None:
+                return outcome
+    return None
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

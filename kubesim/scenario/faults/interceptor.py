@@ -1,0 +1,176 @@
+"""`Interceptor`: every operation of a run passes here if its file has faults, or steps before or after an operation.
+
+A wrapper for each kind of operation (`runtime.py`, `client.py`, `volumes.py`, `plugins.py`, `files.py`) calls it;
+`decide.py` decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import field
+from typing import Any, NoReturn, TypeVar
+
+from kubesim.api.timestamps import SECOND
+from kubesim.clock import Awaited, LoopClock
+from kubesim.clock.randomness import Stream
+from kubesim.concurrency import TaskSet
+from kubesim.errors import ApiError, KubesimError, PluginError, RuntimeCallError
+from kubesim.runtime.protocol import UNKNOWN_ERROR
+from kubesim.scenario.faults.decide import DEFAULT_ERROR, FaultState, Operation, Outcome, first_fault, matches_pod
+from kubesim.scenario.language.operations.fault_items import Crash
+from kubesim.scenario.language.operations.names import is_operation
+from kubesim.scenario.language.operations.when_items import When
+from kubesim.scenario.language.step_items import Hang
+from kubesim.trace import Recorder
+from kubesim.trace.records import Fault
+from kubesim.values import part
+
+T = TypeVar("T")
+INSTANT = 1  # microsecond: all that happens now is done before it is over
+LOST_CONNECTION = 45 * SECOND  # after which client-go's HTTP/2 pings find out that nobody answers
+
+
+@part
+class AwaitedOperation:
+    """A step that comes before or after an operation; `left` is how many of them are still to come."""
+
+    when: When
+    left: int
+    happens: Callable[[], None]
+
+    def is_about(self, moment: str, operation: Operation) -> bool:
+        when, pattern = self.when, self.when.after if moment == "after" else self.when.before
+        return (
+            self.left > 0
+            and is_operation(pattern, operation.group, operation.name)
+            and when.node in ("", operation.node)
+            and (not when.pod or matches_pod(when.pod, operation.pod))
+            and when.container in ("", operation.container)
+        )
+
+
+@part
+class Interceptor:
+    """`crash` ends a component of a node and starts it again. Nothing happens before the story begins (`active`)."""
+
+    clock: LoopClock
+    recorder: Recorder
+    tasks: TaskSet
+    stream: Stream
+    faults: list[FaultState]
+    awaited_names: tuple[str, ...]  # of operations before or after which a step comes
+    crash: Callable[[str, Crash], Coroutine[Any, Any, None]] | None = None
+    active: bool = False
+    awaited: list[AwaitedOperation] = field(default_factory=list)
+    _hanging: list[tuple[Hang, str, int]] = field(default_factory=list)  # with the node, and until when
+
+    def hang(self, hang: Hang, node: str, until: int) -> None:
+        """From now on operations of a node do not return before `until`."""
+        self._hanging.append((hang, node, until))
+
+    def concerns(self, group: str, name: str) -> bool:
+        """Whether a fault or a step may ever be about this operation."""
+        patterns = (*(state.fault.operation for state in self.faults), *self.awaited_names)
+        return any(is_operation(pattern, group, name) for pattern in patterns)
+
+    def decide(self, operation: Operation) -> Outcome | None:
+        """The fault that happens to an operation, recorded; None: it goes well."""
+        if not self.active:
+            return None
+        outcome = first_fault(self.faults, operation, self.clock.elapsed(), self.stream)
+        if outcome is not None:
+            self.recorder.record(
+                Fault(
+                    node=operation.node,
+                    pod=operation.pod,
+                    container=operation.container,
+                    fault=f"{operation.text}: {outcome.text}",
+                    why=outcome.why,
+                )
+            )
+        return outcome
+
+    async def around(self, operation: Operation, call: Awaitable[T]) -> T:
+        """The call, with the fault that happens to it."""
+        until = self._hangs_until(operation)
+        outcome = self.decide(operation)
+        if outcome is None and not until:
+            return await call
+        try:
+            if until:
+                await self.clock.sleep_until(until)
+            if outcome is None:
+                return await call
+            if outcome.latency:
+                await self.clock.sleep(outcome.latency)
+            if outcome.kind == "late":
+                return await call
+            if outcome.fault.moment == "after":
+                await call
+            await self._strike(operation, outcome)
+        finally:
+            if isinstance(call, Coroutine):
+                call.close()  # that it was never awaited is no mistake
+
+    def _hangs_until(self, operation: Operation) -> int:
+        """The moment at which an operation that hangs goes on; 0: it does not hang."""
+        now = self.clock.now()
+        self._hanging = [item for item in self._hanging if item[2] > now]
+        return max((until for hang, node, until in self._hanging if _hangs(hang, node, operation)), default=0)
+
+    async def _strike(self, operation: Operation, outcome: Outcome) -> NoReturn:
+        if outcome.kind == "error":
+            raise error_of(operation, outcome)
+        if outcome.kind == "crash":
+            self.start_crash(operation, outcome)
+        elif operation.group == "api":
+            await self.clock.sleep(LOST_CONNECTION)
+            raise ApiError(0, "", "http2: client connection lost")
+        await Awaited(f"{operation.text}, which does not return")
+        raise AssertionError("nobody wakes it")
+
+    def start_crash(self, operation: Operation, outcome: Outcome) -> None:
+        assert self.crash is not None
+        assert outcome.fault.crash is not None
+        self.tasks.start("crash", self.crash(operation.node, outcome.fault.crash))
+
+    async def reached(self, moment: str, operation: Operation) -> None:
+        """Let the steps happen that come at this moment of an operation; then it goes on."""
+        if self.passed(moment, operation):
+            await self.clock.sleep(INSTANT)
+
+    def passed(self, moment: str, operation: Operation) -> bool:
+        """The same for an operation that cannot wait. Whether a step comes now."""
+        found = False
+        for awaited in self.awaited if self.active else ():
+            if awaited.is_about(moment, operation):
+                awaited.left -= 1
+                if not awaited.left:
+                    awaited.happens()
+                    found = True
+        return found
+
+
+def _hangs(hang: Hang, node: str, operation: Operation) -> bool:
+    return (
+        is_operation(hang.call, operation.group, operation.name)
+        and operation.node == node
+        and (not hang.pod or matches_pod(hang.pod, operation.pod))
+        and hang.container in ("", operation.container)
+    )
+
+
+def error_of(operation: Operation, outcome: Outcome) -> KubesimError:
+    """The error that the caller of an operation gets."""
+    text, code = outcome.fault.error or DEFAULT_ERROR, outcome.fault.code
+    if operation.group == "api":
+        return ApiError(code or 500, _REASONS.get(code or 500, ""), text)
+    if operation.group == "cni":
+        return PluginError(code or 999, text)
+    return RuntimeCallError(text if text.startswith("rpc error:") else UNKNOWN_ERROR + text)
+
+
+_REASONS = {
+    403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Expired", 429: "TooManyRequests", 500: "InternalError",
+    503: "ServiceUnavailable", 504: "Timeout",
+}  # fmt: skip

@@ -1,0 +1,83 @@
+"""Faults of a scenario: operations of runtime, network, images, volumes, API server or disk that go wrong."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from kubesim.scenario.language.durations import Duration
+from kubesim.scenario.language.operations.names import OperationName, matching
+from kubesim.scenario.language.strict import Strict, as_list, wrap
+from kubesim.scenario.language.variation.draw_items import DurationOrDraw
+
+Result = Literal["ok", "late", "error", "hang", "crash", "torn"]
+_NEEDED = "give error, hang, crash, torn or latency, or results"
+_SYNCHRONOUS = ("disk",)
+
+
+class Crash(Strict):
+    """A component ends in the middle of the operation and comes back."""
+
+    what: Literal["kubelet", "runtime", "node"]  # `crash: kubelet` is short for `crash: {what: kubelet}`
+    down_for: Duration = Field(default=10_000_000, ge=0)  # systemd restarts a kubelet after 10 s
+
+
+class FaultItem(Strict):
+    """What happens to operations that match all globs. The first fault of the list that happens counts."""
+
+    operation: OperationName  # `CreateContainer`, `api.*`; the group is one of runtime, image, cni, volume, api, disk
+    node: str = "*"  # a glob
+    pod: str = "*"  # a glob of `name` or `namespace/name`
+    container: str = "*"  # a glob
+    subject: str = "*"  # a glob of the image, volume, network plugin, file or object that the operation is about
+    error: str = ""  # the operation fails with this text
+    code: int | None = Field(default=None, ge=1, le=999)  # of the error: an HTTP status (500), or a plugin's code (999)
+    hang: bool = False  # the operation never returns, so the caller's timeout ends it
+    crash: Annotated[Crash, wrap("what")] | None = None  # kubelet, runtime or node
+    torn: bool = False  # only the first half of a file is written
+    latency: DurationOrDraw | None = None  # the operation takes that much longer
+    moment: Literal["before", "after"] = "before"  # error, hang and crash: before or after the operation has its effect
+    times: int | None = Field(default=None, ge=1)  # how often it happens; without it: always
+    results: Annotated[tuple[Result, ...], BeforeValidator(as_list)] = ()  # of one operation after the other; then ok
+    probability: float = Field(default=1.0, gt=0, le=1)  # drawn from the seed
+    begin: Duration = Field(default=0, ge=0)  # from this time on
+    end: Duration | None = Field(default=None, ge=0)  # until this time
+
+    @property
+    def kinds(self) -> list[Result]:
+        """What is given beside `results`."""
+        given: list[tuple[Result, bool]] = [
+            ("error", bool(self.error)), ("hang", self.hang), ("crash", self.crash is not None), ("torn", self.torn),
+        ]  # fmt: skip
+        return [name for name, is_given in given if is_given]
+
+    @model_validator(mode="after")
+    def _one_fault(self) -> FaultItem:
+        if not self.results and not self.kinds and self.latency is None:
+            raise PydanticCustomError("fault", _NEEDED)
+        if not self.results and len(self.kinds) > 1:
+            problem = f"{' and '.join(self.kinds)} exclude each other; results: [{', '.join(self.kinds)}] takes turns"
+            raise PydanticCustomError("fault", "{problem}", {"problem": problem})
+        if self.results and self.times is not None:
+            raise PydanticCustomError("fault", "give times or results, not both")
+        if "crash" in self.results and self.crash is None:
+            raise PydanticCustomError("fault", "results has crash: say which component, such as crash: kubelet")
+        if "late" in self.results and self.latency is None:
+            raise PydanticCustomError("fault", "results has late: give the latency")
+        if self.end is not None and self.end <= self.begin:
+            raise PydanticCustomError("fault", "end must be after begin")
+        return self
+
+    @model_validator(mode="after")
+    def _fits_the_operation(self) -> FaultItem:
+        groups = {group for group, _ in matching(self.operation)}
+        used = {*self.kinds, *self.results}
+        if "torn" in used and groups != {"disk"}:
+            raise PydanticCustomError("fault", "torn is for operations of the disk: disk.WriteStaticPod")
+        if groups & {*_SYNCHRONOUS} and (used & {"hang"} or self.latency is not None):
+            raise PydanticCustomError("fault", "a write to the disk takes no time here: use error, crash or torn")
+        if self.code is not None and not groups & {"api", "cni"}:
+            raise PydanticCustomError("fault", "code is for operations of api and cni")
+        return self

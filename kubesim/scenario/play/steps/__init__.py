@@ -1,0 +1,1 @@
+"""Steps: those on a node, and those that wait for a condition."""

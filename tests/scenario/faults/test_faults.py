@@ -1,0 +1,190 @@
+"""Faults of each kind of operation, played: what the kubelet makes of them, and that each one is recorded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from kubesim.app import run_scenario
+from kubesim.scenario.load.loader import parse_scenario
+from kubesim.trace import HashSink
+from kubesim.trace.records import ApiWrite, CriReturn, Fault
+from tests.support.played import Played, pod
+
+
+def played(*faults: dict[str, Any], **spec: Any) -> Played:
+    return Played(**{"objects": [pod("web")], "faults": list(faults), **spec})
+
+
+def told(story: Played) -> list[str]:
+    return [record.fault for record in story.records if isinstance(record, Fault)]
+
+
+def test_an_error_of_the_runtime_has_its_words_and_a_record_that_says_why() -> None:
+    story = played({"operation": "CreateContainer", "error": "no space left on device", "times": 1})
+    [record] = [record for record in story.records if isinstance(record, Fault)]
+    assert (record.node, record.pod, record.container) == ("node-1", "default/web", "main")
+    assert record.fault == "CreateContainer: error: no space left on device"
+    assert record.why == "spec.faults[0], 1st CreateContainer that it is about"
+    errors = [r.error for r in story.records if isinstance(r, CriReturn) and r.error]
+    assert errors == ["rpc error: code = Unknown desc = no space left on device"]
+    assert story.result.phases["default/web"] == "Running"
+
+
+def test_an_error_after_the_effect_leaves_what_was_made() -> None:
+    story = played({"operation": "RunPodSandbox", "error": "answer lost", "times": 1, "moment": "after"})
+    assert story.calls("web") == ["RunPodSandbox", "CreateContainer", "StartContainer"]  # it is there, so it is used
+    assert story.events("web")[0] == "FailedCreatePodSandBox"
+    assert story.result.phases["default/web"] == "Running"
+
+
+def test_a_call_that_hangs_is_ended_by_the_timeout_of_its_caller() -> None:
+    config = {"runtimeRequestTimeout": "15s"}
+    story = played({"operation": "StartContainer", "hang": True, "times": 1}, kubeletConfiguration=config)
+    late = [r for r in story.records if isinstance(r, CriReturn) and "DeadlineExceeded" in r.error]
+    assert [r.call for r in late] == ["StartContainer"]
+    assert 15 < late[0].t / 1_000_000 < 17
+
+
+def test_a_listing_that_hangs_has_a_timeout_too_and_is_asked_again() -> None:
+    fault = {"operation": "ListContainers", "hang": True, "begin": "5s", "times": 1}
+    story = played(fault, {"operation": "ListContainers", "latency": "1s", "begin": "20s", "times": 2},
+                   kubeletConfiguration={"runtimeRequestTimeout": "10s"})  # fmt: skip
+    assert told(story) == ["ListContainers: hang", "ListContainers: 1s late", "ListContainers: 1s late"]
+
+
+def test_the_kubelet_crashes_inside_of_a_call_and_comes_back() -> None:
+    crash = {"what": "kubelet", "downFor": "5s"}
+    story = played({"operation": "CreateContainer", "crash": crash, "times": 1, "moment": "after"})
+    assert told(story) == ["CreateContainer: crash of the kubelet, after it has had its effect"]
+    assert story.events("web").count("Created") == 1
+    assert story.calls("web").count("CreateContainer") == 2  # the first one was never started
+    assert story.result.phases["default/web"] == "Running"
+
+
+@pytest.mark.parametrize("what", ["runtime", "node"])
+def test_other_components_crash_as_well(what: str) -> None:
+    story = played({"operation": "StartContainer", "crash": {"what": what, "downFor": "3s"}, "times": 1})
+    assert told(story) == [f"StartContainer: crash of the {what}"]
+    assert story.result.phases["default/web"] == "Running"
+
+
+def test_images_are_pulled_late_or_not() -> None:
+    fault = {
+        "operation": "PullImage",
+        "subject": "busybox*",
+        "results": ["error", "late"],
+        "error": "429",
+        "latency": "7s",
+    }
+    story = played(fault, images=[])
+    assert told(story) == ["PullImage: 7s late, error: 429", "PullImage: 7s late"]
+
+
+def test_the_api_server_refuses_and_the_status_is_written_later() -> None:
+    story = played({"operation": "api.PatchPodStatus", "times": 2, "error": "try later", "code": 503})
+    assert told(story) == ["api.PatchPodStatus: error: try later"] * 2
+    assert story.result.phases["default/web"] == "Running"
+
+
+def test_a_request_that_hangs_ends_when_its_connection_is_found_dead() -> None:
+    story = played({"operation": "api.PatchPodStatus", "times": 1, "hang": True}, duration="2m")
+    assert story.result.phases["default/web"] == "Running"
+    first = next(r.t for r in story.records if isinstance(r, ApiWrite) and r.is_pod_status)
+    assert 45 < first / 1_000_000 < 60
+
+
+def test_volumes_fail_with_an_event_and_slow_ones_delay_the_pod() -> None:
+    web = pod("web", volumes=[{"name": "data", "emptyDir": {}}])
+    web["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    failing = {"operation": "MountVolume", "subject": "data", "times": 1, "error": "exit status 32"}
+    story = played(failing, {"operation": "MountVolume", "subject": "data", "latency": "8s", "times": 1}, objects=[web])
+    assert told(story) == ["MountVolume: error: exit status 32", "MountVolume: 8s late"]
+    assert "FailedMount" in story.events("web")
+    [sandbox] = [r.t for r in story.records if r.KIND == "cri.call" and getattr(r, "call", "") == "RunPodSandbox"]
+    assert sandbox > 8_000_000
+
+
+def test_an_unmount_that_fails_is_retried_until_the_pod_can_go() -> None:
+    web = pod("web", volumes=[{"name": "data", "emptyDir": {}}])
+    web["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    fault = {"operation": "UnmountVolume", "subject": "data", "times": 3, "error": "busy"}
+    story = Played({"at": "10s", "delete": {"pod": "web"}}, objects=[web], faults=[fault],
+                   expect=[{"pod": "web", "gone": True}])  # fmt: skip
+    assert told(story) == ["UnmountVolume: error: busy"] * 3
+    assert story.result.ok
+
+
+def test_the_simulated_network_refuses_in_the_words_of_containerd() -> None:
+    story = played({"operation": "cni.ADD", "error": "no addresses left", "times": 1})
+    [error] = [r.error for r in story.records if isinstance(r, CriReturn) and r.error]
+    assert error.startswith('rpc error: code = Unknown desc = failed to setup network for sandbox "')
+    assert error.endswith('": plugin type="bridge" failed (add): no addresses left')
+
+
+def test_a_torn_manifest_is_no_pod() -> None:
+    manifest = pod("static")
+    story = Played(
+        {"at": "20s", "writeStaticPod": {"file": "a.yaml", "manifest": manifest}},
+        faults=[{"operation": "disk.WriteStaticPod", "torn": True, "begin": "10s"}],
+        sources={"file": {"manifests": {"a.yaml": manifest}}},
+        expect=[{"pod": "static-node-1", "phase": "Running"}, {"pod": "static-node-1", "gone": True}],
+    )
+    assert told(story) == ["disk.WriteStaticPod: torn write"]
+    assert story.result.ok
+
+
+def test_a_torn_checkpoint_of_devices_is_forgotten_by_the_next_kubelet() -> None:
+    node = {"name": "node-1", "devicePlugins": [{"resource": "example.com/gpu", "devices": ["gpu-0", "gpu-1"]}]}
+    web = pod("web")
+    web["spec"]["containers"][0]["resources"] = {"limits": {"example.com/gpu": "1"}}
+    story = Played(
+        {"at": "20s", "restart": "kubelet"},
+        nodes=[node],
+        objects=[web],
+        faults=[{"operation": "disk.WriteCheckpoint", "subject": "kubelet_internal_checkpoint", "torn": True}],
+    )
+    assert "disk.WriteCheckpoint: torn write" in told(story)
+
+
+def test_nothing_happens_before_the_story_begins() -> None:
+    """The nodes have been up for a minute then, with calls that no fault counts."""
+    story = played({"operation": "ListPodSandbox", "results": ["error"], "error": "first"})
+    [record] = [record for record in story.records if isinstance(record, Fault)]
+    assert record.why == "spec.faults[0], 1st ListPodSandbox that it is about"
+
+
+FILE = """
+apiVersion: kubesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: chance}
+spec:
+  faults:
+  - {operation: "runtime.*", probability: 0.2, error: "no luck", latency: {median: 500ms, sigma: 1}}
+  - {operation: "api.*", probability: 0.2, error: "no luck either"}
+  duration: 2m
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers: [{name: main, image: nginx}]
+"""
+
+
+def test_the_same_seed_gives_the_same_faults() -> None:
+    def trace(seed: int) -> str | None:
+        return run_scenario(parse_scenario(FILE, "f.yaml"), seed=seed, sinks=(HashSink(),)).trace_hash
+
+    assert trace(1) == trace(1) != trace(2)
+
+
+def test_a_file_without_faults_does_not_import_them() -> None:
+    code = (
+        "import sys; from kubesim.cli.main import main; main(['run', '-q', 'scenarios/hello-pod.yaml'])\n"
+        "assert not [name for name in sys.modules if name.startswith('kubesim.scenario.faults')]"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
