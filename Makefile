@@ -60,8 +60,8 @@ clean:
 	find kubesim tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Debian packages that the tests use. Installed only if one is missing and we are root; without them the tests that
-# need them fail and say so: CNI plugins, what looks at their work, and what makes certificates.
-SYSTEM_PACKAGES := containernetworking-plugins iproute2 iptables openssl procps util-linux
+# need them fail and say so: CNI plugins, what looks at their work, what makes certificates, and shells to complete in.
+SYSTEM_PACKAGES := containernetworking-plugins iproute2 iptables openssl procps util-linux zsh fish
 
 system-packages:
 	@missing=""; \

@@ -317,7 +317,7 @@ class Simulation:
     def _make_watch(self, live: LiveNode | None) -> InvariantWatch:
         """The invariants that watch this run; a live cluster is not ours to judge."""
         given = self.scenario.spec.invariants
-        on = [each for each in INVARIANTS if live is None and each.name not in given.off]
+        on = [each for each in INVARIANTS if live is None and each.name not in given.disabled]
         return InvariantWatch(self.clock, self.store, self.recorder, on, set(given.violated))
 
     def _make_nodes(self, around: NodeContext) -> dict[str, SimulatedNode]:
@@ -377,12 +377,16 @@ class Simulation:
         of_nodes = [(node, metrics_of(kubelet, self.measured)) for node, kubelet in running]
         return render_metrics(by_instance(of_nodes) if len(self.nodes) > 1 else (m for _, own in of_nodes for m in own))
 
-    async def run(self, until: int | None = None, speed: float = 0.0) -> RunResult:
-        """Let the nodes come up, then play."""
+    async def come_up(self, speed: float = 0.0) -> None:
+        """Let the nodes come up; then the story begins."""
         for node in self.nodes.values():
             node.start()
         await self.clock.sleep_until(VIRTUAL_START)
         self._begin(speed)
+
+    async def run(self, until: int | None = None, speed: float = 0.0) -> RunResult:
+        """Let the nodes come up, then play."""
+        await self.come_up(speed)
         witness = Witness(self.clock, self.store, self.nodes)
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect, self._story())
         try:
@@ -433,6 +437,10 @@ class Simulation:
         for node in self.nodes.values():
             node.begin_story()
 
+    def explained(self, failure: Failure) -> Failure:
+        """The same with what helps to understand it."""
+        return replace(failure, log=self._tail(failure.pod))
+
     def _story(self) -> Callable[[str], tuple[str, ...]]:
         """The last lines about a pod; none if nothing is recorded."""
         if not self._sinks:
@@ -465,7 +473,7 @@ class Simulation:
             outcomes=witness.pods(),
             workloads=witness.workloads(),
             expectations_met=tuple(judge.met),
-            failures=tuple(replace(failure, log=self._tail(failure.pod)) for failure in failures),
+            failures=tuple(map(self.explained, failures)),
             expectations_open=judge.undecided(),
             events=witness.events,
             without_effect=tuple(self.effects.lines),

@@ -47,11 +47,19 @@ class FileLine(int):
 class InputError(UsageError):
     """Bad content of a file: `FILE:LINE: FIELD: what is wrong`. The file of the line, if it knows that, counts."""
 
-    def __init__(self, source: str, problem: str, *, line: int | None = None, field: str = "") -> None:
+    def __init__(
+        self, source: str, problem: str, *, line: int | None = None, field: str = "", column: int | None = None
+    ) -> None:
         source = line.source if isinstance(line, FileLine) else source
-        self.source, self.problem, self.line, self.field = source, problem, line, field
+        self.source, self.problem, self.line, self.field, self.column = source, problem, line, field, column
         where = source if line is None else f"{source}:{line}"
         super().__init__(": ".join(part for part in (where, field, problem) if part))
+
+    @property
+    def pointed(self) -> str:
+        """`FILE:LINE:COLUMN: FIELD: what is wrong`, as editors read it."""
+        where = f"{self.source}:{self.line or 1}:{self.column or 1}"
+        return ": ".join(part for part in (where, self.field, self.problem) if part)
 
 
 def not_json(source: str, error: JSONDecodeError | RecursionError, line: int | None = None) -> InputError:

@@ -52,7 +52,7 @@ def run(command: str, place: Path) -> None:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    for name in ("scenarios", "tests", "labs"):
+    for name in ("scenarios", "tests", "labs", "examples"):
         (tmp_path / name).symlink_to(ROOT / name)
     return tmp_path
 

@@ -3,24 +3,15 @@ its own, works anywhere and ships all labs and scenarios."""
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
 import subprocess
-import sys
-import sysconfig
-import venv
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-CONTAINERFILE = (ROOT / "deploy" / "Containerfile").read_text()
-COPIED = re.findall(r"^COPY (?!--)(.+) \S+$", CONTAINERFILE, re.MULTILINE)
-BUILT_FROM = [name for line in COPIED for name in line.split()]
-PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
+from tests.support.wheel import install_wheel, plain_environment
 
+ROOT = Path(__file__).parent.parent
 Kubesim = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -36,25 +27,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def kubesim(environment: Path) -> Kubesim:
     """The installed command, called from an empty directory. Its dependencies are those of the tests."""
+    install_wheel(environment)
     place = environment.parent
-    source = place / "source"
-    for name in BUILT_FROM:
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            source.mkdir(exist_ok=True)
-            shutil.copy(ROOT / name, source)
-    # Nothing of the environment may show the way to another kubesim.
-    plain = {name: value for name, value in os.environ.items() if not name.startswith(("KUBESIM_", "PYTHON"))}
-    offline = ("--no-index", "--no-deps")
-    built = [*PIP, "wheel", *offline, "--no-build-isolation", "-w", str(place), str(source)]
-    subprocess.run(built, check=True, env=plain, cwd=place)
-    (wheel,) = place.glob("*.whl")
-    venv.create(environment, symlinks=True)
-    python = environment / "bin" / "python"
-    subprocess.run([*PIP, "--python", python, "install", *offline, wheel], check=True, env=plain, cwd=place)
-    (packages,) = environment.glob("lib/python*/site-packages")
-    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    plain = plain_environment()
     elsewhere = place / "elsewhere"
     elsewhere.mkdir()
 

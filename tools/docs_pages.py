@@ -12,10 +12,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
-
-from pydantic.fields import FieldInfo
 
 from kubesim.api.effects.object_rows import OBJECT_ROWS
 from kubesim.api.effects.pod_rows import POD_ROWS
@@ -37,13 +33,13 @@ from kubesim.labs.language import LabFile, Solution
 from kubesim.labs.load import find_labs, labs_directory
 from kubesim.labs.network import NetworkExercise
 from kubesim.labs.walk import pod_creation
+from kubesim.scenario.authoring.descriptions import all_types
 from kubesim.scenario.invariants.table import MODULES
-from kubesim.scenario.language.document import Scenario
-from kubesim.scenario.language.strict import Strict
 from kubesim.scenario.load.objects import has_effect
 from kubesim.trace import records
 from kubesim.trace.stepping import conditions
 from tests.support.corpora import BY_CHANCE, CORPORA, NOT_RUNNABLE, STORIES, WORKLOADS
+from tools.language_tables import cell, described_model, plain_models
 from tools.not_simulated import rows as left_out_rows
 from tools.walks.page import walk_lines
 
@@ -81,7 +77,7 @@ def _command(name: str, parser: argparse.ArgumentParser, level: int = 2) -> Iter
         yield from ("| | |", "|---|---|")
         for action in options:
             if action.help != argparse.SUPPRESS:  # the kubelet's own flags are told by the kubelet's documentation
-                yield f"| `{_cell(_usage(action))}` | {_cell(action.help or '')} |"
+                yield f"| `{cell(_usage(action))}` | {cell(action.help or '')} |"
         yield ""
     for sub, subparser in subparsers(parser):
         yield from _command(f"{name} {sub}", subparser, level + 1)
@@ -96,10 +92,6 @@ def _usage(action: argparse.Action) -> str:
     return names if action.nargs == 0 else f"{names} {value}"
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
-
-
 # -- the language of scenarios and labs -------------------------------------------------------------------------
 
 
@@ -108,14 +100,17 @@ def scenarios() -> str:
     lines += [
         "A file holds YAML documents: plain Kubernetes objects, which are applied at time 0, and at most one of",
         "kind `Scenario`. A file with only objects is a scenario with defaults. Unknown fields are errors.",
-        "Durations are written as Go writes them: `1m30s`, `250ms`.",
+        "Durations are written as Go writes them: `1m30s`, `250ms`. Editors check and complete such files with the",
+        "JSON Schema that `kubesim scenario schema` prints; it is made from the same table as this page.",
         "",
         "A run names each field of an object that nothing here acts on, as a note of the trace and on stderr:",
         "`without effect here: spec.containers[0].tty (pod default/web)`.",
         "[fidelity](fidelity.md#fields-without-effect) lists these fields.",
         "",
     ]
-    return _page([*lines, *_models(Scenario)])
+    for model in all_types():
+        lines += described_model(model)
+    return _page(lines)
 
 
 def labs() -> str:
@@ -127,84 +122,8 @@ def labs() -> str:
         "",
     ]
     for name, model in (("lab.yaml", LabFile), ("solution.yaml", Solution), ("network.yaml", NetworkExercise)):
-        lines += [f"# `{name}`", "", *_models(model), ""]
+        lines += [f"# `{name}`", "", *plain_models(model), ""]
     return _page(lines)
-
-
-def _models(first: type[Strict]) -> Iterator[str]:
-    """A model, and then every model that a field of it may hold, each once."""
-    queue, seen = [first], {first}
-    while queue:
-        model = queue.pop(0)
-        yield from (f"## {model.__name__}", "", inspect.cleandoc(model.__doc__ or ""), "")
-        yield from ("| field | value | default | |", "|---|---|---|---|")
-        comments = _comments(model)
-        for name, field in model.model_fields.items():
-            text, used = _value(field)
-            for each in used:
-                if each not in seen:
-                    seen.add(each)
-                    queue.append(each)
-            yield f"| `{field.alias or name}` | {_cell(text)} | {_default(field)} | {_cell(comments.get(name, ''))} |"
-        yield ""
-
-
-def _comments(model: type[Strict]) -> dict[str, str]:
-    """What is said behind a field in the source, or in the line above it."""
-    found, above = {}, ""
-    for cls in reversed(model.__mro__):
-        if cls is Strict or not issubclass(cls, Strict):
-            continue
-        for line in inspect.getsource(cls).splitlines():
-            field = re.match(r"    (\w+): .*?(?:  # (.*))?$", line)
-            if field is not None:
-                found[field[1]] = field[2] or above
-            above = line.strip()[2:] if line.strip().startswith("# ") else ""
-    return found
-
-
-def _default(field: FieldInfo) -> str:
-    if field.is_required():
-        return "needed"
-    value = field.default
-    if value == "" or not isinstance(value, str | int | float):
-        return ""
-    if "duration" in _value(field)[0] and isinstance(value, int):
-        return f"`{_go(value)}`"
-    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
-
-
-def _go(micros: int) -> str:
-    from kubesim.golang.text import duration
-
-    return duration(micros) if micros else "0"
-
-
-def _value(field: FieldInfo) -> tuple[str, list[type[Strict]]]:
-    used: list[type[Strict]] = []
-    return _described(field.annotation, tuple(field.metadata), used), used
-
-
-def _described(annotation: Any, metadata: tuple[Any, ...], used: list[type[Strict]]) -> str:
-    names = [getattr(getattr(item, "func", None), "__name__", "") for item in metadata]
-    if annotation is int and any("duration" in name for name in names):
-        return "duration"
-    origin, args = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return _described(args[0], args[1:], used)
-    if origin in (Union, UnionType):
-        return " or ".join(dict.fromkeys(_described(arg, metadata, used) for arg in args if arg is not NoneType))
-    if origin is Literal:
-        return ", ".join(f"`{str(arg).lower() if isinstance(arg, bool) else arg}`" for arg in args if arg != "")
-    if origin is tuple:
-        return f"list of {_described(args[0], (), used)}"
-    if origin is dict:
-        return f"mapping of {_described(args[1], (), used)}"
-    if inspect.isclass(annotation) and issubclass(annotation, Strict):
-        used.append(annotation)
-        return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
-    plain = {str: "text", int: "number", float: "number", bool: "true or false", dict: "object", Any: "anything"}
-    return plain.get(annotation, getattr(annotation, "__name__", str(annotation)))
 
 
 # -- the trace --------------------------------------------------------------------------------------------------
@@ -224,7 +143,7 @@ def trace() -> str:
         own = ", ".join(f"`{name}`" for name in kind.__dataclass_fields__ if name not in common)
         told = (kind.__doc__ or "").split("\n")[0]
         told = "" if told.startswith(f"{kind.__name__}(") else told  # what dataclasses write by themselves
-        lines.append(f"| `{kind.KIND}` | {own} | {kind.REF} | {_cell(told)} |")
+        lines.append(f"| `{kind.KIND}` | {own} | {kind.REF} | {cell(told)} |")
     lines += [
         "",
         "## Metrics",
@@ -236,7 +155,7 @@ def trace() -> str:
     ]
     for what in sorted(_definitions(), key=lambda what: what.name):
         bounds = f"{len(what.buckets)}, up to {format_value(what.buckets[-1])} s" if what.buckets else ""
-        lines.append(f"| `{what.name}` | {what.label and f'`{what.label}`'} | {bounds} | {_cell(what.help)} |")
+        lines.append(f"| `{what.name}` | {what.label and f'`{what.label}`'} | {bounds} | {cell(what.help)} |")
     lines += ["", "## Conditions", "", *inspect.cleandoc(conditions.__doc__ or "").splitlines()]
     return _page(lines)
 
@@ -356,7 +275,7 @@ def _effect_rows(rows: Sequence[FieldRow], kinds: Sequence[str]) -> Iterator[str
             before, _, last = path.rpartition(".")
             inside.setdefault((kind, before), []).append(last)
         shown = (_fields_shown(*where, names) for where, names in inside.items())
-        yield f"| {'; '.join(shown)} | {_cell(row.real)} | {_cell(row.here)} |"
+        yield f"| {'; '.join(shown)} | {cell(row.real)} | {cell(row.here)} |"
 
 
 def _fields_shown(kind: str, path: str, names: Sequence[str]) -> str:
@@ -454,7 +373,7 @@ def invariants() -> str:
         "",
         "    spec:",
         "      invariants: off                        # none",
-        "      invariants: {off: [grace-periods]}     # all but this one",
+        "      invariants: {disabled: [grace-periods]}  # all but this one",
         "      invariants: {violated: [init-order]}   # the run fails unless this one is violated",
         "",
         "`scenarios/versions/v1.36-reboot-before-start.yaml` shows a violation by a real kubelet. A run with a live",

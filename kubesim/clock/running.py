@@ -30,12 +30,12 @@ def _run(main: Callable[..., Coroutine[Any, Any, T]], args: tuple[object, ...], 
                 return loop.run_until_complete(task)
         finally:
             try:
-                loop.run_until_complete(_wind_up(loop))
+                loop.run_until_complete(wind_up(loop))
             finally:
                 loop.close()
 
 
-async def _wind_up(loop: VirtualLoop) -> None:
+async def wind_up(loop: VirtualLoop) -> None:
     """Nothing goes on after the end: what is left over is cancelled, and what it leaves is closed."""
     left = [task for task in asyncio.all_tasks(loop) if task is not asyncio.current_task()]
     for task in left:

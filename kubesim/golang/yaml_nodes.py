@@ -53,6 +53,12 @@ class YamlNode:
     def line(self) -> int:
         return int(self.event.start_mark.line) + 1
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Line and column, from 1."""
+        mark = self.event.start_mark
+        return mark.line + 1, mark.column + 1
+
     def pairs(self) -> Iterator[tuple[YamlNode, YamlNode]]:
         return zip(self.children[::2], self.children[1::2], strict=True)
 

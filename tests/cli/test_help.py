@@ -36,6 +36,9 @@ print(json.dumps(sorted(sys.modules)))
         ["explain", "--help"],
         ["cni", "--help"],
         ["cni", "add", "--help"],
+        ["test", "--help"],
+        ["scenario", "--help"],
+        ["completion", "--help"],
     ],
 )
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:

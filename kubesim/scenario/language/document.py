@@ -177,7 +177,7 @@ def _configuration(value: Any, info: ValidationInfo) -> KubeletConfiguration:
         raise configuration_error(problem) from None
 
 
-def _on_or_off(value: Any) -> Any:
+def on_or_off(value: Any) -> Any:
     """YAML reads the words as true and false."""
     return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
 
@@ -206,16 +206,16 @@ Names = Annotated[tuple[InvariantName, ...], BeforeValidator(as_list)]
 
 
 class Invariants(Strict):
-    """All are on unless they are named in `off`. Those in `violated` must be violated, or the run fails."""
+    """All are on unless they are named in `disabled`. Those in `violated` must be violated, or the run fails."""
 
-    off: Names = ()
+    disabled: Names = ()
     violated: Names = ()
 
 
 def _invariants(value: Any) -> Any:
     """YAML reads `off` and `on` as false and true."""
     if value is False or value == "off":
-        return {"off": NAMES}
+        return {"disabled": NAMES}
     return {} if value is True or value == "on" else value
 
 
@@ -235,7 +235,7 @@ class Spec(Strict):
     behaviours: Annotated[tuple[BehaviourItem, ...], BeforeValidator(as_list)] = ()
     dependencies: Annotated[tuple[DependencyItem, ...], BeforeValidator(as_list)] = ()  # that containers share
     objects: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
-    scheduler: Annotated[Literal["on", "off"] | None, BeforeValidator(_on_or_off)] = None  # absent: when it is needed
+    scheduler: Annotated[Literal["on", "off"] | None, BeforeValidator(on_or_off)] = None  # absent: when it is needed
     steps: Annotated[tuple[Step, ...], BeforeValidator(as_list)] = ()
     faults: Annotated[tuple[FaultItem, ...], BeforeValidator(as_list)] = ()  # operations that go wrong
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()

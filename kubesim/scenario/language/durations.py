@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from kubesim.golang.durations import parse_duration
 
 
-def _duration(value: Any) -> Any:
+def read_duration(value: Any) -> Any:
     if isinstance(value, str):
         try:
             return parse_duration(value)
@@ -23,11 +23,11 @@ def _duration(value: Any) -> Any:
     raise PydanticCustomError("duration", "must be a duration such as 1m30s", {})
 
 
-def _signed_duration(value: Any) -> Any:
+def read_signed_duration(value: Any) -> Any:
     if isinstance(value, str) and value.startswith("-"):
-        return -_duration(value[1:])
-    return _duration(value)
+        return -read_duration(value[1:])
+    return read_duration(value)
 
 
-Duration = Annotated[int, BeforeValidator(_duration)]
-SignedDuration = Annotated[int, BeforeValidator(_signed_duration)]  # `-1h`, too
+Duration = Annotated[int, BeforeValidator(read_duration)]
+SignedDuration = Annotated[int, BeforeValidator(read_signed_duration)]  # `-1h`, too

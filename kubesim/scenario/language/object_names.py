@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from kubesim.cluster.store.served_kinds import served_kinds
 
 
-def _object_name(text: str) -> str:
+def is_object_name(text: str) -> str:
     if not text:
         return text
     kind, *rest = text.split("/")
@@ -25,7 +25,7 @@ def _object_name(text: str) -> str:
     return text
 
 
-ObjectName = Annotated[str, AfterValidator(_object_name)]
+ObjectName = Annotated[str, AfterValidator(is_object_name)]
 
 
 def has_namespace(kind: str) -> bool:

@@ -65,8 +65,11 @@ class TlsItem(Strict):
     insecure_skip_verify: bool = False
 
 
-HeaderValues = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
-                         BeforeValidator(as_list)]  # fmt: skip
+def one_or_several(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+HeaderValues = Annotated[tuple[str, ...], BeforeValidator(one_or_several), BeforeValidator(as_list)]
 
 
 class HttpSourceItem(ServeManifest):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
@@ -78,7 +79,11 @@ def as_list(value: Any) -> Any:
 
 def wrap(key: str) -> BeforeValidator:
     """A short form: a plain value stands for an object with only this field."""
-    return BeforeValidator(lambda value: value if isinstance(value, dict | BaseModel) else {key: value})
+    return BeforeValidator(partial(unfold, key))
+
+
+def unfold(key: str, value: Any) -> Any:
+    return value if isinstance(value, dict | BaseModel) else {key: value}
 
 
 def is_amount(value: str | int | float) -> str | int | float:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from kubesim.errors import FileLine, InputError, UsageError
 from kubesim.features import FeatureGates
@@ -20,7 +22,7 @@ from kubesim.scenario.language.node_items import UNSTARTABLE
 from kubesim.scenario.language.strict import INSIDE, Placed
 from kubesim.scenario.load import overlay
 from kubesim.scenario.load.host_access import KUBELET_CONFIGURATION, host_fields, refusal
-from kubesim.scenario.load.manifests import Problem, field_name, find_patch_problem, find_problem
+from kubesim.scenario.load.manifests import Problem, field_name, find_patch_problems, find_problems
 from kubesim.scenario.load.objects import CustomKinds, custom_kinds, items_of
 from kubesim.scenario.load.overlay import Overlay
 from kubesim.scenario.load.text_files import STANDARD_INPUT, read_text
@@ -76,15 +78,15 @@ def load_scenarios(
 
     `warn` gets a line for what kubectl accepts although it is likely a mistake.
     """
-    texts = [_read(path) for path in paths]
+    texts = [read_source(path) for path in paths]
     around = around or Overlay(gates=feature_gates or {})
-    parser = _Parser(texts, feature_gates or {}, around, strict)
+    parser = ScenarioParser(texts, feature_gates or {}, around, strict)
     for error in parser.repeated:
         warn(f"{error}; the last one counts")
-    return parser.scenario(name or _name(texts[0].source))
+    return parser.scenario(name or default_name(texts[0].source))
 
 
-def _read(path: str) -> SourceText:
+def read_source(path: str) -> SourceText:
     if path == STANDARD_INPUT:
         return SourceText(read_text(path, "standard input"), "standard input")
     return SourceText(read_text(path, path), path, os.path.dirname(path))
@@ -105,12 +107,12 @@ def load_runs(
     The arguments are those of `load_scenarios`. `has_seed`: the seed is given, so those of a matrix do not count; nor
     do its profiles if `around` has one.
     """
-    texts = [_read(path) for path in paths]
+    texts = [read_source(path) for path in paths]
     around = around or Overlay(gates=feature_gates or {})
-    parser = _Parser(texts, feature_gates or {}, around, strict)
+    parser = ScenarioParser(texts, feature_gates or {}, around, strict)
     for error in parser.repeated:
         warn(f"{error}; the last one counts")
-    name = name or _name(texts[0].source)
+    name = name or default_name(texts[0].source)
     scenario = parser.scenario(name)
     if scenario.spec.matrix is None:
         return [("", scenario)]
@@ -120,7 +122,7 @@ def load_runs(
     return [(cell.name, _cell_scenario(parser, cell, name)) for cell in found]
 
 
-def _cell_scenario(parser: _Parser, cell: Cell, name: str) -> Scenario:
+def _cell_scenario(parser: ScenarioParser, cell: Cell, name: str) -> Scenario:
     try:
         return parser.cell(cell).scenario(name).with_cell(cell.name)
     except InputError as error:
@@ -134,13 +136,13 @@ def parse_scenario(
     """The scenario in a text; `source` names it in errors and, without a Scenario document, names the scenario."""
     around = around or Overlay(gates=feature_gates or {})
     directory = around.directory
-    return _Parser([SourceText(text, source, directory)], feature_gates or {}, around, strict=False).scenario(
-        _name(source)
+    return ScenarioParser([SourceText(text, source, directory)], feature_gates or {}, around, strict=False).scenario(
+        default_name(source)
     )
 
 
-class _Parser:
-    """The documents of some texts, and the one scenario that they make."""
+class ScenarioParser:
+    """The documents of some texts, and the one scenario that they make. The first mistake is raised."""
 
     def __init__(
         self, texts: Sequence[SourceText], settings: Mapping[str, bool], around: Overlay, strict: bool
@@ -149,11 +151,11 @@ class _Parser:
         self._settings = settings
         self._around = around
         self._strict = strict
-        self._scenario: _Document | None = None
-        self._manifests: list[_Document] = []
+        self._scenario: Document | None = None
+        self._manifests: list[Document] = []
         self.repeated: list[InputError] = []  # keys that are given twice
         documents = [
-            _Document(document, text)
+            Document(document, text)
             for text in texts
             for document in read_documents(text.text, text.source, keep_last=not strict)
         ]
@@ -163,21 +165,32 @@ class _Parser:
         if not documents:
             raise InputError(texts[0].source, "nothing in it: no Scenario and no Kubernetes objects")
 
-    def _sort(self, document: _Document) -> None:
+    def _sort(self, document: Document) -> None:
         value, source, line = document.marked.value, document.text.source, document.marked.line
         if not isinstance(value, dict):
-            raise InputError(source, "a document must be a mapping with apiVersion and kind", line=line)
-        if not _is_scenario(value):
+            self.refuse(InputError(source, "a document must be a mapping with apiVersion and kind", line=line))
+        elif not _is_scenario(value):
             self._manifests.append(document)
             self.repeated += document.marked.repeated
-        elif document.marked.repeated:
-            raise document.marked.repeated[0]
         elif self._scenario is None:
             self._scenario = document
+            for error in document.marked.repeated:
+                self.refuse(error)
         else:
             first = self._scenario.text.source
             where = "a file has one" if first == source else f"a run has one, and {first} has another"
-            raise InputError(source, f"a second Scenario; {where}", line=line)
+            self.refuse(InputError(source, f"a second Scenario; {where}", line=line))
+
+    def refuse(self, error: UsageError) -> None:
+        """Something is wrong. Whoever wants to know of everything overrides this."""
+        raise error
+
+    def validated(self, document: Document, around: Overlay) -> tuple[Document, Scenario]:
+        """The document by its types."""
+        try:
+            return document, validate(document.value, around)
+        except ValidationError as error:
+            raise explain(error.errors(include_url=False)[0], document, around) from None
 
     def _include(self) -> None:
         """Put the files that the scenario includes into its document."""
@@ -192,11 +205,11 @@ class _Parser:
             return read_documents(read_text(path, path), path, keep_last=keep_last)
 
         includes = Includes(text.source, text.directory, read, outside=self._around.allow_host)
-        self._scenario = _Document(includes.resolve(document.marked, text.source, text.directory), text)
+        self._scenario = Document(includes.resolve(document.marked, text.source, text.directory), text)
         for path, manifest in includes.manifests:
-            self._manifests.append(_Document(manifest, SourceText("", path, os.path.dirname(path))))
+            self._manifests.append(Document(manifest, SourceText("", path, os.path.dirname(path))))
 
-    def cell(self, cell: Cell) -> _Parser:
+    def cell(self, cell: Cell) -> ScenarioParser:
         """The same with the values of a cell of the matrix. Raises InputError."""
         from kubesim.scenario.load.assembly.matrix import NoSuchPath, with_values
 
@@ -210,49 +223,45 @@ class _Parser:
             raise InputError(document.text.source, str(error), line=line, field="spec.matrix.values") from None
         changed = copy(self)
         changed._scenario, *changed._manifests = [
-            _Document(each.marked.holding(value), each.text) for each, value in zip(documents, values, strict=True)
+            Document(each.marked.holding(value), each.text) for each, value in zip(documents, values, strict=True)
         ]
         return changed
 
     def scenario(self, name: str) -> Scenario:
-        document = self._scenario
-        around = replace(self._around, directory=(document.text if document else self._texts[0]).directory)
-        marked = Marked({"metadata": {"name": name}}, 1) if document is None else document.marked
-        source = self._texts[0].source if document is None else document.text.source
-        if document is not None and marked.value.get("kind") != "Scenario":
-            line = marked.line_of(("kind",))
-            raise InputError(source, f"{API_VERSION} has the kind Scenario", line=line, field="kind")
-        scenario = _validated(marked, source, around).with_feature_gates(self._settings)
-        _put_places(scenario, marked, source)
-        if document is not None and not around.allow_host:
-            _refuse_host_access(document, scenario, around)
-        objects = [item for each in self._manifests for item in items_of(each.marked.value)]
+        written, unnamed = self._scenario, Marked({"metadata": {"name": name}}, 1)
+        document = written or Document(unnamed, self._texts[0])
+        around = replace(self._around, directory=document.text.directory)
+        if written is not None and document.value.get("kind") != "Scenario":
+            self.refuse(document.error(("kind",), f"{API_VERSION} has the kind Scenario"))
+        document, validated = self.validated(document, around)
+        scenario = validated.with_feature_gates(self._settings)
+        _put_places(scenario, document)
+        if written is not None and not around.allow_host:
+            self._check_host_access(document, scenario, around)
+        objects = [item for each in self._manifests for item in items_of(each.value)]
         known = custom_kinds(item for _, item in (*objects, *_applied(scenario)))
-        if document is not None:
-            _Checker(document, scenario.gates, known, self._strict).check_scenario(scenario)
+        if written is not None:
+            _Checker(document, scenario.gates, known, self._strict, self.refuse).check_scenario(scenario)
         for each in self._manifests:
-            _Checker(each, scenario.gates, known, self._strict).check_items(())
+            _Checker(each, scenario.gates, known, self._strict, self.refuse).check_items(())
         whole = scenario.with_objects(tuple(item for _, item in objects))
-        if document is not None and whole.spec.expect:
-            _Checker(document, scenario.gates, known, self._strict).check_expectations(whole)
+        if written is not None and whole.spec.expect:
+            _Checker(document, scenario.gates, known, self._strict, self.refuse).check_expectations(whole)
         return whole
 
+    def _check_host_access(self, document: Document, scenario: Scenario, around: Overlay) -> None:
+        overridden = around.from_flags | {(KUBELET_CONFIGURATION, name) for name in around.flags}
+        for path in host_fields(document.value.get("spec") or {}, scenario.spec, overridden):
+            self.refuse(document.error(("spec", *path), refusal(path)))
 
-def _put_places(scenario: Scenario, marked: Marked, source: str) -> None:
+
+def _put_places(scenario: Scenario, document: Document) -> None:
     """Tell steps and expectations where they are written."""
     items: Mapping[str, Sequence[Placed]] = {"steps": scenario.spec.steps, "expect": scenario.spec.expect}
     for name, listed in items.items():
         for number, item in enumerate(listed):
-            line = marked.line_of(("spec", name, number))
-            item.put(line.source if isinstance(line, FileLine) else source, line)
-
-
-def _refuse_host_access(document: _Document, scenario: Scenario, around: Overlay) -> None:
-    overridden = around.from_flags | {(KUBELET_CONFIGURATION, name) for name in around.flags}
-    for path in host_fields(document.marked.value.get("spec") or {}, scenario.spec, overridden):
-        whole = ("spec", *path)
-        line = document.marked.line_of(whole)
-        raise InputError(document.text.source, refusal(path), line=line, field=field_name(whole))
+            line = document.place_of(("spec", name, number))[0]
+            item.put(line.source if isinstance(line, FileLine) else document.text.source, line)
 
 
 def _applied(scenario: Scenario) -> Iterator[tuple[Path, Any]]:
@@ -261,19 +270,44 @@ def _applied(scenario: Scenario) -> Iterator[tuple[Path, Any]]:
 
 
 @value_object
-class _Document:
+class Document:
+    """A document of a file. `left` is what of it is valid, if some of it was left out; then `kept` has the numbers that
+    the items of its lists had."""
+
     marked: Marked
     text: SourceText
+    left: Any = None
+    kept: Mapping[Path, Sequence[int]] = field(default_factory=dict)
+
+    @property
+    def value(self) -> Any:
+        return self.marked.value if self.left is None else self.left
+
+    def written(self, path: Path) -> Path:
+        """The path in the file."""
+        whole: Path = ()
+        for step in path:
+            whole = (*whole, self.kept[whole][step] if isinstance(step, int) and whole in self.kept else step)
+        return whole
+
+    def place_of(self, path: Path) -> tuple[int, int]:
+        return self.marked.place_of(self.written(path))
+
+    def error(self, path: Path, text: str) -> InputError:
+        line, column = self.place_of(path)
+        name = field_name(self.written(path))
+        return InputError(self.text.source, text, line=line, field=name, column=column)
 
 
 @value_object
 class _Checker:
     """Checks objects inside one document."""
 
-    document: _Document
+    document: Document
     gates: FeatureGates
     customs: CustomKinds
     strict: bool
+    refuse: Callable[[UsageError], None]
 
     def check_scenario(self, scenario: Scenario) -> None:
         spec = scenario.spec
@@ -284,8 +318,7 @@ class _Checker:
             if step.apply is not None:
                 self.check_items((*path, "apply"))
             if step.patch is not None and isinstance(step.patch.patch, dict):
-                problem = find_patch_problem(step.patch.kind, step.patch.patch)
-                if problem is not None:
+                for problem in find_patch_problems(step.patch.kind, step.patch.patch):
                     self._refuse((*path, "patch", "patch"), problem)
             if spec.duration is not None and step.at is not None and step.at >= spec.duration:
                 self._refuse(path, Problem(("at",), "is not before the end of the run (spec.duration)"))
@@ -312,7 +345,7 @@ class _Checker:
 
     def _check_answer(self, path: Path) -> None:
         """The pods that a url answers with, one by itself or in a list; what is given as text may be wrong."""
-        answer = _at(self.document.marked.value, path)
+        answer = _at(self.document.value, path)
         for n in range(len(answer.get("manifests", ()))):
             self._check_pods((*path, "manifests", n))
         if isinstance(answer.get("manifest"), dict):
@@ -320,7 +353,7 @@ class _Checker:
 
     def _check_pods(self, path: Path) -> None:
         """What a kubelet reads from a file or a url."""
-        for more, item in items_of(_at(self.document.marked.value, path)):
+        for more, item in items_of(_at(self.document.value, path)):
             kind = item.get("kind") if isinstance(item, dict) else None
             if isinstance(kind, str) and kind != "Pod":
                 self._refuse((*path, *more), Problem(("kind",), f"a kubelet reads only pods, not {kind!r}"))
@@ -328,22 +361,20 @@ class _Checker:
 
     def check_items(self, path: Path) -> None:
         """The object at this path, or those in its list."""
-        for more, item in items_of(_at(self.document.marked.value, path)):
-            problem = find_problem(item, self.gates, self.customs, strict=self.strict)
-            if problem is not None:
+        for more, item in items_of(_at(self.document.value, path)):
+            for problem in find_problems(item, self.gates, self.customs, strict=self.strict):
                 self._refuse((*path, *more), problem)
 
-    def _refuse(self, path: Path, problem: Problem) -> NoReturn:
-        whole, marked = (*path, *problem.path), self.document.marked
-        line = marked.line_of(whole)
-        raise InputError(self.document.text.source, problem.text, line=line, field=field_name(whole))
+    def _refuse(self, path: Path, problem: Problem) -> None:
+        self.refuse(self.document.error((*path, *problem.path), problem.text))
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _name(source: str) -> str:
+def default_name(source: str) -> str:
+    """The name of a scenario that has no other."""
     return os.path.basename(source).rpartition(".")[0] or os.path.basename(source) or "scenario"
 
 
@@ -357,42 +388,44 @@ def _at(value: Any, path: Path) -> Any:
     return value
 
 
-def _validated(document: Marked, source: str, around: Overlay) -> Scenario:
-    try:
-        return Scenario.model_validate({"spec": {}, **document.value}, context=around.context)
-    except ValidationError as error:
-        raise _invalid(error, document, source, around) from None
+def validate(value: Any, around: Overlay) -> Scenario:
+    """Raises ValidationError."""
+    return Scenario.model_validate({"spec": {}, **value}, context=around.context)
 
 
-def _invalid(error: ValidationError, document: Marked, source: str, around: Overlay) -> UsageError:
-    """The first mistake, in words."""
-    details = error.errors(include_url=False)[0]
+def explain(details: ErrorDetails, document: Document, around: Overlay) -> UsageError:
+    """One mistake that the types found, in words."""
+    path = path_of(details, document)
+    if details["type"] == overlay.ERROR:
+        return _invalid_configuration(path, details["msg"], document, around)
+    text = _MESSAGES.get(details["type"], details["msg"][:1].lower() + details["msg"][1:])
+    if details["type"] == "literal_error":
+        text = f"must be {details['ctx']['expected']}, not {details['input']!r}"
+    return document.error(path, text)
+
+
+def path_of(details: ErrorDetails, document: Document) -> Path:
+    """Where it is, as far as somebody wrote it."""
     path = tuple(step for step in details["loc"] if isinstance(step, str | int) and step != "[key]")
     context: dict[str, Any] = details.get("ctx", {})
     if details["type"] == overlay.ERROR:
-        return _invalid_configuration(tuple(context["path"]), details["msg"], document, source, around)
+        return (*CONFIGURATION, *context["path"])
     if details["type"] == "unknown_field":
         path = (*path, context["field"])
     if details["type"] in (UNSTARTABLE, INSIDE):
         path = (*path, *context["path"])
-    path = _shown(path, document)
-    text = _MESSAGES.get(details["type"], details["msg"][:1].lower() + details["msg"][1:])
-    if details["type"] == "literal_error":
-        text = f"must be {context['expected']}, not {details['input']!r}"
-    return InputError(source, text, line=document.line_of(path), field=field_name(path))
+    return _shown(path, document.value)
 
 
-def _invalid_configuration(inner: Path, text: str, document: Marked, source: str, around: Overlay) -> UsageError:
+def _invalid_configuration(path: Path, text: str, document: Document, around: Overlay) -> UsageError:
     """Of the kubelet configuration; told of the scenario, the file or the flag that says it."""
-    path = (*CONFIGURATION, *inner)
-    blamed = around.blame(inner, text)
-    if blamed is not None and not _is_in(document, path[: len(CONFIGURATION) + 1]):
+    blamed = around.blame(path[len(CONFIGURATION) :], text)
+    if blamed is not None and not _is_in(document.value, path[: len(CONFIGURATION) + 1]):
         return blamed
-    return InputError(source, text, line=document.line_of(path), field=field_name(path))
+    return document.error(path, text)
 
 
-def _is_in(document: Marked, path: Path) -> bool:
-    value = document.value
+def _is_in(value: Any, path: Path) -> bool:
     for step in path:
         if not isinstance(value, dict) or step not in value:
             return False
@@ -400,17 +433,14 @@ def _is_in(document: Marked, path: Path) -> bool:
     return True
 
 
-def _shown(path: Path, document: Marked) -> Path:
+def _shown(path: Path, value: Any) -> Path:
     """Short forms and unions put steps into a path that nobody wrote."""
     shown: list[str | int] = []
-    node: Marked | None = document
     for position, step in enumerate(path):
-        inside = node.items if node is not None else None
-        if inside is not None and step in inside:
-            shown.append(step)
-            node = inside[step]
-        elif inside is not None and position == len(path) - 1:
-            shown.append(step)
-        else:
+        inside: Any = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
+        if step in inside:
+            value = value[step]
+        elif position < len(path) - 1 or not isinstance(value, dict | list):
             break
+        shown.append(step)
     return tuple(shown)

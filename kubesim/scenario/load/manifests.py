@@ -60,19 +60,34 @@ def field_name(path: Path) -> str:
 def find_problem(
     manifest: Any, gates: FeatureGates, customs: CustomKinds = NO_CUSTOM_KINDS, *, strict: bool = False
 ) -> Problem | None:
-    """The first thing that is wrong with one object (not a list), None if it can be applied.
+    """The first thing that is wrong with one object (not a list), None if it can be applied."""
+    return next(find_problems(manifest, gates, customs, strict=strict), None)
+
+
+def find_problems(
+    manifest: Any, gates: FeatureGates, customs: CustomKinds = NO_CUSTOM_KINDS, *, strict: bool = False
+) -> Iterator[Problem]:
+    """What is wrong with one object (not a list), nothing if it can be applied. What no API server can decode is not
+    validated.
 
     `customs` are the kinds that CustomResourceDefinitions make; `strict` refuses objects that have no effect here.
     """
     if not isinstance(manifest, dict):
-        return Problem((), "a Kubernetes object is a mapping with apiVersion and kind")
-    return next(_problems(manifest, gates, customs, strict), None)
+        yield Problem((), "a Kubernetes object is a mapping with apiVersion and kind")
+        return
+    found = False
+    for find in (_identity_problems, _structure_problems, _validation_problems):
+        for problem in find(manifest, gates, customs, strict):
+            found = True
+            yield problem
+        if found:
+            return
 
 
-def find_patch_problem(kind: str, patch: JsonObject) -> Problem | None:
-    """The first field of a merge patch that the kind does not have, or that has the wrong type."""
-    known = kind in RESOURCES
-    return next(_misfits(parse_type(kind), _without_directives(patch), ()), None) if known else None
+def find_patch_problems(kind: str, patch: JsonObject) -> Iterator[Problem]:
+    """The fields of a merge patch that the kind does not have, or that have the wrong type."""
+    if kind in RESOURCES:
+        yield from _misfits(parse_type(kind), _without_directives(patch), ())
 
 
 def _without_directives(patch: Any) -> Any:
@@ -82,19 +97,34 @@ def _without_directives(patch: Any) -> Any:
     return [_without_directives(item) for item in patch] if isinstance(patch, list | tuple) else patch
 
 
-def _problems(manifest: JsonObject, gates: FeatureGates, customs: CustomKinds, strict: bool) -> Iterator[Problem]:
-    for name in ("apiVersion", "kind"):
-        if not isinstance(manifest.get(name), str) or not manifest[name]:
-            yield Problem((name,), "is needed: a Kubernetes object says its apiVersion and kind")
-    yield from _kind_problem(manifest["apiVersion"], manifest["kind"], customs)
+def _identity_problems(
+    manifest: JsonObject, gates: FeatureGates, customs: CustomKinds, strict: bool
+) -> Iterator[Problem]:
+    missing = [name for name in ("apiVersion", "kind") if not isinstance(manifest.get(name), str) or not manifest[name]]
+    for name in missing:
+        yield Problem((name,), "is needed: a Kubernetes object says its apiVersion and kind")
+    if not missing:
+        yield from _kind_problem(manifest["apiVersion"], manifest["kind"], customs)
+
+
+def _structure_problems(
+    manifest: JsonObject, gates: FeatureGates, customs: CustomKinds, strict: bool
+) -> Iterator[Problem]:
+    """Fields that do not exist, values of the wrong type, and an object without a name."""
     resource = resource_for(manifest["apiVersion"], manifest["kind"])
     if resource.kind in RESOURCES:
         yield from _misfits(parse_type(resource.kind), manifest, ())
     else:
         yield from _misfits(parse_type("ObjectMeta"), manifest.get("metadata"), ("metadata",))
     metadata = manifest.get("metadata") or {}
-    if not metadata.get("name") and not metadata.get("generateName"):
+    if isinstance(metadata, dict) and not metadata.get("name") and not metadata.get("generateName"):
         yield Problem(("metadata", "name"), "is needed")
+
+
+def _validation_problems(
+    manifest: JsonObject, gates: FeatureGates, customs: CustomKinds, strict: bool
+) -> Iterator[Problem]:
+    resource = resource_for(manifest["apiVersion"], manifest["kind"])
     if strict and not has_effect(manifest):
         yield Problem(("kind",), f"{shown(manifest)} has no effect here, and --strict refuses such objects")
     if resource.kind == "Pod":

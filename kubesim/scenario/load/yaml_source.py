@@ -32,33 +32,44 @@ Path = tuple[str | int, ...]
 
 
 class Marked:
-    """A value and its line; `items` are the values inside it, `key_lines` where the keys of a mapping stand."""
+    """A value, its line and column; `items` are the values inside it, `key_lines` and `key_columns` where the keys of
+    a mapping stand."""
 
-    __slots__ = ("items", "key_lines", "line", "repeated", "size", "value")
+    __slots__ = ("column", "items", "key_columns", "key_lines", "line", "repeated", "size", "value")
 
-    def __init__(self, value: Any, line: int) -> None:
+    def __init__(self, value: Any, line: int, column: int = 1) -> None:
         self.value = value
         self.line = line
+        self.column = column
         self.size = 1
         self.items: dict[Any, Marked] | None = None
         self.key_lines: dict[str, int] | None = None
+        self.key_columns: dict[str, int] = {}
         self.repeated: Sequence[InputError] = ()  # of a document: the keys that are given twice
 
     def holding(self, value: Any) -> Marked:
-        """The same lines for a changed copy of the value."""
-        changed = Marked(value, self.line)
+        """The same places for a changed copy of the value."""
+        changed = Marked(value, self.line, self.column)
         changed.items, changed.key_lines, changed.repeated = self.items, self.key_lines, self.repeated
+        changed.key_columns = self.key_columns
         return changed
 
-    def line_of(self, path: Path) -> int:
-        """The line of a field, or of the nearest thing around it that is there."""
-        node, line = self, self.line
+    def place_of(self, path: Path) -> tuple[int, int]:
+        """The line and the column of a field, or of the nearest thing around it that is there."""
+        node, place = self, (self.line, self.column)
         for step in path:
             if node.items is None or step not in node.items:
                 break
-            line = node.items[step].line if node.key_lines is None else node.key_lines[str(step)]
-            node = node.items[step]
-        return line
+            inside = node.items[step]
+            if node.key_lines is None:
+                place = (inside.line, inside.column)
+            else:
+                place = (node.key_lines[str(step)], node.key_columns.get(str(step), 1))
+            node = inside
+        return place
+
+    def line_of(self, path: Path) -> int:
+        return self.place_of(path)[0]
 
 
 def read_documents(text: str, source: str, *, keep_last: bool = False) -> list[Marked]:
@@ -143,7 +154,7 @@ class _Marker:
         if node.target is not None:
             return self._alias(node, node.target)
         if node.kind == "scalar":
-            marked = Marked(self._scalar(node), node.line)
+            marked = Marked(self._scalar(node), *node.place)
         else:
             marked = self._sequence(node) if node.kind == "sequence" else self._mapping(node)
         self._complete[node] = marked
@@ -169,7 +180,7 @@ class _Marker:
         raise self._fail(f"the tag {str(event.tag).replace(_TAG, '!!')} means nothing here", node.line)
 
     def _sequence(self, node: YamlNode) -> Marked:
-        marked = Marked([], node.line)
+        marked = Marked([], *node.place)
         marked.items = {}
         for child in node.children:
             item = self.mark(child)
@@ -182,7 +193,7 @@ class _Marker:
         values: dict[str, Any] = {}
         items: dict[Any, Marked] = {}
         lines: dict[str, int] = {}
-        marked = Marked(values, node.line)
+        marked = Marked(values, *node.place)
         marked.items, marked.key_lines = items, lines
         merged: list[Marked] = []
         for key_node, value_node in node.pairs():
@@ -191,13 +202,15 @@ class _Marker:
             if key == "<<" and key_node.kind == "scalar" and key_node.event.implicit[0]:
                 merged.append(value)
                 continue
+            line, column = key_node.place
             if key in lines:
                 problem = f"given twice (first on line {lines[key]})"
-                error = InputError(self._source, problem, line=key_node.line, field=key)
+                error = InputError(self._source, problem, line=line, field=key, column=column)
                 if not self._keep_last:
                     raise error
                 self._repeated.append(error)
-            lines[key], items[key], values[key] = key_node.line, value, value.value
+            lines[key], items[key], values[key] = line, value, value.value
+            marked.key_columns[key] = column
         for other in merged:
             self._merge(marked, other)
         return marked
@@ -206,7 +219,7 @@ class _Marker:
         """The text of the key as it is written: `yes` and `1` are names."""
         marked = None
         if node.kind == "scalar":
-            marked = self._complete[node] = Marked(node.event.value, node.line)
+            marked = self._complete[node] = Marked(node.event.value, *node.place)
         elif node.kind == "alias":
             marked = self.mark(node)
         if marked is None or not isinstance(marked.value, str):
@@ -225,3 +238,4 @@ class _Marker:
                 if key not in node.items:
                     node.items[key], node.value[key] = item, item.value
                     node.key_lines[key] = part.key_lines[key]
+                    node.key_columns[key] = part.key_columns.get(key, 1)

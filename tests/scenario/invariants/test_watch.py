@@ -84,13 +84,13 @@ def test_a_violation_fails_the_run_and_says_what_led_to_it() -> None:
 
 
 @pytest.mark.usefixtures("leak")
-@pytest.mark.parametrize("given", ["off", "{off: [addresses]}", "{violated: [addresses]}"])
+@pytest.mark.parametrize("given", ["off", "{disabled: [addresses]}", "{violated: [addresses]}"])
 def test_a_scenario_turns_it_off_or_expects_it(given: str) -> None:
     assert play(given).ok
 
 
 @pytest.mark.usefixtures("leak")
-@pytest.mark.parametrize("given", ["on", "{}", "{off: [probes]}", "{violated: []}"])
+@pytest.mark.parametrize("given", ["on", "{}", "{disabled: [probes]}", "{violated: []}"])
 def test_others_stay_on(given: str) -> None:
     assert [failure.text for failure in play(given).failures] == ["addresses: pod default/web"]
 
@@ -101,7 +101,9 @@ def test_an_expected_violation_that_does_not_come_fails_the_run() -> None:
     assert failure.why == "the scenario expects a violation (invariants.violated), and there was none"
 
 
-@pytest.mark.parametrize("given", ["{off: [adresses]}", "{violatd: [addresses]}", "maybe", "{off: [], violated: [x]}"])
+@pytest.mark.parametrize(
+    "given", ["{disabled: [adresses]}", "{violatd: [addresses]}", "maybe", "{disabled: [], violated: [x]}"]
+)
 def test_a_wrong_name_is_an_error(given: str) -> None:
     with pytest.raises(InputError, match=r"^tale.yaml:5: "):
         play(given)

@@ -17,7 +17,7 @@ _PATH = r"[^\s.\[\]]+(?:\.[^\s.\[\]]+|\[[^\[\]]+\])*"
 _VALUE_PATH = re.compile(rf"(?:(?P<kind>[A-Za-z.]+)/(?P<name>\S+)\s+)?(?P<path>{_PATH})\Z")
 
 
-def _seeds(value: Any) -> Any:
+def read_seeds(value: Any) -> Any:
     """`0..4` is a list, too."""
     if isinstance(value, str) and (found := _RANGE.match(value)):
         first, last = int(found[1]), int(found[2])
@@ -41,7 +41,7 @@ class Matrix(Strict):
     """A run for each combination. The lists of `values` are by path: `spec.kubeletConfiguration.maxPods`, or of an
     object of the file `pod/web spec.containers[0].image`."""
 
-    seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds)] = ()  # `[1, 2, 3]`, or `0..4`
+    seeds: Annotated[tuple[int, ...], BeforeValidator(read_seeds)] = ()  # `[1, 2, 3]`, or `0..4`
     profiles: Annotated[tuple[Profile, ...], BeforeValidator(as_list)] = ()  # versions of the kubelet: `[v1.30, v1.36]`
     # `{pod/web spec.containers[0].image: [nginx:1, nginx:2]}`
     values: dict[Annotated[str, AfterValidator(_value_path)], Annotated[tuple[Any, ...], BeforeValidator(as_list)]] = (

@@ -1,0 +1,1 @@
+"""Commands for those who write scenarios as tests: `test`, `scenario`, `completion`."""

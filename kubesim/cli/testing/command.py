@@ -1,0 +1,163 @@
+"""`kubesim test PATH…`: run scenarios as tests, in parallel, and say of each whether it is as expected."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kubesim.cli.flags import options
+from kubesim.cli.output.terminal import warn
+from kubesim.errors import UsageError
+
+if TYPE_CHECKING:
+    from kubesim.testing.cases import Collected, ScenarioCase
+    from kubesim.testing.results import CaseResult, SuiteResult
+
+HELP = "run scenarios as tests, in parallel, and report what was not as expected"
+DESCRIPTION = """Run each scenario, and each seed, as one test, and print a line for each, what went wrong, and a
+summary. A test fails if an expectation is not met, a step cannot be taken or an invariant is violated, and if its
+timeline differs from a stored one (NAME.timeline beside NAME.yaml). Of a directory, all files of kind Scenario are run,
+also those of its subdirectories. Exits with 1 if a test fails, with 2 if a file is wrong (then nothing is run), and
+with 130 after Ctrl-C."""
+
+FORMATS = ("text", "json", "github")
+EXIT_INTERRUPTED = 130
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    what = "a scenario, a directory of scenarios, or the name of a bundled one; scenarios: all that are bundled"
+    parser.add_argument("paths", nargs="+", metavar="PATH", help=what)
+    parser.add_argument(
+        "--seeds",
+        type=_seeds,
+        metavar="LIST",
+        help="run each with all of these: 1..50, 7, 1,4,10..12; default: its own",
+    )
+    parser.add_argument(
+        "-k",
+        dest="words",
+        action="append",
+        default=[],
+        metavar="WORD",
+        help="only scenarios with this word in their path or name; may be given several times",
+    )
+    parser.add_argument("--jobs", type=_positive, metavar="N", help="processes at a time; default: one for each core")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write the results there as JUnit XML")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=options.one_of(FORMATS),
+        default="text",
+        metavar="|".join(FORMATS),
+        help="lines to read, one JSON object, or lines with annotations for GitHub Actions",
+    )
+    parser.add_argument(
+        "--update",
+        action="store_true",
+        help="rewrite the stored timelines that exist, and write one for each file that is named itself",
+    )
+    parser.add_argument(
+        "--timeout", type=options.duration, metavar="DURATION", help="stop a test that really takes longer; default: 5m"
+    )
+    parser.add_argument(
+        "--allow-host",
+        action="store_true",
+        help="let scenarios use directories, plugins, URLs and clusters of this machine that they name",
+    )
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    from kubesim.testing.cases import parse_seeds
+
+    try:
+        return parse_seeds(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _positive(text: str) -> int:
+    number = options.whole_number(text)
+    if not number:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def execute(args: argparse.Namespace) -> int:
+    from kubesim.testing.cases import collect
+
+    found = collect(args.paths, args.seeds or (), args.words, allow_host=args.allow_host)
+    if found.problems:
+        return _refuse(args, found)
+    if not found.cases:
+        raise UsageError(f"no scenario has {' or '.join(map(repr, args.words))} in its path or name")
+    _check_junit(args.junit)
+    run = _run(args, found.cases)
+    if args.junit is not None:
+        from kubesim.testing.junit import junit_xml
+
+        args.junit.write_text(junit_xml(run), encoding="utf-8")
+    return EXIT_INTERRUPTED if run.interrupted else 0 if run.ok else 1
+
+
+def _refuse(args: argparse.Namespace, found: Collected) -> int:
+    """Every mistake of every file; nothing is run."""
+    from kubesim.cli.testing.reports import annotation
+    from kubesim.errors import InputError
+
+    for error in found.problems:
+        if args.output == "github" and isinstance(error, InputError):
+            print(
+                annotation(
+                    error.source,
+                    error.line or 1,
+                    "not a scenario",
+                    ": ".join(filter(None, (error.field, error.problem))),
+                )
+            )
+        warn(f"error: {error}")
+    return 2
+
+
+def _check_junit(path: Path | None) -> None:
+    """Before the run: a result that cannot be written is a pity."""
+    if path is not None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        except OSError as error:
+            raise UsageError(f"--junit {path}: {error.strerror}") from None
+
+
+def _run(args: argparse.Namespace, cases: list[ScenarioCase]) -> SuiteResult:
+    from functools import partial
+
+    from kubesim.cli.run import terminated_as_interrupted
+    from kubesim.cli.testing.reports import make_report
+    from kubesim.clock.stopwatch import Stopwatch
+    from kubesim.testing.playing import play_case
+    from kubesim.testing.processes import run_in_processes
+    from kubesim.testing.results import SuiteResult
+
+    jobs = min(args.jobs or os.cpu_count() or 1, len(cases))
+    limit_s = (args.timeout or 300_000_000) / 1_000_000
+    report = make_report(args.output, len(cases), [case.file for case in cases])
+    watch, done, interrupted = Stopwatch(), {}, False
+    told: list[CaseResult] = []
+    with terminated_as_interrupted():
+        try:
+            for number, result in run_in_processes(cases, partial(play_case, update=args.update), jobs, limit_s):
+                done[number] = result
+                report.progress(len(done), result)
+                while len(told) in done:  # in the order of the cases, however they come
+                    told.append(done[len(told)])
+                    report.result(told[-1])
+        except KeyboardInterrupt:
+            interrupted = True
+            for number in sorted(done)[len(told) :]:
+                report.result(done[number])
+    results = [done[number] for number in sorted(done)]
+    run = SuiteResult(results, len(cases), watch.seconds(), jobs, interrupted)
+    report.end(run)
+    return run

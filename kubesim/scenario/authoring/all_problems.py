@@ -1,0 +1,125 @@
+"""All mistakes of a file at once, where the loader stops at the first.
+
+A mistake can hide others: an unknown field those of its siblings, a wrong item those of the whole spec. So what is
+wrong is left out, and the rest is read again, until something valid is left or nothing more can be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from kubesim.errors import InputError, UsageError
+from kubesim.scenario.language.document import Scenario
+from kubesim.scenario.load.loader import Document, ScenarioParser, SourceText, default_name, explain, path_of, validate
+from kubesim.scenario.load.overlay import Overlay
+from kubesim.scenario.load.yaml_source import Path
+from kubesim.values import replace
+
+MOST_ROUNDS = 1000
+SPEC = ("spec",)
+UNNAMED = "unnamed"
+_NODES = ("spec", "nodes")
+
+
+def all_problems(text: SourceText, *, strict: bool = False, allow_host: bool = False) -> list[UsageError]:
+    """By their place in the file; empty if it can be run."""
+    found = _Everything(allow_host)
+    try:
+        found.read(text, strict)
+    except UsageError as error:  # of the whole file: what is no YAML has no other mistakes
+        found.refuse(error)
+    return sorted(found.problems, key=_place)
+
+
+def _place(error: UsageError) -> tuple[int, int]:
+    return (error.line or 0, error.column or 0) if isinstance(error, InputError) else (0, 0)
+
+
+class _Everything(ScenarioParser):
+    def __init__(self, allow_host: bool) -> None:
+        self.problems: list[UsageError] = []
+        self._allow_host = allow_host
+        self._told: set[str] = set()
+
+    def read(self, text: SourceText, strict: bool) -> None:
+        super().__init__([text], {}, Overlay(directory=text.directory, allow_host=self._allow_host), strict)
+        self.problems += self.repeated
+        self.scenario(default_name(text.source))
+
+    def refuse(self, error: UsageError) -> None:
+        """Of each field, the first thing that is wrong with it."""
+        key = f"{error.line}:{error.column}:{error.field}" if isinstance(error, InputError) else str(error)
+        if key not in self._told:
+            self._told.add(key)
+            self.problems.append(error)
+
+    def validated(self, document: Document, around: Overlay) -> tuple[Document, Scenario]:
+        kept: dict[Path, list[int]] = {}
+        rest = replace(document, left=deepcopy(document.value), kept=kept)
+        rest.left.pop("kind", None)  # checked before
+        for _ in range(MOST_ROUNDS):
+            try:
+                return rest, validate(rest.left, around)
+            except ValidationError as error:
+                details = error.errors(include_url=False)
+                self._tell(details, rest, around)
+                if not _leave_out([(each["type"], path_of(each, rest)) for each in details], rest.left, kept):
+                    break
+        rest = replace(rest, left={"metadata": {"name": UNNAMED}})  # the objects of the file can still be checked
+        return rest, validate(rest.left, around)
+
+    def _tell(self, details: Sequence[ErrorDetails], rest: Document, around: Overlay) -> None:
+        paths = [path_of(each, rest) for each in details]
+        for each, path in zip(details, paths, strict=True):
+            # An item of this very list is wrong or was left out, or a node that others name.
+            follows = path in rest.kept or (path == SPEC and _NODES in rest.kept)
+            if not follows and not any(other[: len(path)] == path != other for other in paths):
+                self.refuse(explain(each, rest, around))
+
+
+def _leave_out(wrong: Sequence[tuple[str, Path]], value: Any, kept: dict[Path, list[int]]) -> bool:
+    """Remove what is wrong; False if none of it can be."""
+    done = False
+    # From the end, so that numbers before it stay right.
+    for path in sorted({_smallest(type, path, value) for type, path in wrong}, key=_numbered, reverse=True):
+        done = _remove(value, path, kept) or done
+    return done
+
+
+def _numbered(path: Path) -> list[tuple[int, str, int]]:
+    return [(0, step, 0) if isinstance(step, str) else (1, "", step) for step in path]
+
+
+def _smallest(type: str, path: Path, value: Any) -> Path:
+    """An unknown field by itself; else the whole item of a list of the spec, because the rest of it may depend on what
+    is wrong; else the field of the spec."""
+    if type == "unknown_field":
+        return path
+    place = next((number for number, step in enumerate(path) if isinstance(step, int)), None)
+    if place is not None:
+        return path[: place + 1]
+    return path[:3] if path[:2] == ("spec", "kubeletConfiguration") else path[:2]
+
+
+def _remove(value: Any, path: Path, kept: dict[Path, list[int]]) -> bool:
+    if path[:1] == ("metadata",):
+        before, value["metadata"] = value.get("metadata"), {"name": UNNAMED}
+        return bool(before != value["metadata"])
+    *above, last = path or ("",)
+    if path in ((), SPEC):
+        return False
+    for step in above:
+        value = value[step]
+    if isinstance(last, int):
+        numbers = kept.setdefault(tuple(above), list(range(len(value))))
+        del numbers[last], value[last]
+        return True
+    if not isinstance(value, dict) or last not in value:
+        return False
+    del value[last]
+    return True

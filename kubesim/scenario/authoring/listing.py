@@ -1,0 +1,61 @@
+"""What a directory of scenarios has: of each its name, what it shows, how long it takes and what it expects."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from kubesim.golang.text import duration
+from kubesim.scenario.load.loader import load_scenario
+from kubesim.scenario.load.text_files import read_text
+from kubesim.values import value_object
+
+_COMMENT = re.compile(r"^# ?(.*)$")
+_LOOK_AT = "Look at:"
+_SENTENCE = re.compile(r"(?<=[.?!])\s")
+
+
+@value_object
+class Listed:
+    """`shows` is the text of `# Look at:`, or the first comment of the file; `duration` in microseconds, None: until
+    everything has come to rest."""
+
+    name: str
+    file: str
+    title: str
+    shows: str
+    duration: int | None
+    expectations: int
+
+    @property
+    def span(self) -> str:
+        return "to rest" if self.duration is None else duration(self.duration)
+
+    @property
+    def first_sentence(self) -> str:
+        return _SENTENCE.split(self.shows or self.title, maxsplit=1)[0]
+
+    def to_json(self) -> dict[str, Any]:
+        seconds = None if self.duration is None else self.duration / 1_000_000
+        found: dict[str, Any] = {"name": self.name, "file": self.file, "title": self.title, "shows": self.shows}
+        return found | {"seconds": seconds, "expectations": self.expectations}
+
+
+def describe_file(path: str) -> Listed:
+    """Raises InputError if the file is no scenario."""
+    spec, name = (scenario := load_scenario(path)).spec, scenario.name
+    title, shows = comments(read_text(path, path))
+    return Listed(name, path, title, shows, spec.duration, len(spec.expect))
+
+
+def comments(text: str) -> tuple[str, str]:
+    """The first line of the comment at the beginning of a file, and what it says behind `Look at:`."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        found = _COMMENT.match(line)
+        if found is None:
+            break
+        lines.append(found[1].rstrip())
+    whole = "\n".join(lines)
+    shows = whole.partition(_LOOK_AT)[2].partition("\n\n")[0]
+    return (lines[0] if lines else ""), " ".join(shows.split())

@@ -1,0 +1,219 @@
+"""The JSON Schema (draft 7) of scenario files, for editors and other checkers, made from the types of the language.
+
+The types say what is allowed, `fields.yaml` what it is for. A short form is one more alternative (`anyOf`). What only
+the loader can know (names of nodes, quantities, the rules of Kubernetes objects) is not in the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
+
+from kubesim.kubeletconfig.fields import struct_fields
+from kubesim.kubeletconfig.table import KIND, STRUCTS
+from kubesim.scenario.authoring.descriptions import all_types, of_field, of_type
+from kubesim.scenario.language import strict
+from kubesim.scenario.language.document import Scenario, on_or_off
+from kubesim.scenario.language.durations import read_duration, read_signed_duration
+from kubesim.scenario.language.object_names import is_object_name
+from kubesim.scenario.language.source_items import one_or_several
+from kubesim.scenario.language.step_items import ACTIONS, ObjectTarget, Step
+from kubesim.scenario.language.variation.matrix_items import read_seeds
+from kubesim.scenario.load.kubelet_configuration import JITTER, KubeletConfiguration
+
+Schema = dict[str, Any]
+
+DRAFT = "http://json-schema.org/draft-07/schema#"
+_NUMBER = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)"
+_DURATION = rf"^[+-]?(0|({_NUMBER}(ns|us|µs|μs|ms|s|m|h))+)$"
+_QUANTITY = rf"[+-]?{_NUMBER}([eE][+-]?[0-9]+|[KMGTPE]i|[numkMGTPE])?"
+_AMOUNT: Schema = {"anyOf": [{"type": "string", "pattern": f"^{_QUANTITY}$"}, {"type": "number"}]}
+_TAINT: Schema = {
+    "type": "object",
+    "properties": {
+        "key": {"type": "string", "minLength": 1},
+        "value": {"type": "string"},
+        "effect": {"enum": ["NoSchedule", "PreferNoSchedule", "NoExecute"]},
+        "timeAdded": {"type": "string"},
+    },
+    "required": ["key", "effect"],
+    "additionalProperties": False,
+}
+_OBJECT = "KubernetesObject"
+_DEFINED: Schema = {
+    _OBJECT: {
+        "type": "object",
+        "description": "Any object that an API server takes; the loader checks it.",
+        "properties": {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"}},
+        "required": ["apiVersion", "kind"],
+    }
+}
+_PLAIN: Mapping[Any, Schema] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    Any: {},
+}
+_CONSTRAINTS = {
+    "ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "max_length": "maxLength", "pattern": "pattern",
+}  # fmt: skip
+# What a validator of a field accepts, instead of what the type behind it says.
+_READERS: Mapping[Callable[..., Any], Callable[[Schema], Schema]] = {
+    read_duration: lambda own: {"anyOf": [{"type": "string", "pattern": _DURATION}, {"const": 0}]},
+    read_signed_duration: lambda own: {"anyOf": [{"type": "string", "pattern": _DURATION}, {"const": 0}]},
+    read_seeds: lambda own: {"anyOf": [own, {"type": "string", "pattern": "^[0-9]+\\.\\.[0-9]+$"}]},
+    on_or_off: lambda own: {"enum": [*own["enum"], True, False]},
+    one_or_several: lambda own: {"anyOf": [own, {"type": "string"}]},
+    is_object_name: lambda own: {**own, "pattern": "^([^/]+(/[^/]+){1,2})?$"},
+    strict.is_amount: lambda own: _AMOUNT,
+    strict.is_capacity: lambda own: _AMOUNT,
+    strict.is_amount_or_percentage: lambda own: {
+        "anyOf": [{"type": "string", "pattern": rf"^({_QUANTITY}|[0-9]+(\.[0-9]+)?%)$"}, {"type": "number"}]
+    },
+    strict.is_taint: lambda own: _TAINT,
+}
+# Fields that hold whole Kubernetes objects.
+_REFERENCE = {"$ref": f"#/definitions/{_OBJECT}"}
+_OBJECTS: Mapping[tuple[str, str], Schema] = {
+    ("Spec", "objects"): {"type": "array", "items": _REFERENCE},
+    ("Step", "apply"): _REFERENCE,
+}
+
+
+def scenario_schema() -> Schema:
+    """For every document of a file: a scenario, or a Kubernetes object."""
+    definitions = {model.__name__: _model(model) for model in all_types()}
+    scenario = {"required": ["kind"], "properties": {"kind": {"const": "Scenario"}}}
+    ours = {"required": ["apiVersion"], "properties": {"apiVersion": {"pattern": "^kubesim\\.dev/"}}}
+    return {
+        "$schema": DRAFT,
+        "title": "kubesim scenario",
+        "description": "A document of a scenario file: a Scenario, or a Kubernetes object that is applied at time 0.",
+        "type": "object",
+        "if": {"anyOf": [scenario, ours]},
+        "then": {"$ref": "#/definitions/Scenario"},
+        "else": _REFERENCE,
+        "definitions": {**definitions, **_DEFINED},
+    }
+
+
+def field_schema(model: type[BaseModel], name: str) -> Schema:
+    """One field, by its name in Python, with its description and example."""
+    field = model.model_fields[name]
+    described = of_field(model, name, field)
+    own = _OBJECTS.get((model.__name__, field.alias or name)) or _with(_of(field.annotation), field.metadata)
+    if "$ref" in own:  # what stands beside a reference is ignored
+        own = {"allOf": [own]}
+    return {**own, "description": described.text, "examples": [described.example]}
+
+
+def _model(model: type[BaseModel]) -> Schema:
+    described = of_type(model)
+    needed = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
+    schema: Schema = {
+        "type": "object",
+        "description": described.text,
+        "examples": [described.example],
+        "properties": {field.alias or name: field_schema(model, name) for name, field in model.model_fields.items()},
+        "additionalProperties": False,
+    }
+    if model is Scenario:
+        needed += ["apiVersion", "kind"]
+    if needed:
+        schema["required"] = needed
+    return schema | _choice(model)
+
+
+def _choice(model: type[BaseModel]) -> Schema:
+    """Of some fields, one must be given."""
+    if model is Step:
+        begins = [{"required": ["at"]}, {"required": ["when"]}]
+        return {"oneOf": [{"required": [to_camel(name)]} for name in ACTIONS], "anyOf": begins}
+    if issubclass(model, ObjectTarget) and "node" not in model.model_fields:
+        return {"oneOf": [{"required": ["pod"]}, {"required": ["object"]}]}
+    return {}
+
+
+def _of(annotation: Any) -> Schema:
+    if annotation in _PLAIN:
+        return dict(_PLAIN[annotation])
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _with(_of(arguments[0]), arguments[1:])
+    if origin in (Union, UnionType):
+        return _any_of([_of(argument) for argument in arguments if argument is not NoneType])
+    if origin is Literal:
+        return {"enum": list(arguments)}
+    if origin is tuple:
+        fixed = {} if arguments[-1] is Ellipsis else {"minItems": len(arguments), "maxItems": len(arguments)}
+        return {"type": "array", "items": _of(arguments[0]), **fixed}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _of(arguments[1])}
+    if annotation is KubeletConfiguration:
+        return _configuration(KIND, {JITTER: {"type": "boolean"}})
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return {"$ref": f"#/definitions/{annotation.__name__}"}
+    raise TypeError(f"no schema for {annotation}")
+
+
+def _any_of(schemas: list[Schema]) -> Schema:
+    different = [each for number, each in enumerate(schemas) if each not in schemas[:number]]
+    return different[0] if len(different) == 1 else {"anyOf": different}
+
+
+def _with(own: Schema, metadata: Any) -> Schema:
+    """With what is said beside the type: limits, and functions that read or check a value."""
+    for item in metadata:
+        read = getattr(item, "func", None)
+        if isinstance(read, partial) and read.func is strict.unfold:
+            own = _short_form(own, read.args[0])
+        elif read is not None and read in _READERS:
+            own = _READERS[read](own)
+        elif read is None:
+            own = own | _limits(item, own)
+    return own
+
+
+def _short_form(own: Schema, key: str) -> Schema:
+    """A plain value stands for an object with this one field."""
+    name = own["$ref"].rpartition("/")[2]
+    model = next(model for model in all_types() if model.__name__ == name)
+    field = next(name for name, field in model.model_fields.items() if (field.alias or name) == key)
+    inner = {key: value for key, value in field_schema(model, field).items() if key not in ("description", "examples")}
+    return {"anyOf": [own, inner]}
+
+
+def _limits(item: Any, own: Schema) -> Schema:
+    found = {word: getattr(item, name) for name, word in _CONSTRAINTS.items() if getattr(item, name, None) is not None}
+    least = getattr(item, "min_length", None)
+    if least is not None:
+        found["minItems" if own.get("type") == "array" else "minLength"] = least
+    return found
+
+
+def _configuration(struct: str, more: Schema) -> Schema:
+    properties = {name: _go(field.type) for name, field in struct_fields(struct).items()}
+    if struct == KIND:
+        properties |= {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, **more}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _go(type_: str) -> Schema:
+    """A type of the kubelet's configuration."""
+    type_ = type_.lstrip("*")
+    if type_ in STRUCTS:
+        return _configuration(type_, {})
+    if type_.startswith("[]"):
+        return {"type": "array", "items": _go(type_[2:])}
+    if type_.startswith("map[string]"):
+        return {"type": "object", "additionalProperties": _go(type_.removeprefix("map[string]"))}
+    if type_.startswith(("int", "uint")):
+        return {"type": "integer"}
+    plain = {"bool": "boolean", "string": "string", "float64": "number"}
+    return {"type": plain[type_]} if type_ in plain else {"type": ["string", "number"]}

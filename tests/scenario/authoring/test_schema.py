@@ -1,0 +1,114 @@
+"""The JSON Schema accepts what the loader accepts, and refuses what it refuses, at the same line and path."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from jsonschema.exceptions import ValidationError
+
+from kubesim.errors import InputError
+from kubesim.scenario.authoring.descriptions import all_types, of_type
+from kubesim.scenario.authoring.schema import field_schema, scenario_schema
+from kubesim.scenario.load.loader import parse_scenario
+from kubesim.scenario.load.manifests import field_name
+from kubesim.scenario.load.yaml_source import read_documents
+
+SCHEMA = scenario_schema()
+VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
+SHIPPED = [
+    *sorted(Path("scenarios").rglob("*.yaml")),
+    *sorted(Path("labs").glob("*/scenario.yaml")),
+    *sorted(Path("labs").glob("*/solved.yaml")),
+    *sorted(Path("examples").rglob("*.scenario.yaml")),
+]
+HEAD = "apiVersion: kubesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: wrong}\nspec:\n"
+# What is wrong in `spec`, each in one line.
+WRONG = [
+    "duraton: 5s",
+    "duration: 10",
+    "duration: soon",
+    "seed: '1'",
+    "seed: 1.5",
+    "runtime: docker",
+    "profile: v1.99",
+    "nodes: []",
+    "nodes: [{name: UPPER}]",
+    "nodes: [{}]",
+    "nodes: [{name: a, capacity: {cpu: plenty}}]",
+    "images: [{name: x, present: maybe}]",
+    "images: [{name: x, stopSignal: quit}]",
+    "behaviours: [{exitCode: 256}]",
+    "behaviours: [{onTerm: {afterwards: 1s}}]",
+    "steps: [{at: 1s, kill: {pod: web, signal: HUP}}]",
+    "steps: [{at: 1s, restart: kubelets}]",
+    "steps: [{at: 1s, restart: {what: kubelet, downFor: 3}}]",
+    "expect: {pod: web}",
+    "cni: {network: flannel}",
+    "kubeletConfiguration: {maxPod: 3}",
+    "kubeletConfiguration: {maxPods: many}",
+    "featureGates: {EventedPLEG: 'yes'}",
+    "objects: [{kind: Pod}]",
+]
+
+
+def test_it_is_a_schema_of_draft_7_with_texts_and_examples() -> None:
+    jsonschema.Draft7Validator.check_schema(SCHEMA)
+    assert json.loads(json.dumps(SCHEMA)) == SCHEMA
+    step = SCHEMA["definitions"]["Step"]["properties"]["restart"]
+    assert step["anyOf"][0] == {"$ref": "#/definitions/Restart"}  # the whole form ...
+    assert "runtime" in step["anyOf"][1]["enum"]  # ... and the short one
+    assert (step["description"], step["examples"]) == (
+        "Stop it and start it again.",
+        [{"what": "runtime", "downFor": "5s"}],
+    )
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=str)
+def test_every_shipped_file_is_valid(path: Path) -> None:
+    for document in read_documents(path.read_text(), str(path)):
+        VALIDATOR.validate(document.value)
+
+
+@pytest.mark.parametrize("model", all_types(), ids=lambda model: model.__name__)
+def test_examples_are_valid(model: Any) -> None:
+    definitions = {"definitions": SCHEMA["definitions"]}
+    if model.__name__ != "Scenario":  # which stands in a file with its kind
+        whole = {"$ref": f"#/definitions/{model.__name__}", **definitions}
+        jsonschema.Draft7Validator(whole).validate(of_type(model).example)
+    for name in model.model_fields:
+        schema = field_schema(model, name)
+        jsonschema.Draft7Validator({**schema, **definitions}).validate(schema["examples"][0])
+
+
+def test_enough_is_wrong() -> None:
+    assert len(WRONG) >= 20
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_a_wrong_file_is_refused_where_the_loader_refuses_it(line: str) -> None:
+    text = f"{HEAD}  images: [{{name: a}}]\n  {line}\n" if not line.startswith("images") else f"{HEAD}  {line}\n"
+    with pytest.raises(InputError) as told:
+        parse_scenario(text, "wrong.yaml")
+    [document] = read_documents(text, "wrong.yaml")
+    paths = {path for error in VALIDATOR.iter_errors(document.value) for path in leaves(error, document.value)}
+    deepest = [path for path in paths if len(path) == max(map(len, paths))]
+    assert (told.value.line, told.value.field) in [(document.line_of(path), field_name(path)) for path in deepest]
+
+
+def leaves(error: ValidationError, value: Any) -> Iterator[tuple[str | int, ...]]:
+    """Where a checker points: inside of alternatives, at the ones that come closest."""
+    path = tuple(error.absolute_path)
+    if error.context:
+        for inner in error.context:
+            yield from leaves(inner, value)
+    if error.validator == "additionalProperties":
+        known = error.schema.get("properties", {})
+        yield from ((*path, key) for key in error.instance if key not in known)
+    elif error.validator == "required":
+        yield from ((*path, key) for key in error.validator_value if key not in error.instance)
+    yield path
