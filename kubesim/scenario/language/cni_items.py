@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.source_items import LocalPath
-from kubesim.scenario.language.strict import Strict, as_list
+from kubesim.scenario.language.strict import OnUse, Strict, as_list
 
 
 def _terms(text: str) -> str:
@@ -48,8 +48,8 @@ class CniItem(Strict):
     network: Literal["bridge", "dual-stack", "ptp"] = "bridge"
     conf_dir: LocalPath = ""
     bin_dirs: Annotated[tuple[LocalPath, ...], BeforeValidator(as_list)] = ()
-    faults: Annotated[tuple[CniFaultItem, ...], BeforeValidator(as_list)] = ()
-    plugin: NetworkPluginItem | None = None  # of profiles v1.6 and v1.12
+    faults: Annotated[tuple[OnUse[CniFaultItem], ...], BeforeValidator(as_list)] = ()
+    plugin: OnUse[NetworkPluginItem] | None = None  # of profiles v1.6 and v1.12
     # Settings of containerd's CRI plugin, with its defaults.
     max_conf_num: int = Field(default=1, ge=0)  # files of confDir to load, 0: all
     setup_serially: bool = False  # attach to one network after the other, not to all at once

@@ -52,6 +52,7 @@ from kubesim.scenario.language.operations.names import SIMULATED_CNI, matching
 from kubesim.scenario.language.source_items import Sources
 from kubesim.scenario.language.step_items import ACTIONS, Step
 from kubesim.scenario.language.strict import (
+    OnUse,
     Strict,
     as_list,
     defaults,
@@ -80,7 +81,7 @@ class NodeItem(Strict):
     labels: dict[str, str] = Field(default_factory=dict)
     taints: Annotated[tuple[Annotated[JsonObject, AfterValidator(is_taint)], ...], BeforeValidator(as_list)] = ()
     capacity: dict[str, Annotated[str | int | float, AfterValidator(is_capacity)]] = Field(default_factory=dict)
-    topology: TopologyItem | None = None  # of the machine; none: one NUMA node
+    topology: OnUse[TopologyItem] | None = None  # of the machine; none: one NUMA node
     files: NodeFiles = Field(default_factory=dict)  # of its own file system, by absolute path
     user_namespaces: bool | None = None  # does its container runtime report them? containerd 1.7, in v1.30, does not
     image_fs: Amount | None = None  # the size of a disk for images and containers alone
@@ -92,10 +93,14 @@ class NodeItem(Strict):
     # The first control groups of pods, and the first directories of pods, cannot be made, with these texts.
     cgroup_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
     directory_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
-    docker: DockerItem | None = None  # of profiles v1.6 and v1.12
-    sandbox_faults: Annotated[tuple[SandboxFaultItem, ...], BeforeValidator(as_list)] = ()  # in steps of that call
-    device_plugins: Annotated[tuple[DevicePluginItem, ...], BeforeValidator(as_list)] = ()  # one for each resource
-    dra_drivers: Annotated[tuple[DraDriverItem, ...], BeforeValidator(as_list)] = ()  # one for each name
+    docker: OnUse[DockerItem] | None = None  # of profiles v1.6 and v1.12
+    sandbox_faults: Annotated[
+        tuple[OnUse[SandboxFaultItem], ...], BeforeValidator(as_list)
+    ] = ()  # in steps of that call
+    device_plugins: Annotated[
+        tuple[OnUse[DevicePluginItem], ...], BeforeValidator(as_list)
+    ] = ()  # one for each resource
+    dra_drivers: Annotated[tuple[OnUse[DraDriverItem], ...], BeforeValidator(as_list)] = ()  # one for each name
 
     @model_validator(mode="after")
     def _one_plugin_for_a_resource(self) -> NodeItem:
@@ -127,7 +132,7 @@ class ImageItem(Strict):
     pull_time: DurationOrDraw | None = None
     errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
     missing: bool | str = False
-    credentials: Credentials | None = None  # without which the registry does not give it
+    credentials: OnUse[Credentials] | None = None  # without which the registry does not give it
     size: int = Field(default=4_261_550, ge=0)
     user: str = ""  # that the image says to run as: `101`, `nginx`, `101:101`; none is root
     stop_signal: str = Field(default="", pattern=r"^(SIG[A-Z0-9]+)?$")
@@ -231,15 +236,15 @@ class Spec(Strict):
     kubelet_configuration: Annotated[KubeletConfiguration, PlainValidator(_configuration)] = Field(
         default=KubeletConfiguration(), validate_default=True
     )
-    images: Annotated[tuple[ImageItem, ...], BeforeValidator(as_list)] = ()
-    behaviours: Annotated[tuple[BehaviourItem, ...], BeforeValidator(as_list)] = ()
-    dependencies: Annotated[tuple[DependencyItem, ...], BeforeValidator(as_list)] = ()  # that containers share
+    images: Annotated[tuple[OnUse[ImageItem], ...], BeforeValidator(as_list)] = ()
+    behaviours: Annotated[tuple[OnUse[BehaviourItem], ...], BeforeValidator(as_list)] = ()
+    dependencies: Annotated[tuple[OnUse[DependencyItem], ...], BeforeValidator(as_list)] = ()  # that containers share
     objects: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
     scheduler: Annotated[Literal["on", "off"] | None, BeforeValidator(on_or_off)] = None  # absent: when it is needed
-    steps: Annotated[tuple[Step, ...], BeforeValidator(as_list)] = ()
-    faults: Annotated[tuple[FaultItem, ...], BeforeValidator(as_list)] = ()  # operations that go wrong
+    steps: Annotated[tuple[OnUse[Step], ...], BeforeValidator(as_list)] = ()
+    faults: Annotated[tuple[OnUse[FaultItem], ...], BeforeValidator(as_list)] = ()  # operations that go wrong
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()
-    matrix: Matrix | None = None  # several runs of this file
+    matrix: OnUse[Matrix] | None = None  # several runs of this file
     # Files beside this one that are part of it: lists are joined, mappings merged; of other values those here count.
     include: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
     invariants: Annotated[Invariants, BeforeValidator(_invariants)] = defaults()

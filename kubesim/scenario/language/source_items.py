@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kubesim.scenario.language.durations import Duration
-from kubesim.scenario.language.strict import Strict, as_list, defaults
+from kubesim.scenario.language.strict import OnUse, Strict, as_list, defaults
 from kubesim.scenario.load.overlay import Overlay
 from kubesim.sources.modes import INCREMENTAL, NotificationMode
 
@@ -108,8 +108,8 @@ class Sources(Strict):
     """Where pods come from beside the simulated API server."""
 
     file: FileSourceItem = defaults()
-    http: HttpSourceItem | None = None
-    apiserver: ApiServerSourceItem | None = None
-    bootstrap_checkpoint: BootstrapCheckpoint | None = None
+    http: OnUse[HttpSourceItem] | None = None
+    apiserver: OnUse[ApiServerSourceItem] | None = None
+    bootstrap_checkpoint: OnUse[BootstrapCheckpoint] | None = None
     # How the mux reports to the sync loop, until v1.35. Kubelets choose incremental; their loops ignore a snapshot.
     notification_mode: NotificationMode = INCREMENTAL

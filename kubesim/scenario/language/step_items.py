@@ -18,7 +18,7 @@ from kubesim.scenario.language.operations.dependency_items import DependencyStep
 from kubesim.scenario.language.operations.names import OperationName
 from kubesim.scenario.language.operations.when_items import When
 from kubesim.scenario.language.source_items import Manifest, ServeManifest
-from kubesim.scenario.language.strict import Placed, Strict, as_list, is_amount_or_percentage, is_taint, wrap
+from kubesim.scenario.language.strict import OnUse, Placed, Strict, as_list, is_amount_or_percentage, is_taint, wrap
 
 JsonObject = dict[str, Any]
 AmountOrPercentage = Annotated[str | int | float, AfterValidator(is_amount_or_percentage)]
@@ -316,39 +316,41 @@ class Step(Placed):
     """One thing done from outside, at a time after the start or once a condition is true."""
 
     at: Duration | None = Field(default=None, ge=0)  # the time after the start: `10s`
-    when: When | None = None  # or the condition, once it is true for the first time: `{pod: web, condition: Ready}`
+    when: OnUse[When] | None = (
+        None  # or the condition, once it is true for the first time: `{pod: web, condition: Ready}`
+    )
     delay: Duration = Field(default=0, ge=0)  # with when: how long after, `5s`
     by: Duration | None = Field(default=None, gt=0)  # with when: the condition must be true by then, `1m`
     apply: JsonObject | None = None
-    patch: Patch | None = None
-    delete: Delete | None = None
-    scale: Scale | None = None
-    evict: Annotated[Evict, wrap("pod")] | None = None
-    cordon: Annotated[NodeTarget, wrap("node")] | None = None
-    uncordon: Annotated[NodeTarget, wrap("node")] | None = None
-    drain: Annotated[Drain, wrap("node")] | None = None
-    taint: TaintNode | None = None
-    exec: Exec | None = None
-    kill: Kill | None = None
-    remove_container: RemoveContainer | None = None
-    write_file: WriteFile | None = None
-    remove_file: NodeFile | None = None
-    write_static_pod: WriteStaticPod | None = None
-    remove_static_pod: StaticPodFile | None = None
-    serve_manifest: ServeManifest | None = None
-    stop: Annotated[Stop, wrap("what")] | None = None
-    start: Annotated[Start, wrap("what")] | None = None
-    restart: Annotated[Restart, wrap("what")] | None = None
-    upgrade: Annotated[Upgrade, wrap("kubelet")] | None = None
-    reboot: Annotated[Reboot, wrap("what")] | None = None
-    shutdown: Annotated[Shutdown, wrap("what")] | None = None
-    pressure: Pressure | None = None
-    hang: Hang | None = None
-    cut: Annotated[Cut, wrap("for")] | None = None
-    flush: Annotated[Flush, wrap("what")] | None = None
-    clock_jump: Annotated[ClockJump, wrap("by")] | None = None
-    device_health: DeviceHealth | None = None
-    dependency: DependencyStep | None = None
+    patch: OnUse[Patch] | None = None
+    delete: OnUse[Delete] | None = None
+    scale: OnUse[Scale] | None = None
+    evict: Annotated[OnUse[Evict], wrap("pod")] | None = None
+    cordon: Annotated[OnUse[NodeTarget], wrap("node")] | None = None
+    uncordon: Annotated[OnUse[NodeTarget], wrap("node")] | None = None
+    drain: Annotated[OnUse[Drain], wrap("node")] | None = None
+    taint: OnUse[TaintNode] | None = None
+    exec: OnUse[Exec] | None = None
+    kill: OnUse[Kill] | None = None
+    remove_container: OnUse[RemoveContainer] | None = None
+    write_file: OnUse[WriteFile] | None = None
+    remove_file: OnUse[NodeFile] | None = None
+    write_static_pod: OnUse[WriteStaticPod] | None = None
+    remove_static_pod: OnUse[StaticPodFile] | None = None
+    serve_manifest: OnUse[ServeManifest] | None = None
+    stop: Annotated[OnUse[Stop], wrap("what")] | None = None
+    start: Annotated[OnUse[Start], wrap("what")] | None = None
+    restart: Annotated[OnUse[Restart], wrap("what")] | None = None
+    upgrade: Annotated[OnUse[Upgrade], wrap("kubelet")] | None = None
+    reboot: Annotated[OnUse[Reboot], wrap("what")] | None = None
+    shutdown: Annotated[OnUse[Shutdown], wrap("what")] | None = None
+    pressure: OnUse[Pressure] | None = None
+    hang: OnUse[Hang] | None = None
+    cut: Annotated[OnUse[Cut], wrap("for")] | None = None
+    flush: Annotated[OnUse[Flush], wrap("what")] | None = None
+    clock_jump: Annotated[OnUse[ClockJump], wrap("by")] | None = None
+    device_health: OnUse[DeviceHealth] | None = None
+    dependency: OnUse[DependencyStep] | None = None
 
     @model_validator(mode="after")
     def _one_time(self) -> Step:
