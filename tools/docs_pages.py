@@ -386,10 +386,6 @@ def invariants() -> str:
     return _page(lines)
 
 
-def incidents() -> str:
-    return _page(["# Incidents", "", MADE, "", *incident_lines()])
-
-
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands,
     "scenarios.md": scenarios,
@@ -401,7 +397,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "walk.md": walk,
     "versions.md": versions,
     "invariants.md": invariants,
-    "incidents.md": incidents,
+    "incidents.md": lambda: _page(["# Incidents", "", MADE, "", *incident_lines()]),
 }
 
 

@@ -12,7 +12,8 @@ from kubesim.runtime.kuberuntime.decide import actions
 from kubesim.runtime.kuberuntime.results import PodSyncResult
 from tests.support.mutations import Mutation, returns
 
-_ensure, _kill_all = ImageManager.ensure_image_exists, RuntimeManager._kill_all
+_ensure, _take_turn = ImageManager.ensure_image_exists, ImageManager._take_turn
+_kill_all = RuntimeManager._kill_all
 _start_over, _sandbox_changed = actions._start_over, actions.pod_sandbox_changed
 
 
@@ -33,9 +34,6 @@ def _pull_at_once(manager: ImageManager, request: Any) -> Awaitable[Any]:
     """No pull waits for another one."""
     manager._turns = nullcontext()
     return _take_turn(manager, request)
-
-
-_take_turn = ImageManager._take_turn
 
 
 async def _kill_regardless(manager: RuntimeManager, pod: Any, running: Any, grace_override_s: int | None) -> Any:
@@ -65,7 +63,9 @@ def _restarted(pod: Any, status: Any) -> bool:
     return any(record.restart_count for record in status.containers)
 
 
+_NO_FAULT = Mutation("kubesim.scenario.faults.interceptor:first_fault", returns(None))
 _ACTIONS = "kubesim.runtime.kuberuntime.decide.actions:"
+_SHUTDOWN = "kubesim.kubelet.node.node_shutdown:"
 _CONNECTION = "kubesim.runtime.simulated.service:RuntimeConnection."
 
 INCIDENTS_A = {
@@ -75,9 +75,9 @@ INCIDENTS_A = {
         _CONNECTION + "create_container",
         lambda connection, *given: connection._takes_time(connection._runtime.create_container(*given), None),
     ),
-    "failed-pods-pile-up": Mutation("kubesim.kubelet.node.node_shutdown:terminated_status", returns(lambda status: status)),
+    "failed-pods-pile-up": Mutation(_SHUTDOWN + "terminated_status", returns(lambda status: status)),
     "firewall-restart": Mutation(_ACTIONS + "pod_sandbox_changed", _new_sandbox_for(_was_ready)),
-    "inhibitor-limit": Mutation("kubesim.kubelet.node.node_shutdown:grace_period", returns(2)),
+    "inhibitor-limit": Mutation(_SHUTDOWN + "grace_period", returns(2)),
     "init-again": Mutation(_ACTIONS + "_start_over", _keep_initialized),
     "pleg-unhealthy": Mutation("kubesim.kubelet.pleg.generic:GenericPleg.healthy", returns((True, ""))),
     "post-start-lost": Mutation(_ACTIONS + "hash_container", returns("another")),
@@ -91,7 +91,7 @@ INCIDENTS_A = {
         _CONNECTION + "run_pod_sandbox",
         lambda connection, config: connection._takes_time(connection._runtime.run_pod_sandbox(config), None),
     ),
-    "shutdown-unseen": Mutation("kubesim.scenario.faults.interceptor:first_fault", returns(None)),
-    "stale-host-port": Mutation("kubesim.scenario.faults.interceptor:first_fault", returns(None)),
+    "shutdown-unseen": _NO_FAULT,
+    "stale-host-port": _NO_FAULT,
     "static-pod-memory": Mutation("kubesim.kubelet.eviction.manager:is_critical_pod", returns(False)),
 }
