@@ -30,6 +30,14 @@ def _keep_initialized(decision: Any, cause: str) -> None:
         decision.actions.containers_to_start = list(decision.pod.spec.containers)
 
 
+def _begin_again(decision: Any, cause: str) -> None:
+    """In a second sandbox the first init container runs again."""
+    _start_over(decision, cause)
+    if decision.status.sandboxes:
+        decision.actions.init_containers_to_start = [decision.pod.spec.init_containers[0]]
+        decision.actions.containers_to_start = []
+
+
 def _pull_at_once(manager: ImageManager, request: Any) -> Awaitable[Any]:
     """No pull waits for another one."""
     manager._turns = nullcontext()
@@ -77,7 +85,8 @@ INCIDENTS_A = {
     ),
     "failed-pods-pile-up": Mutation(_SHUTDOWN + "terminated_status", returns(lambda status: status)),
     "firewall-restart": Mutation(_ACTIONS + "pod_sandbox_changed", _new_sandbox_for(_was_ready)),
-    "inhibitor-limit": Mutation(_SHUTDOWN + "grace_period", returns(2)),
+    "init-not-repeated": Mutation(_ACTIONS + "_start_over", _begin_again),
+    "off-before-grace-ends": Mutation(_SHUTDOWN + "grace_period", returns(2)),
     "init-again": Mutation(_ACTIONS + "_start_over", _keep_initialized),
     "pleg-unhealthy": Mutation("kubesim.kubelet.pleg.generic:GenericPleg.healthy", returns((True, ""))),
     "post-start-lost": Mutation(_ACTIONS + "hash_container", returns("another")),
@@ -93,5 +102,6 @@ INCIDENTS_A = {
     ),
     "shutdown-unseen": _NO_FAULT,
     "stale-host-port": _NO_FAULT,
+    "slow-add": Mutation("kubesim.runtime.containerd.sandbox:CLEAN_UP_TIMEOUT_S", 0),
     "static-pod-memory": Mutation("kubesim.kubelet.eviction.manager:is_critical_pod", returns(False)),
 }
