@@ -97,7 +97,7 @@ def test_commands_within_sentences_exist() -> None:
 
 @pytest.mark.parametrize("page", [*PROSE, ROOT / "README.md"], ids=lambda path: path.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+    for target in re.findall(r"\]\((?!https://)([^)#]+)(?:#[^)]*)?\)", page.read_text()):
         assert (page.parent / target).exists(), target
 
 

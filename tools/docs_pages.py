@@ -39,6 +39,7 @@ from kubesim.scenario.load.objects import has_effect
 from kubesim.trace import records
 from kubesim.trace.stepping import conditions
 from tests.support.corpora import BY_CHANCE, CORPORA, NOT_RUNNABLE, STORIES, WORKLOADS
+from tools.incidents_page import incident_lines
 from tools.language_tables import cell, described_model, plain_models
 from tools.not_simulated import rows as left_out_rows
 from tools.walks.page import walk_lines
@@ -396,6 +397,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "walk.md": walk,
     "versions.md": versions,
     "invariants.md": invariants,
+    "incidents.md": lambda: _page(["# Incidents", "", MADE, "", *incident_lines()]),
 }
 
 
