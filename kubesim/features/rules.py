@@ -18,6 +18,7 @@ class Rules:
     """The rules of one kubelet. The defaults are those of v1.36."""
 
     bootstrap_checkpoints: bool = False  # pods that were written down start before the API server answers
+    static_pod_fields: str = ""  # the version whose fields of a pod the uid of a static pod covers; empty: v1.36
     has_config_modes: bool = False  # the mux can report snapshots of all pods (SET)
     repeats_run: bool = False  # a sync loop that ended is started again at once, over and over
     # Pod workers and the sync loop.
@@ -51,6 +52,7 @@ class Rules:
     # Containers and images.
     created_event: str = "Container created"
     started_event: str = "Container started"
+    ends_exec_probes: bool = True  # when their timeout is over; False: they take as long as they take
     probe_error_event: str = "{kind} probe errored and resulted in {result} state: {error}"
     repeats_pull_error: bool = True  # while it backs off from pulling the image again
     hashes_whole_container: bool = False  # else name and image

@@ -73,6 +73,8 @@ class Handlers:
     async def _admit(self, pod: Pod) -> bool:
         reason, message = await self.allocation.add_pod(pod)
         if not reason:
+            if _is_terminal(pod.status):
+                self.allocation.pods_changed()  # it is counted in, and uses nothing any more
             return True
         self.views.reject_pod(pod, reason, message, self.context.events)
         return False

@@ -91,7 +91,8 @@ class Prober:
         timeout = spec.timeout_seconds * SECOND
         if spec.exec is not None:
             words, identifier = spec.exec.command, bare_id(container_id)
-            return exec_probe(self._runtime, identifier, words, container.env, timeout, subject.context)
+            limit = timeout if self._gates.rules.ends_exec_probes else 0
+            return exec_probe(self._runtime, identifier, words, container.env, limit, subject.context)
         if spec.http_get is not None:
             request = new_request_for_http_get_action(
                 spec.http_get, container, status.pod_ip, "probe", self._gates.rules

@@ -73,17 +73,25 @@ def _subject(args: Mapping[str, Any]) -> str:
 
 
 class _SimulatedNetworkFaults:
-    """A runtime whose simulated network refuses: RunPodSandbox calls ADD, and StopPodSandbox DEL."""
+    """A runtime whose simulated network refuses: RunPodSandbox calls ADD, and StopPodSandbox DEL.
+
+    No plugin is called for a pod on the network of its node.
+    """
 
     def __init__(self, inner: Runtime, node: str, interceptor: Interceptor) -> None:
         self._inner, self._node, self._interceptor = inner, node, interceptor
         self._pods: dict[str, str] = {}
+        self._without_network: set[str] = set()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
     async def run_pod_sandbox(self, config: SandboxConfig) -> str:
         metadata = config.pod.metadata
+        if config.pod.spec.host_network:
+            identifier = await self._inner.run_pod_sandbox(config)
+            self._without_network.add(identifier)
+            return identifier
         pod = f"{metadata.namespace}/{metadata.name}"
         given_up = sha256(f"{metadata.uid}/{config.attempt}/{self._interceptor.clock.now()}".encode()).hexdigest()
         doing = f"failed to setup network for sandbox {quoted(given_up)}"
@@ -92,6 +100,9 @@ class _SimulatedNetworkFaults:
         return identifier
 
     async def stop_pod_sandbox(self, sandbox_id: str) -> None:
+        if sandbox_id in self._without_network:
+            await self._inner.stop_pod_sandbox(sandbox_id)
+            return
         doing = f"failed to destroy network for sandbox {quoted(sandbox_id)}"
         pod = self._pods.get(sandbox_id, "")
         await self._network("DEL", pod, doing, self._inner.stop_pod_sandbox(sandbox_id))

@@ -158,7 +158,7 @@ def _default(pod: JsonObject, gates: FeatureGates) -> JsonObject:
 def _make_static(pod: JsonObject, manifest: Manifest, gates: FeatureGates) -> Pod:
     if not pod["metadata"].get("name"):
         raise _Refused("invalid pod: name is needed for the pod")
-    apply_defaults(pod, manifest)
+    apply_defaults(pod, manifest, gates.rules.static_pod_fields)
     errors = validate_pod_create(pod, PodValidationOptions(gates))
     if errors:
         raise _Refused(f"invalid pod: {errors}")
@@ -167,11 +167,11 @@ def _make_static(pod: JsonObject, manifest: Manifest, gates: FeatureGates) -> Po
     return Pod.from_json(pod)
 
 
-def apply_defaults(pod: JsonObject, manifest: Manifest) -> None:
-    """Make the pod one of this node's."""
+def apply_defaults(pod: JsonObject, manifest: Manifest, fields: str = "") -> None:
+    """Make the pod one of this node's. `fields` names the version whose fields its uid covers."""
     meta, spec = pod["metadata"], pod["spec"]
     if not meta.get("uid"):
-        meta["uid"] = static_pod_uid(pod, manifest)
+        meta["uid"] = static_pod_uid(pod, manifest, fields)
     # Only the name is lower-cased: on a node with capitals the node name below does not pass validation.
     meta["name"] = f"{meta['name']}-{manifest.node_name.lower()}"
     meta["namespace"] = meta.get("namespace") or "default"
@@ -194,17 +194,18 @@ def _with_toleration(tolerations: list[JsonObject]) -> list[JsonObject]:
     return changed if any(map(matches, tolerations)) else [*changed, dict(_TOLERATION)]
 
 
-def static_pod_uid(pod: JsonObject, manifest: Manifest) -> str:
+def static_pod_uid(pod: JsonObject, manifest: Manifest, fields: str = "") -> str:
     """A hash of everything the pod says and of where it came from; a url is the same on every node.
 
-    Upstream hashes a dump of its Go structures: the same things move the uid, but its value is another.
+    Upstream hashes a dump of its Go structures: the same things move the uid, but its value is another. The dump shows
+    fields that are not set as well, so a version with other fields computes another uid.
     """
     content = gojson.dumps(_without_empty(encode("Pod", pod)))
     if manifest.source == "file":
         origin = f"host:{manifest.node_name}file:{manifest.path}"
     else:
         origin = f"url:{manifest.path}"
-    return f"{fnv1a_128((content + origin).encode(errors='surrogateescape')):032x}"
+    return f"{fnv1a_128((content + origin + fields).encode(errors='surrogateescape')):032x}"
 
 
 def _without_empty(value: Any) -> Any:

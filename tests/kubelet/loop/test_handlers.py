@@ -79,6 +79,18 @@ def test_a_pod_that_has_ended_needs_no_admission() -> None:
     assert story.result.phases == {"default/web": "Succeeded"}
 
 
+def test_a_pod_that_has_ended_takes_no_room_from_those_that_run_when_a_v1_30_kubelet_admits_it_again() -> None:
+    done = container("main", command=["sleep", "5"], resources=HUGE)
+    story = Played(
+        {"at": "10s", "apply": pod("web", nodeName="node-1", containers=[container("main", resources=HUGE)])},
+        {"at": "30s", "restart": "kubelet"},
+        nodes=SMALL_NODE,
+        profile="v1.30",
+        objects=[pod("done", nodeName="node-1", restartPolicy="Never", containers=[done])],
+    )
+    assert story.result.phases == {"default/done": "Succeeded", "default/web": "Running"}
+
+
 def test_a_pod_that_runs_is_found_again_by_a_new_kubelet() -> None:
     story = Played({"at": "20s", "restart": "kubelet"}, objects=[pod("web")])
     assert story.calls("web", after=20) == []

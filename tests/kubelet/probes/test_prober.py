@@ -81,6 +81,12 @@ def test_exec_that_takes_too_long_is_a_failure() -> None:
     assert probe(spec, commands=Commands(DeadlineExceeded("whatever"))) == unhealthy(late)
 
 
+def test_exec_took_as_long_as_it_took_in_v1_12() -> None:
+    commands = Commands(ExecResult(0))
+    assert probe(EXEC, commands=commands, gates=FeatureGates(profile="v1.12")) == ("success", [], 0)
+    assert commands.calls == [("1", ("check",), 0)], "without a timeout"
+
+
 def test_an_error_is_tried_three_times_and_then_nothing_is_concluded() -> None:
     gone = RuntimeCallError("rpc error: code = NotFound desc = gone")
     told = [("Unhealthy", f"Readiness probe errored and resulted in unknown state: {gone}")]

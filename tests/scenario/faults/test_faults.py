@@ -125,6 +125,13 @@ def test_the_simulated_network_refuses_in_the_words_of_containerd() -> None:
     assert error.endswith('": plugin type="bridge" failed (add): no addresses left')
 
 
+def test_no_plugin_is_called_for_a_pod_on_the_network_of_its_node() -> None:
+    fault = {"operation": "cni.*", "error": "no addresses left"}
+    story = Played({"at": "10s", "delete": {"pod": "web"}}, faults=[fault], objects=[pod("web", hostNetwork=True)])
+    assert not [r for r in story.records if isinstance(r, CriReturn) and r.error]
+    assert story.result.phases == {"default/web": "Succeeded"}
+
+
 def test_a_torn_manifest_is_no_pod() -> None:
     manifest = pod("static")
     story = Played(

@@ -6,6 +6,7 @@ import pytest
 
 from kubesim.api.meta import CONFIG_HASH
 from kubesim.features import FeatureGates
+from kubesim.features.table import PROFILES
 from kubesim.sources.manifests.static_pod import Manifest, StaticPods, fnv1a_128, read_manifest
 
 PLAIN = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: img}]}\n"
@@ -53,6 +54,12 @@ def test_the_uid_moves_with_content_path_and_node() -> None:
     )
     assert uid(source="url", node="n1") == uid(source="url", node="n2"), "a url is the same everywhere"
     assert uid(PLAIN.replace("{name: web}", "{name: web, uid: given}")) == "given"
+
+
+def test_each_version_computes_another_uid() -> None:
+    manifest = Manifest("file", "/m/a.yaml", "n1", PLAIN)
+    uids = [read_manifest(manifest, FeatureGates(profile=profile)).pods[0].metadata.uid for profile in PROFILES]
+    assert len(set(uids)) == len(PROFILES)
 
 
 def test_fnv() -> None:
