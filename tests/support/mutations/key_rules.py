@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from tests.support.mutations import Mutation, returns
+from tests.support.mutations.containers import CONTAINERS
+from tests.support.mutations.first_steps import FIRST_STEPS
 from tests.support.mutations.language_rules import LANGUAGE_RULES
+from tests.support.mutations.nodes import NODES
+from tests.support.mutations.workloads import WORKLOADS
 
 KEY_RULES = {
+    **CONTAINERS,
+    **FIRST_STEPS,
     **LANGUAGE_RULES,
-    "crashloop": Mutation("kubesim.runtime.kuberuntime.act.manager:do_back_off", returns(None)),
+    **NODES,
+    **WORKLOADS,
 }
