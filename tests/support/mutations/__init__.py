@@ -30,3 +30,12 @@ class Mutation(NamedTuple):
 def returns(value: Any) -> Any:
     """A function that answers the same whatever it is asked."""
     return lambda *args, **kwargs: value
+
+
+def returns_later(value: Any) -> Any:
+    """The same, to be awaited."""
+
+    async def answer(*args: Any, **kwargs: Any) -> Any:
+        return value
+
+    return answer

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from tests.support.mutations import Mutation, returns
+from tests.support.mutations.containers import CONTAINERS
+from tests.support.mutations.first_steps import FIRST_STEPS
 from tests.support.mutations.incidents_a import INCIDENTS_A
 from tests.support.mutations.incidents_b import INCIDENTS_B
 from tests.support.mutations.language_rules import LANGUAGE_RULES
+from tests.support.mutations.nodes import NODES
+from tests.support.mutations.workloads import WORKLOADS
 
 KEY_RULES = {
-    **{f"incidents/{name}": rule for name, rule in INCIDENTS_A.items()},
+    **CONTAINERS,
+    **FIRST_STEPS,
+    **{f"incidents/{name}": rule for name, rule in (INCIDENTS_A | INCIDENTS_B).items()},
     **LANGUAGE_RULES,
-    **{f"incidents/{name}": rule for name, rule in INCIDENTS_B.items()},
-    "crashloop": Mutation("kubesim.runtime.kuberuntime.act.manager:do_back_off", returns(None)),
+    **NODES,
+    **WORKLOADS,
 }

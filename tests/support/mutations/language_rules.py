@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubesim.runtime.simulated.disturbances.dependencies import Asked
+from kubesim.scenario.load.assembly.include import merge
 from tests.support.mutations import Mutation, returns
 
 
@@ -15,6 +16,11 @@ async def _nothing(*args: Any) -> None:
 NO_FAULT = Mutation("kubesim.scenario.faults.interceptor:first_fault", returns(None))
 NO_SIGNAL = "kubesim.runtime.simulated.containers.shell_process:ShellProcess.signal_named"
 NO_FREEZE = "kubesim.runtime.simulated.disturbances.frozen:freeze"
+
+
+def _included_first(own: Any, other: Any) -> Any:
+    return merge(other, own) if isinstance(own.value, list) else merge(own, other)
+
 
 LANGUAGE_RULES = {
     "language/clock-forward": Mutation("kubesim.clock.clock:SkewedClock.wall", lambda clock: clock.now()),
@@ -28,9 +34,13 @@ LANGUAGE_RULES = {
     "language/hanging-container": Mutation(NO_FREEZE, returns(lambda: None)),
     "language/kill-when-ready": Mutation(NO_SIGNAL, returns(True)),
     "language/lost-status-update": NO_FAULT,
+    "language/matrix": Mutation("kubesim.scenario.load.assembly.include:merge", _included_first),
     "language/node-file": Mutation("kubesim.shell.kernel.files:Volume.remove", returns(None)),
     "language/reboot-before-start": Mutation("kubesim.scenario.faults.interceptor:Interceptor.passed", returns(False)),
     "language/shared-database": Mutation("kubesim.runtime.simulated.containers.behaviour:ask", returns(Asked())),
     "language/slow-volumes": NO_FAULT,
     "language/torn-manifest": NO_FAULT,
+    "language/web-base": Mutation(
+        "kubesim.kubelet.status.containers.probe_overlay:_is_container_ready", returns(False)
+    ),
 }
