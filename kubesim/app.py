@@ -256,7 +256,7 @@ class Simulation:
         self.health = NodeMonitor(controllers)
         self.output = ContainerOutput(self.recorder, {})
         self.effects = EffectNotes(self.recorder)
-        self.interceptor = self._interceptor()
+        self.interceptor = self.make_interceptor()
         self.dependencies = dependencies(scenario.spec, self._is_ready)
         self.invariants = self._make_watch(live)
         around = self._node_context(latencies, real, live)
@@ -305,14 +305,19 @@ class Simulation:
             self.interceptor.crash = world.crash
         return world
 
-    def _interceptor(self) -> Interceptor | None:
+    def make_interceptor(self) -> Interceptor | None:
         """Of a scenario with faults, or with steps before or after an operation."""
         spec = self.scenario.spec
-        if not spec.faults and not spec.awaited_operations:
-            return None
-        from kubesim.scenario.faults.make import make_interceptor
+        return self.interceptor_of(spec.awaited_operations) if spec.faults or spec.awaited_operations else None
 
-        return make_interceptor(spec, self.clock, self.recorder, self.tasks, self.randomness)
+    def interceptor_of(self, awaited: tuple[str, ...]) -> Interceptor:
+        """`awaited` are names of operations that may get something to do with a step or a fault later."""
+        from kubesim.scenario.faults.interceptor import Interceptor
+        from kubesim.scenario.faults.make import fault_states
+
+        faults = fault_states(self.scenario.spec.faults)
+        stream = self.randomness.stream("faults")
+        return Interceptor(self.clock, self.recorder, self.tasks, stream, faults, awaited)
 
     def _make_watch(self, live: LiveNode | None) -> InvariantWatch:
         """The invariants that watch this run; a live cluster is not ours to judge."""

@@ -36,7 +36,8 @@ class ScenarioFile(pytest.File):
             raise self.CollectError("\n".join(map(str, found.problems)))
         for case in found.cases:
             case = replace(case, named=False)  # nobody asked for a new snapshot of just this file
-            yield ScenarioTest.from_parent(self, name=f"{case.scenario.name}[{case.label}]", case=case)
+            name = case.scenario.name.partition(" [")[0]  # the label has the cell of a matrix, too
+            yield ScenarioTest.from_parent(self, name=f"{name}[{case.label}]", case=case)
 
 
 def _shown(path: str) -> str:

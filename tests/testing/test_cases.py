@@ -44,6 +44,17 @@ def test_a_file_is_taken_once_and_each_seed_is_a_case(tmp_path: Path) -> None:
     assert [(case.file, case.seed, case.named) for case in found.cases] == [(path, 1, True), (path, 2, True)]
 
 
+def test_each_cell_of_a_matrix_is_a_case() -> None:
+    """Unless a seed is given, which takes the place of the matrix's own."""
+    matrix = str(Path(__file__).parents[2] / "scenarios" / "language" / "matrix.yaml")
+    cases = collect([matrix], seeds=()).cases
+    assert len(cases) == len({case.label for case in cases}) == 8
+    assert {(case.scenario.spec.profile, case.seed) for case in cases} == {
+        (profile, seed) for profile in ("v1.30", "v1.36") for seed in (0, 1)
+    }
+    assert len(collect([matrix], seeds=(7,)).cases) == 4
+
+
 def test_words_choose_by_path_or_name(tmp_path: Path) -> None:
     write_scenario(tmp_path / "shop", "web")
     write_scenario(tmp_path, "job")

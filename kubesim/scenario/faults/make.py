@@ -1,21 +1,17 @@
-"""The interceptor of a run, from its scenario."""
+"""What the interceptor keeps of the faults of a scenario."""
 
 from __future__ import annotations
 
-from kubesim.clock import LoopClock, Randomness
-from kubesim.concurrency import TaskSet
+from collections.abc import Sequence
+
 from kubesim.scenario.faults.decide import FaultState
-from kubesim.scenario.faults.interceptor import Interceptor
-from kubesim.scenario.language.document import Spec
+from kubesim.scenario.language.operations.fault_items import FaultItem
 from kubesim.scenario.play.settings import duration_draw
-from kubesim.trace import Recorder
 
 
-def make_interceptor(
-    spec: Spec, clock: LoopClock, recorder: Recorder, tasks: TaskSet, randomness: Randomness
-) -> Interceptor:
-    faults = [
+def fault_states(faults: Sequence[FaultItem], first: int = 0) -> list[FaultState]:
+    """`first` is the number of the first one."""
+    return [
         FaultState(number, fault, None if fault.latency is None else duration_draw(fault.latency))
-        for number, fault in enumerate(spec.faults)
+        for number, fault in enumerate(faults, first)
     ]
-    return Interceptor(clock, recorder, tasks, randomness.stream("faults"), faults, spec.awaited_operations)

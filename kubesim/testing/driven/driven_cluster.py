@@ -10,8 +10,10 @@ from typing import Any
 from pydantic.alias_generators import to_camel
 
 from kubesim.errors import InputError, UsageError
+from kubesim.scenario.faults.make import fault_states
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.language.expect_items import Expect
+from kubesim.scenario.language.operations.fault_items import FaultItem
 from kubesim.scenario.language.step_items import ACTIONS, Step
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.scenario.load.manifests import field_name, find_problem
@@ -79,6 +81,22 @@ class DrivenNode:
         self._step(pressure={"node": self.name, **signals})
 
 
+class DrivenFaults:
+    """Faults of operations, as in `spec.faults`: `add(operation="PullImage", error="too many requests", times=2)`."""
+
+    def __init__(self, stage: DrivenSimulation) -> None:
+        assert stage.simulation.interceptor is not None
+        self._states = stage.simulation.interceptor.faults
+
+    def add(self, **fault: Any) -> None:
+        """From now on."""
+        self._states += fault_states([FaultItem.model_validate(_camel(fault))], len(self._states))
+
+    def clear(self) -> None:
+        """From now on no operation fails because of a fault."""
+        self._states.clear()
+
+
 class DrivenCluster:
     """`spec` are fields of a scenario's spec (`nodes`, `images`, `profile`, ...); `base` is a file with a scenario and
     objects to begin with. The cluster comes up when it is first used."""
@@ -110,6 +128,10 @@ class DrivenCluster:
     def nodes(self) -> dict[str, DrivenNode]:
         """By name."""
         return {name: DrivenNode(name, self.step) for name in self.driven.simulation.nodes}
+
+    @property
+    def faults(self) -> DrivenFaults:
+        return DrivenFaults(self.driven)
 
     @property
     def trace(self) -> Trace:

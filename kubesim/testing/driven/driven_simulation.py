@@ -21,6 +21,7 @@ from kubesim.clock.running import wind_up
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.golang.durations import parse_duration
+from kubesim.scenario.faults.interceptor import Interceptor
 from kubesim.scenario.language.document import Scenario
 from kubesim.trace import MemorySink
 
@@ -34,6 +35,13 @@ def micros(span: Span) -> int:
         return parse_duration(span)
     seconds = span.total_seconds() if isinstance(span, timedelta) else span
     return round(seconds * 1_000_000)
+
+
+class _FaultySimulation(Simulation):
+    """Every operation can get a fault later."""
+
+    def make_interceptor(self) -> Interceptor:
+        return self.interceptor_of(("*",))
 
 
 class DrivenSimulation:
@@ -51,7 +59,7 @@ class DrivenSimulation:
     async def _open(self, scenario: Scenario, seed: int) -> None:
         await self._tasks.__aenter__()
         raise_failures_of_callbacks(self._tasks)
-        self.simulation = Simulation(scenario, seed, self._tasks, (self.sink,))
+        self.simulation = _FaultySimulation(scenario, seed, self._tasks, (self.sink,))
         self.simulation.store.watch_all(self._changed)
 
     def _changed(self, change: WatchEvent) -> None:

@@ -168,3 +168,21 @@ def test_names_without_a_kind_are_refused(cluster: DrivenCluster) -> None:
         cluster.get("web")
     with pytest.raises(UsageError, match="needs the fixture of pytest"):
         cluster.snapshot()
+
+
+def test_operations_get_faults_and_lose_them(cluster: DrivenCluster) -> None:
+    cluster.clock.advance(1)
+    cluster.faults.add(operation="CreateContainer", pod="web", error="no space left on device", times=2)
+    cluster.apply(pod("web"))
+    cluster.wait_for(pod="web", event="Failed", message="no space left on device", count={"atLeast": 2})
+    cluster.wait_for(pod="web", condition="Ready")
+    cluster.faults.add(operation="StartContainer", hang=True)
+    cluster.faults.clear()
+    cluster.apply(pod("api"))
+    cluster.wait_for(pod="api", condition="Ready", within="5s")
+    cluster.trace.assert_has("fault pod=web", count=2)
+
+
+def test_a_fault_that_is_none_is_refused(cluster: DrivenCluster) -> None:
+    with pytest.raises(ValueError, match="did you mean CreateContainer"):
+        cluster.faults.add(operation="CreatContainer", error="x")
