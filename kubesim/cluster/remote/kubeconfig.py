@@ -144,7 +144,7 @@ def _misfits(content: Any) -> Iterator[str]:
     if not isinstance(content, dict):
         yield "must be an object with clusters, contexts and users"
         return
-    if not isinstance(content.get("current-context") or "", str):
+    if not isinstance(content.get("current-context"), str | None):
         yield "current-context: must be a string"
     for name, inner in _ENTRIES.items():
         entries = content.get(name)  # another file may have them
@@ -157,10 +157,10 @@ def _misfits(content: Any) -> Iterator[str]:
             where = f"{name}[{number}]"
             if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
                 yield f"{where}: must be an object with a name and a {inner}"
-            elif not isinstance(fields := entry.get(inner) or {}, dict):
+            elif not isinstance(fields := entry.get(inner), dict | None):
                 yield f"{where}.{inner}: must be an object"
             else:
-                yield from _fields(f"{where}.{inner}", fields)
+                yield from _fields(f"{where}.{inner}", fields or {})
 
 
 def _fields(where: str, fields: dict[Any, Any]) -> Iterator[str]:

@@ -382,8 +382,8 @@ class Step(Placed):
     @property
     def pod(self) -> str:
         """Namespace and name of the pod that it is about, if it is about one."""
-        target = getattr(self, self.action)
-        return "/".join(target.key) if getattr(target, "pod", "") else ""
+        named = getattr(getattr(self, self.action), "pod", "")
+        return f"default/{named}" if named and "/" not in named else named
 
     @property
     def operation(self) -> str:

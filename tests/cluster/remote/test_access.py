@@ -377,6 +377,8 @@ def test_credentials_are_not_shown() -> None:
             "clusters[0].cluster.proxy-url: must be a string",
         ),
         ({"current-context": ["main"]}, "current-context: must be a string"),
+        ({"current-context": {}}, "current-context: must be a string"),
+        ({"clusters": [{"name": "c", "cluster": []}]}, "clusters[0].cluster: must be an object"),
     ],
 )
 def test_a_field_of_another_type_is_named(changes: dict[str, Any], problem: str, tmp_path: Path) -> None:
