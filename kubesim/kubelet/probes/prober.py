@@ -38,6 +38,7 @@ class Prober:
     """One per kubelet."""
 
     _gates: FeatureGates = DEFAULT_GATES
+    _listener: ProbeListener | None = None
 
     def __init__(
         self,

@@ -38,9 +38,7 @@ class CniNodes:
         try:
             for plan in plans:
                 node = self._underlay.host_node() if settings.state else self._new_node(plan, plans)
-                netns_dir = STATE_NETNS_DIR if settings.netns_under_state_dir else NETNS_DIR
-                private = Home(node.state_directory(), netns_dir=netns_dir)
-                home = host_home(settings.state) if settings.state else private
+                home = host_home(settings.state) if settings.state else _private_home(node, settings)
                 self.nodes.append(CniNode(node, home, settings, bin_dirs, plan, self.silences.turn))
             self._clean()
             self.host_ips = _host_ips(self.nodes[0].node.look()) if settings.state else ()
@@ -89,6 +87,11 @@ def _check_host(plans: Sequence[NodePlan]) -> None:
         raise UsageError("--host-network-node needs root: it makes links and rules on this machine itself")
     if len(plans) > 1:
         raise UsageError(f"--host-network-node is one node; the scenario has {len(plans)}")
+
+
+def _private_home(node: PrivateNode, settings: CniSettings) -> Home:
+    netns_dir = STATE_NETNS_DIR if settings.netns_under_state_dir else NETNS_DIR
+    return Home(node.state_directory(), netns_dir=netns_dir)
 
 
 def _host_ips(seen: Seen) -> tuple[str, ...]:

@@ -69,7 +69,10 @@ class InvariantWatch:
 
     def _pod_is(self, change: WatchEvent, obj: Pod) -> None:
         metadata = obj.metadata
-        pod = self._find(obj, mirrored_uid(obj) or metadata.uid)
+        static = mirrored_uid(obj)
+        pod = self._find(obj, static or metadata.uid)
+        if static and self._newest(obj) is not pod:
+            return  # the status of a new static pod is also written to the mirror of the one before
         for invariant, check in self._pod_changed:
             if problem := check(pod, change):
                 self.violated(invariant, f"{metadata.namespace}/{metadata.name}", problem, pod)
@@ -78,6 +81,11 @@ class InvariantWatch:
 
     def _find(self, pod: Pod, uid: str) -> PodSeen | None:
         return self._pods.get(pod.spec.node_name, {}).get(uid)
+
+    def _newest(self, mirror: Pod) -> PodSeen | None:
+        """The static pod of this name that was seen last on its node."""
+        name = f"{mirror.metadata.namespace}/{mirror.metadata.name}"
+        return next((pod for pod in reversed(self._pods[mirror.spec.node_name].values()) if pod.name == name), None)
 
     def _note(self, change: WatchEvent, obj: Pod, pod: PodSeen) -> None:
         now = self.clock.now()

@@ -46,7 +46,8 @@ def of_kind(sink: MemorySink, kind: type[Any]) -> list[Any]:
 def steps(sink: MemorySink) -> list[str]:
     """Those of sandboxes."""
     told = of_kind(sink, RuntimeStep)
-    return [f"{record.during}: {record.step}" for record in told if record.during != "CRI plugin"]
+    of_sandboxes = [record for record in told if record.runtime == "containerd" and record.during != "CRI plugin"]
+    return [f"{record.during}: {record.step}" for record in of_sandboxes]
 
 
 def start_ups(sink: MemorySink) -> list[tuple[int, str]]:
