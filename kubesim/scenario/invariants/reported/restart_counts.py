@@ -3,15 +3,15 @@
 The kubelet counts from the records of the runtime, and if they are gone from the log files on its disk
 (calcRestartCountByLogDir); without either it keeps the count that the API server has.
 
-Exceptions: kubelets before v1.19 count from records alone, so their counts fall when the records are gone. And a kubelet
-that starts does not read the status of its static pods from their mirrors: it reports 0 for a container that the
-runtime has no record of, until it creates it again.
+Exceptions: kubelets before v1.19 count from records alone, so their counts fall when the records are gone. And a
+kubelet that starts does not read the status of its static pods from their mirrors: it counts from records alone, too.
 """
 
 from __future__ import annotations
 
-from kubesim.api.pod import Pod
+from kubesim.api.pod import ContainerStatus, Pod
 from kubesim.cluster.store.watches import WatchEvent
+from kubesim.runtime.types import bare_id
 from kubesim.scenario.invariants.invariant import Invariant
 from kubesim.scenario.invariants.seen import PodSeen, mirrored_uid
 
@@ -29,10 +29,18 @@ def pod_changed(pod: PodSeen | None, change: WatchEvent) -> str:
         counts = {status.name: status.restart_count for status in before}
         for status in after:
             count = counts.get(status.name, 0)
-            is_unknown = mirrored_uid(new) and not status.container_id
-            if status.restart_count < count and not is_unknown:
+            if status.restart_count < count and not (
+                mirrored_uid(new) and status.restart_count == _recorded(pod, status)
+            ):
                 return f"the restart count of container {status.name} fell from {count} to {status.restart_count}"
     return ""
+
+
+def _recorded(pod: PodSeen | None, status: ContainerStatus) -> int:
+    """How often the container had been created before, by the record of the runtime; without one, never."""
+    identifier = bare_id(status.container_id)
+    record = None if pod is None else pod.running.get(identifier) or pod.ended.get(identifier)
+    return 0 if record is None else record.attempt
 
 
 INVARIANT = Invariant("restart-counts", pod_changed=pod_changed)
