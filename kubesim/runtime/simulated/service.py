@@ -175,9 +175,11 @@ class RuntimeConnection:
             task.cancel(why)
 
     async def _takes_time(self, call: Call[T], patience: int | None) -> T:
-        """A call that may be given up: its task is cancelled, and here that becomes an error of the call."""
+        """A call that may be given up: its task is cancelled, and here that becomes an error of the call. It may be a
+        part of another one."""
         task, clock = asyncio.current_task(), self._service.clock
         assert task is not None
+        outer = self._calls.get(task)
         self._calls[task] = ""
         timer = None if patience is None else clock.call_at(clock.now() + patience, self._give_up, task, LATE)
         try:
@@ -190,7 +192,10 @@ class RuntimeConnection:
         finally:
             if timer is not None:
                 timer.cancel()
-            del self._calls[task]
+            if outer is None:
+                del self._calls[task]
+            else:
+                self._calls[task] = outer
 
     async def _late(self, call: Callable[[Runtime], Call[T]]) -> T:
         """A call to a runtime that hangs."""

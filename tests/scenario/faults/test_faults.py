@@ -195,3 +195,10 @@ def test_a_file_without_faults_does_not_import_them() -> None:
         "assert not [name for name in sys.modules if name.startswith('kubesim.scenario.faults')]"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_listings_that_are_late_can_also_hang_and_be_cut_off() -> None:
+    steps: list[dict[str, Any]] = [{"at": "4s", "hang": {"for": "1s"}}, {"at": "8s", "restart": "runtime"}]
+    faults = [{"operation": "List*", "latency": "100ms"}]
+    story = Played(*steps, objects=[pod("web")], faults=faults, duration="30s")
+    assert story.result.phases == {"default/web": "Running"}
