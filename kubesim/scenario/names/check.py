@@ -59,8 +59,7 @@ def _names(question: ObjectQuestion, around: ObjectQuestion, cast: Cast, path: P
     if checked and not found:
         name = "node" if target.node else "pod" if target.pod else "object"
         yield Problem((*path, name), _no_such_object(target, cast))
-        return
-    if question.container and checked:
+    elif question.container and checked:
         names = {name for item in found for name in item.containers} | cast.extra_containers
         if question.container not in names:
             hint = _hint(question.container, names, "; its containers are ")
