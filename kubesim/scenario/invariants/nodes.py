@@ -120,7 +120,7 @@ class NodeWatch(RuntimeWatcher):
 
     def stopping(self, info: ContainerInfo, timeout: int) -> None:
         pod, now = self._pods[info.pod_uid], self._clock.now()
-        pod.story.append((now, f"container {info.name} is told to stop"))
+        pod.story.append((now, f"container {info.name} is being stopped"))
         for invariant, check in self._stopping:
             if problem := check(pod, info, timeout, now):
                 self._object(invariant, problem, pod)

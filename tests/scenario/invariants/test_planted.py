@@ -173,7 +173,7 @@ PLANTED: list[tuple[str, Plant, str, str]] = [
     ("one-instance", gives(PodActions, "kill", None), story(container("main", PROMPT), step=IMAGE), "still running"),
     ("gone-pods", kills_nothing, FORCED, "still running"),
     ("init-order", gives(actions, "compute_init_container_actions", True), INIT, "main started before init container"),
-    ("sidecars", does_not_wait, SIDECAR, "proxy was told to stop while container main"),
+    ("sidecars", does_not_wait, SIDECAR, "proxy was stopped while container main"),
     ("networks", has_no_address, MAIN, "without a network"),
     ("restart-counts", counts_restarts_down, CRASHES, "fell from"),
     ("terminal-phase", forgets_the_end, RUNS_ONCE, "from Succeeded to Running"),

@@ -71,7 +71,7 @@ def test_a_violation_fails_the_run_and_says_what_led_to_it() -> None:
         "container main starts as ID",
         "the phase is Running",
         "the pod is being deleted with a grace period of 30s",
-        "container main is told to stop",
+        "container main is being stopped",
         "container main ends with 0",
         "sandbox ID ends",
     ]

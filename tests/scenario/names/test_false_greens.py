@@ -7,33 +7,9 @@ from pathlib import Path
 import pytest
 
 from kubesim.cli.main import main
+from tests.support.expected_pods import EXPECTED_PODS
 
 HEAD = "{apiVersion: kubesim.dev/v1alpha1, kind: Scenario, metadata: {name: s}, spec: {duration: 60s, "
-OBJECTS = """
----
-apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec:
-  terminationGracePeriodSeconds: 1
-  containers:
-  - {name: main, image: "busybox:1", command: [sh, -c, "echo hello; trap 'exit 0' TERM; sleep 100000 & wait"]}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: crash}
-spec: {containers: [{name: main, image: "busybox:1", command: [sh, -c, "sleep 1; exit 3"]}]}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: shop}
-spec:
-  replicas: 2
-  selector: {matchLabels: {app: shop}}
-  template:
-    metadata: {labels: {app: shop}}
-    spec: {containers: [{name: server, image: nginx}]}
-"""
 CUSTOM = "; custom: true allows names of your own"
 OTHERS = "others are written cni ADD, api patch pods/status"
 END = "(spec.duration is 1m0s)"
@@ -42,7 +18,7 @@ END = "(spec.duration is 1m0s)"
 def play(path: Path, expect: str, steps: str = "") -> int:
     file = path / "s.yaml"
     images = 'images: [{name: "*", present: true}],\n'
-    file.write_text(f"{HEAD}{images}steps: [{steps}],\nexpect: [\n{expect}]}}}}{OBJECTS}")
+    file.write_text(f"{HEAD}{images}steps: [{steps}],\nexpect: [\n{expect}]}}}}\n{EXPECTED_PODS}")
     return main(["run", "-q", str(file)])
 
 
@@ -228,6 +204,6 @@ def test_a_cut_run_does_not_say_that_something_never_happened(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "s.yaml"
-    file.write_text(f"{HEAD}expect: [{{pod: web, phase: Failed, never: true, by: 50s}}]}}}}{OBJECTS}")
+    file.write_text(f"{HEAD}expect: [{{pod: web, phase: Failed, never: true, by: 50s}}]}}}}\n{EXPECTED_PODS}")
     assert main(["run", "-q", "--until", "20s", str(file)]) == 0
     assert "expectation not evaluated: pod web: never phase Failed by 50s" in capsys.readouterr().out

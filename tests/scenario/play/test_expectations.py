@@ -7,6 +7,7 @@ import pytest
 from kubesim.app import RunResult, run_scenario
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.trace import MemorySink
+from tests.support.expected_pods import EXPECTED_PODS
 
 SCENARIO = """\
 apiVersion: kubesim.dev/v1alpha1
@@ -18,30 +19,7 @@ spec:
   steps:
   - {at: 30s, delete: {pod: web}}
   expect: [%s]
----
-apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec:
-  terminationGracePeriodSeconds: 1
-  containers:
-  - {name: main, image: "busybox:1", command: [sh, -c, "echo hello; trap 'exit 0' TERM; sleep 100000 & wait"]}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: crash}
-spec: {containers: [{name: main, image: "busybox:1", command: [sh, -c, "echo ouch; sleep 1; exit 3"]}]}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: shop}
-spec:
-  replicas: 2
-  selector: {matchLabels: {app: shop}}
-  template:
-    metadata: {labels: {app: shop}}
-    spec: {containers: [{name: server, image: nginx}]}
----
+%s---
 apiVersion: v1
 kind: Service
 metadata: {name: shop}
@@ -51,7 +29,7 @@ spec: {selector: {app: shop}, ports: [{port: 80}]}
 
 def play(*expect: str, traced: bool = False) -> RunResult:
     sinks = (MemorySink(),) if traced else ()
-    return run_scenario(parse_scenario(SCENARIO % ",\n  ".join(expect), "q.yaml"), sinks=sinks)
+    return run_scenario(parse_scenario(SCENARIO % (",\n  ".join(expect), EXPECTED_PODS), "q.yaml"), sinks=sinks)
 
 
 MET = (

@@ -58,7 +58,7 @@ WORKLOADS = {
     "workloads/job-pod-failure-policy": Mutation(
         f"{CONTROLLERS}.job.outcome.ending:match_pod_failure_policy", returns(NO_MATCH)
     ),
-    # Pods tolerate everything, for ever.
+    # Pods tolerate every taint, without a time limit.
     "workloads/node-lost": Mutation(f"{CONTROLLERS}.nodes.taint_eviction:toleration_time", returns(None)),
     # Nobody makes room.
     "workloads/preemption": Mutation(

@@ -135,12 +135,6 @@ class RuntimeListeners:
             raise NotFound(f'an error occurred when try to find sandbox "{sandbox_id}": not found')
         return info
 
-    def unreturned_addresses(self) -> list[str]:
-        """The sandboxes that have an address and do not run any more."""
-        return [
-            each for each in self._addresses.taken if each not in self._sandboxes or not self._sandboxes[each].ready
-        ]
-
     def _has_network(self, sandbox_id: str) -> bool:
         """Whether the containers of a sandbox have a network when they start: its own, or the node's."""
         info = self._sandboxes[sandbox_id]

@@ -1,7 +1,7 @@
 """Containers get their grace period, no less and no more.
 
 1. KILL comes no sooner than the timeout of StopContainer.
-2. A sandbox or a container record is removed only after its containers were told to stop (killPodWithSyncResult).
+2. A sandbox or a container record is removed only after StopContainer of its containers (killPodWithSyncResult).
 3. The timeout is at most the longest grace period that applies: of the pod, of a deletion, of a probe; 2 s at least.
 4. Of a pod that is deleted, no container is killed before the grace period of the shortest deletion is over.
 

@@ -24,7 +24,7 @@ def stopping(pod: PodSeen, info: ContainerInfo, timeout: int, now: int) -> str:
     names = waits_for(pod, info.name)
     for other in pod.running.values():
         if other.name in names and other.id != info.id and _has_time(pod, other, now):
-            return f"sidecar {info.name} was told to stop while container {other.name} was still running"
+            return f"sidecar {info.name} was stopped while container {other.name} was still running"
     return ""
 
 
@@ -38,7 +38,7 @@ def waits_for(pod: PodSeen, name: str) -> list[str]:
 
 
 def _has_time(pod: PodSeen, info: ContainerInfo, now: int) -> bool:
-    """Whether a container that is being stopped still has time to end. One that was not told to stop yet, because of
+    """Whether a container that is being stopped still has time to end. One without a StopContainer call yet, because of
     its hook, counts if the whole pod is being stopped."""
     stop = pod.stops.get(info.id)
     if stop is not None:

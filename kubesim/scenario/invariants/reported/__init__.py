@@ -1,1 +1,1 @@
-"""Invariants of what the API server is told and stores."""
+"""Invariants of what the kubelet reports and the API server stores."""
