@@ -80,8 +80,10 @@ $(PY): | system-python
 	@test -n "$(PYTHON)" || { echo "kubesim needs Python 3.11 to 3.14 with venv: apt-get install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml requirements/run.txt | $(PY)
+# The second file adds what talks to clusters. Its packages are large: they are compiled when they are first imported.
+$(VENV)/.installed: pyproject.toml requirements/run.txt requirements/cluster.txt | $(PY)
 	$(PINNED) requirements/run.txt
+	$(PINNED) requirements/cluster.txt --no-compile
 	$(ITSELF)
 	@touch $@
 

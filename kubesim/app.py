@@ -93,7 +93,7 @@ class RunResult:
     @property
     def expectations_failed(self) -> tuple[str, ...]:
         """What was expected and what was seen instead, a line each."""
-        return tuple(f"{failure.text}: {failure.why}" for failure in self.failures)
+        return tuple(failure.sentence for failure in self.failures)
 
 
 @value_object

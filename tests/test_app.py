@@ -83,7 +83,7 @@ def test_a_program_that_ignores_term_is_killed_after_its_grace_period() -> None:
 def test_what_is_not_known_is_a_server_and_the_trace_says_so() -> None:
     _, sink = play(pod(image="example.com/shop/frontend:3"))
     notes = [record.text for record in sink.records if isinstance(record, Note) and "server" in record.text]
-    assert notes == ["frontend is not a program that is simulated: it runs as a server until it is stopped"]
+    assert notes == ["frontend is not simulated: it runs as a server until it is stopped"]
 
 
 def test_a_pod_that_ends_by_itself_ends_in_the_same_phase_for_every_seed() -> None:
@@ -100,7 +100,7 @@ def test_until_ends_the_run_early() -> None:
 def test_a_failed_expectation_is_in_the_result() -> None:
     result, _ = play(SCENARIO % "{duration: 5s, expect: [{pod: web, phase: Failed, by: 3s}]}" + pod("[sleep, '9']"))
     assert not result.ok
-    assert result.expectations_failed == ("pod web: phase Failed by 3s: the phase is Running after 3s",)
+    assert result.expectations_failed == ("pod web must have phase Failed by 3s, but the phase is Running at 3s",)
 
 
 def test_pods_go_to_the_first_node_unless_they_name_another() -> None:

@@ -12,11 +12,15 @@ from pathlib import Path
 import pytest
 
 from kubesim.cli.main import make_parser
+from kubesim.linux import netns
+from tests.support.demo_environment import link_packages, python
 from tests.support.labs import LABS
+from tests.support.machine.cni_host import on_host
 from tools.docs_pages import DOCS, PAGES, subparsers
 
 ROOT = Path(__file__).parent.parent
-PROSE = sorted(DOCS.glob("*.md"))
+PROSE = sorted(DOCS.rglob("*.md"))
+README = ROOT / "README.md"
 COMMAND = re.compile(r"^    \$ (.+)$", re.MULTILINE)
 INLINE = re.compile(r"`(kubesim \w[^`]*)`")
 
@@ -30,21 +34,31 @@ def test_a_page_that_is_made_from_the_code_is_current(name: str) -> None:
     assert (DOCS / name).read_text() == PAGES[name](), f"docs/{name} is old: run make docs"
 
 
-def run(command: str, place: Path) -> None:
-    """As a reader would, in a clone; what it writes stays in `place`."""
+def page_name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return link_packages(tmp_path_factory.mktemp("demo") / "packages")
+
+
+def run(command: str, demo: Path, clone: Path) -> None:
+    """Run a command as a reader would, in a clone and with the packages of `make demo`. Its files stay in `clone`."""
     first, _, second = command.rpartition(" | ")
     given = ""
     if first.startswith("cat "):
-        given = (place / first.removeprefix("cat ")).read_text()
+        given = (clone / first.removeprefix("cat ")).read_text()
     elif first.startswith("echo "):
         given = shlex.split(first)[1] + "\n"
     else:
         assert not first, command
     words = shlex.split(second)
     assert words[0] == "kubesim", command
-    environment = {**os.environ, "XDG_STATE_HOME": str(place / "state"), "PYTHONPATH": str(ROOT)}
-    line = [sys.executable, "-m", "kubesim", *words[1:]]
-    done = subprocess.run(line, input=given, cwd=place, env=environment, capture_output=True, text=True, check=False)
+    interpreter, variables = python(demo)
+    environment = {**os.environ, **variables, "XDG_STATE_HOME": str(clone / "state")}
+    line = [*interpreter, "-m", "kubesim", *words[1:]]
+    done = subprocess.run(line, input=given, cwd=clone, env=environment, capture_output=True, text=True, check=False)
     is_fine = done.returncode == 0 or (words[1] == "diff" and done.returncode == 1)  # 1: there is a difference
     assert (is_fine, done.stderr) == (True, ""), command
     assert done.stdout, command
@@ -61,27 +75,48 @@ def clone(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "page",
     [path for path in PROSE if path.name != "walk.md" and commands(path.read_text())],
-    ids=lambda path: path.name,
+    ids=page_name,
 )
-def test_the_commands_of_a_page_work_in_their_order(page: Path, clone: Path) -> None:
+def test_the_commands_of_a_page_work_in_their_order(page: Path, demo: Path, clone: Path) -> None:
     for command in commands(page.read_text()):
-        run(command, clone)
+        run(command, demo, clone)
+
+
+def networking_commands(folder: str) -> list[str]:
+    """The commands of the page, on a host of their own with the namespace that the page creates."""
+    page = (DOCS / "how-to" / "cni-engineers.md").read_text()
+    os.environ.update(KUBESIM_CNI_CONF_DIR="scenarios/net.d", KUBESIM_CNI_BIN_DIR="/usr/lib/cni")
+    netns.new_netns("/var/run/netns/blue")
+    failed = []
+    found = re.findall(r"^    (kubesim cni .*)$", page, re.MULTILINE)
+    assert len(found) > 5
+    for command in found:
+        words = [str(Path(folder) / word) if word == "answers" else word for word in shlex.split(command)]
+        line = [sys.executable, "-m", "kubesim", *words[1:]]
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        if done.returncode != 0 or done.stderr:
+            failed.append(f"{command}: exit {done.returncode}: {done.stdout}{done.stderr}")
+    return failed
+
+
+def test_the_networking_commands_work_in_their_order(tmp_path: Path) -> None:
+    assert on_host(networking_commands, folder=str(tmp_path)) == []
 
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
-def test_the_commands_in_a_labs_text_work(lab: object, clone: Path) -> None:
+def test_the_commands_in_a_labs_text_work(lab: object, demo: Path, clone: Path) -> None:
     from kubesim.labs.load import Lab
 
     assert isinstance(lab, Lab)
-    run(f"kubesim lab start {lab.number}", clone)
+    run(f"kubesim lab start {lab.number}", demo, clone)
     for command in INLINE.findall(lab.text):
-        run(command, clone)
+        run(command, demo, clone)
 
 
 def test_commands_within_sentences_exist() -> None:
     """Those with placeholders (`start N`) cannot be run; their parser at least must know them, and their options."""
     found = 0
-    for path in [*PROSE, ROOT / "README.md"]:
+    for path in [*PROSE, README]:
         for command in INLINE.findall(path.read_text()):
             found += 1
             parser = make_parser()
@@ -95,13 +130,32 @@ def test_commands_within_sentences_exist() -> None:
     assert found > 20
 
 
-@pytest.mark.parametrize("page", [*PROSE, ROOT / "README.md"], ids=lambda path: path.name)
+@pytest.mark.parametrize("page", [*PROSE, README], ids=page_name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https://)([^)#]+)(?:#[^)]*)?\)", page.read_text()):
         assert (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("page", [*PROSE, ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda path: path.name)
+@pytest.mark.parametrize("page", [*PROSE, README], ids=page_name)
+def test_links_to_a_section_lead_to_one(page: Path) -> None:
+    for target, section in re.findall(r"\]\((?!https://)([^)#]*)#([^)]+)\)", page.read_text()):
+        text = (page.parent / target if target else page).read_text()
+        assert section in {anchor(title) for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}, (
+            f"{target}#{section}"
+        )
+
+
+def anchor(title: str) -> str:
+    """As GitHub makes it from a title."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+
+
+def test_the_index_lists_every_page() -> None:
+    listed = set(re.findall(r"\]\(([^)#]+\.md)", (DOCS / "README.md").read_text()))
+    assert listed == {str(path.relative_to(DOCS)) for path in PROSE} - {"README.md"}
+
+
+@pytest.mark.parametrize("page", [*PROSE, README, ROOT / "CONTRIBUTING.md"], ids=page_name)
 def test_modules_that_are_named_exist(page: Path) -> None:
     folders = ("kubesim", "tests", "tools")
     modules = [f"/{path.relative_to(ROOT)}" for folder in folders for path in (ROOT / folder).rglob("*.py")]

@@ -1,4 +1,4 @@
-"""README shows commands: each of them works, and what it shows of their output is what they print."""
+"""README: its commands work in the environment that `make demo` makes, and its excerpts are what they print."""
 
 from __future__ import annotations
 
@@ -6,90 +6,112 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from kubesim.linux import netns
-from tests.support.machine.cni_host import on_host
+from tests.support.attach.pods import pod, running
+from tests.support.cluster import kubeconfig as kubeconfigs
+from tests.support.cluster.served import served_cluster
+from tests.support.demo_environment import REQUIREMENTS, link_packages, packages, python
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"(?:^    .*\n|^\n(?=    ))+", README, re.MULTILINE)
 LINES = [line.strip() for block in BLOCKS for line in block.splitlines() if line.strip()]
 WIDTH = "96"  # of the terminal that README shows
-COMMANDS = [line.removeprefix("$ ") for line in LINES if re.match(r"(\$ )?(kubesim (?!cni )|cat )", line)]
-NETWORKING = [line for line in LINES if line.startswith("kubesim cni ")]
+COMMANDS = [line.removeprefix("$ ") for line in LINES if re.match(r"(\$ )?(kubesim |kubectl )", line)]
+POD = "tests/attach/crashloop.json"  # stands for the output of kubectl
 
 
-def run(command: str, folder: Path) -> str:
-    """A command of README, with `kubesim` from this tree; what it writes goes to `folder`."""
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return link_packages(tmp_path_factory.mktemp("demo") / "packages")
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Of a cluster with the node and a pod that README names."""
+    with served_cluster(tokens=["t0ken"]) as served:
+        served.call(served.store.create, pod(running(), metadata={"uid": ""}, spec={"nodeName": "worker-1"}))
+        folder = tmp_path_factory.mktemp("kubeconfig")
+        yield kubeconfigs.kubeconfig(folder / "config", served.address, {"token": "t0ken"})
+
+
+def run(command: str, demo: Path, folder: Path, kubeconfig: str = "") -> str:
+    """A command of README, with the packages of `make demo`; its output files go to `folder`."""
     first, _, second = command.rpartition(" | ")
-    given = (ROOT / first.removeprefix("cat ")).read_text() if first else ""
-    words = [str(folder / word) if word in ("answers", "kubelet.log") else word for word in shlex.split(second)]
+    given = (ROOT / POD).read_text() if first.startswith("kubectl ") else ""
+    words = [str(folder / word) if word == "kubelet.log" else word for word in shlex.split(second)]
     assert words[0] == "kubesim"
-    environment = {**os.environ, "COLUMNS": WIDTH, "XDG_STATE_HOME": str(folder)}
-    line = [sys.executable, "-m", "kubesim", *words[1:]]
-    if words[1] == "lab" and words[2] not in ("list", "start"):  # README begins a lab before it goes on with one
-        subprocess.run([*line[:3], "lab", "start", "1"], cwd=ROOT, env=environment, capture_output=True, check=True)
+    interpreter, variables = python(demo)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "KUBESIM_"))}
+    environment = {**kept, **variables, "COLUMNS": WIDTH, "XDG_STATE_HOME": str(folder), "KUBECONFIG": kubeconfig}
+    line = [*interpreter, "-m", "kubesim", *words[1:]]
     done = subprocess.run(line, input=given, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0 or (words[1] == "diff" and done.returncode == 1), done.stderr
-    said = [line for line in done.stderr.splitlines() if not line.startswith("kubesim: serving on http://127.0.0.1:")]
-    assert not said
+    assert not done.stderr or words[1] == "attach", done.stderr  # attach warns about rights that it cannot see
     return done.stdout
+
+
+def test_it_is_short() -> None:
+    assert len(README.splitlines()) <= 150
 
 
 def test_it_starts_with_the_two_commands() -> None:
     assert [line.split()[:2] for line in LINES[:2]] == [["make", "demo"], ["make", "test"]]
 
 
+def test_make_demo_installs_the_packages_that_its_commands_need() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    rule = re.search(r"^\$\(VENV\)/\.installed:.*\n(?:\t.*\n)+", makefile, re.MULTILINE)
+    assert rule is not None
+    assert re.findall(r"\$\(PINNED\) (\S+)", rule.group()) == list(REQUIREMENTS)
+    assert {"pydantic", "kubernetes", "aiohttp"} <= set(packages())
+
+
+def test_the_environment_has_no_other_package(demo: Path, tmp_path: Path) -> None:
+    interpreter, variables = python(demo)
+    done = subprocess.run(
+        [*interpreter, "-c", "import pytest"], env=variables, capture_output=True, text=True, check=False
+    )
+    assert "No module named 'pytest'" in done.stderr
+
+
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_command_works(command: str, tmp_path: Path) -> None:
-    assert run(command, tmp_path)
+def test_the_command_works(command: str, demo: Path, kubeconfig: str, tmp_path: Path) -> None:
+    assert run(command, demo, tmp_path, kubeconfig)
 
 
 @pytest.mark.parametrize("block", [block for block in BLOCKS if "$ kubesim " in block])
-def test_the_excerpt_is_real(block: str, tmp_path: Path) -> None:
+def test_the_excerpt_is_real(block: str, demo: Path, tmp_path: Path) -> None:
     """Between `...` and `...` every line is as it is printed, and nothing is left out."""
     command, *shown = textwrap.dedent(block).strip("\n").splitlines()
-    printed = "\n".join(line.strip() for line in run(command.removeprefix("$ "), tmp_path).splitlines())
+    printed = "\n".join(line.strip() for line in run(command.removeprefix("$ "), demo, tmp_path).splitlines())
     parts = "\n".join(line.strip() for line in shown).split("...")
     assert any(part.strip() for part in parts)
     assert [part for part in parts if part.strip() not in printed] == []
 
 
-def networking_commands(folder: str) -> list[str]:
-    """On a host of its own, with the namespace that README makes."""
-    os.environ.update(KUBESIM_CNI_CONF_DIR="scenarios/net.d", KUBESIM_CNI_BIN_DIR="/usr/lib/cni")
-    netns.new_netns("/var/run/netns/blue")
-    failed = []
-    for command in NETWORKING:
-        words = [str(Path(folder) / word) if word == "answers" else word for word in shlex.split(command)]
-        line = [sys.executable, "-m", "kubesim", *words[1:]]
-        done = subprocess.run(line, capture_output=True, text=True, check=False)
-        if done.returncode != 0 or done.stderr:
-            failed.append(f"{command}: exit {done.returncode}: {done.stdout}{done.stderr}")
-    return failed
-
-
-def test_the_networking_commands_work_one_after_the_other(tmp_path: Path) -> None:
-    assert len(NETWORKING) > 5
-    assert on_host(networking_commands, folder=str(tmp_path)) == []
-
-
 def test_the_numbers_are_right() -> None:
     from kubesim.conformance import narrowing
     from kubesim.conformance.frame import read_cases
-    from tests.support.corpora import CORPORA
+    from tests.support.corpora import CORPORA, STORIES, WORKLOADS
 
     cases = sum(1 for path in CORPORA for _ in read_cases(path))
-    assert f"{cases:,} cases" in README
+    flat = " ".join(README.split())
+    assert f"{cases:,} cases" in flat
+    assert f"{len(STORIES)} recorded stories" in flat
+    assert f"{len(WORKLOADS)} of the real controllers" in flat
+    incidents = list((ROOT / "scenarios" / "incidents").glob("*.yaml"))
+    assert f"{len(incidents)} incidents" in flat
     words = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
              "thirteen", "fourteen", "fifteen")  # fmt: skip
     rules = (narrowing.__doc__ or "").count("\n* ")
-    assert f"there are {words[rules]}" in " ".join(README.split())
+    page = (ROOT / "docs" / "how-to" / "conformance.md").read_text()
+    assert f"there are {words[rules]}" in " ".join(page.split())
 
 
 def test_every_make_target_it_names_exists() -> None:

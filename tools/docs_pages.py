@@ -42,6 +42,8 @@ from tests.support.corpora import BY_CHANCE, CORPORA, NOT_RUNNABLE, STORIES, WOR
 from tools.incidents_page import incident_lines
 from tools.language_tables import cell, described_model, plain_models
 from tools.not_simulated import rows as left_out_rows
+from tools.programs_page import program_lines
+from tools.run_picture import crash_loop
 from tools.walks.page import walk_lines
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -94,6 +96,10 @@ def _usage(action: argparse.Action) -> str:
 
 
 # -- the language of scenarios and labs -------------------------------------------------------------------------
+
+
+def programs() -> str:
+    return _page(["# Programs and images that are simulated", "", MADE, "", *program_lines()])
 
 
 def scenarios() -> str:
@@ -388,6 +394,8 @@ def invariants() -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands,
+    "crashloop.svg": crash_loop,
+    "how-to/programs-and-images.md": programs,
     "scenarios.md": scenarios,
     "labs.md": lab_index,
     "lab-language.md": labs,

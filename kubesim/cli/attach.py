@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from kubesim.attach.watch.node_follower import NodeFollower
     from kubesim.clock import LoopClock
 
-HELP = "watch a node of a real cluster: what its kubelet will do next, when, and where it departs from its rules"
+HELP = "watch a node of a real cluster: what its kubelet will do next, when, and where it diverges from its rules"
 DESCRIPTION = """List and watch the pods, Events, Lease and Node of one node of a cluster (kubeconfig, context, or the
-service account of a pod), and say for every pod which rule of the kubelet applies, what comes next and when. Departures
-from the rules are reported with their evidence. Nothing is ever written: only get, list and watch leave this program.
-Exits with 3 if there was a divergence (with --once and --for)."""
+service account of a pod), and report for every pod which rule of the kubelet applies, what comes next and when.
+Divergences from the rules are reported with their evidence. It never writes: it sends only get, list and watch
+requests. With --once and --for, the exit code is 3 if there was a divergence."""
 
 FORMATS = ("text", "json", "jsonl")
 EXIT_DIVERGED = 3
@@ -35,14 +35,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--context", metavar="NAME", default="", help="a context of the kubeconfig")
     how_long = parser.add_mutually_exclusive_group()
-    how_long.add_argument("--once", action="store_true", help="list once, say how it stands, end")
+    how_long.add_argument("--once", action="store_true", help="list once, print the state of every pod, and exit")
     how_long.add_argument(
-        "--for", dest="duration", type=options.duration, metavar="DURATION", help="end after this time"
+        "--for", dest="duration", type=options.duration, metavar="DURATION", help="exit after this time"
     )
     shape = "|".join(FORMATS)
-    parser.add_argument("-o", "--output", type=options.one_of(FORMATS), metavar=shape, help="a table, or for machines")
     parser.add_argument(
-        "--serve", metavar="[ADDRESS:]PORT", help="answer /healthz and /metrics there; on loopback by default"
+        "-o", "--output", type=options.one_of(FORMATS), metavar=shape, help="a table, one JSON object, or JSON lines"
+    )
+    parser.add_argument(
+        "--serve", metavar="[ADDRESS:]PORT", help="serve /healthz and /metrics there; on loopback by default"
     )
     options.add_request_timeout(parser)
     options.add_references(parser)
@@ -51,7 +53,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     attach_agent.configure(parser)
     log_flags.add(parser)
     runtime_flags.add_private(parser)
-    parser.add_argument("--print-rbac", action="store_true", help="print the least rights that are enough, and end")
+    parser.add_argument(
+        "--print-rbac", action="store_true", help="print the minimal RBAC rules that it needs, and exit"
+    )
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -69,7 +73,7 @@ def execute(args: argparse.Namespace) -> int:
 
         return replay_file(args, output)
     if not args.node:
-        raise UsageError("--node NAME says which node to watch (kubectl get nodes lists them)")
+        raise UsageError("give --node NAME: the node to watch (kubectl get nodes lists them)")
     if output == "json" and not args.once:
         raise UsageError("-o json needs --once; to follow use -o jsonl")
     import anyio
@@ -189,10 +193,10 @@ async def _listed(agent: NodeFollower, clock: LoopClock, in_time: bool, patience
             (text for text in agent.problems if "orbidden" in text and ("Pods" in text or "Nodes" in text)), None
         )
         if in_time and denied is not None:
-            raise UsageError(f"{_reason(denied)}; `kubesim attach --print-rbac` prints the rights that are enough")
+            raise UsageError(f"{_reason(denied)}; `kubesim attach --print-rbac` prints the RBAC rules that it needs")
         if deadline is not None and clock.now() > deadline:
             problem = _reason(agent.problems[-1]) if agent.problems else f"no answer within {patience_s:g} s"
-            raise UsageError(f"the cluster is out of reach: {problem}")
+            raise UsageError(f"cannot reach the cluster: {problem}")
     while in_time and not agent.looked and (deadline is None or clock.now() < deadline):
         await clock.sleep(20 * MILLISECOND)
     if agent.shadow.node_gone and not agent.shadow.pods:

@@ -29,9 +29,11 @@ _AGENT_FLAGS = {"verbose": "-v", "quiet": "-q", "step": "--step", "runtime": "--
 
 def configure(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "the agent", "kubesim's own kubelet runs the pods of the node beside the real one, and writes nothing."
+        "the agent", "kubesim runs the pods of the node in its own kubelet, next to the real one, and writes nothing."
     )
-    group.add_argument("--agent", action="store_true", help="run it, show its timeline, compare it with the real one")
+    group.add_argument(
+        "--agent", action="store_true", help="run that kubelet, show its timeline, and compare it with the real one"
+    )
     group.add_argument(
         "--learn",
         action=argparse.BooleanOptionalAction,
@@ -39,9 +41,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="containers run as long, end and get ready as the real ones (default), or run their command lines",
     )
     amount = group.add_mutually_exclusive_group()
-    amount.add_argument("-v", "--verbose", action="store_true", help="every record, and what it mirrors upstream")
-    amount.add_argument("-q", "--quiet", action="store_true", help="only Events and statuses that it would write")
-    group.add_argument("--step", action="store_true", help="at the end, walk through what happened")
+    amount.add_argument(
+        "-v", "--verbose", action="store_true", help="print every record, and the upstream function that it mirrors"
+    )
+    amount.add_argument(
+        "-q", "--quiet", action="store_true", help="print only the Events and statuses that it would write"
+    )
+    group.add_argument("--step", action="store_true", help="at the end, step through the run")
     parser.add_argument("--view", help=argparse.SUPPRESS)  # of 0.1.0
 
 
@@ -51,12 +57,12 @@ def check(args: argparse.Namespace) -> None:
         raise UsageError("--view was removed: use --agent instead of --view twin; --view shadow is the default")
     for name, flag in _AGENT_FLAGS.items():
         if getattr(args, name) and not args.agent:
-            raise UsageError(f"{flag} is for the agent: give --agent, or leave it out")
+            raise UsageError(f"{flag} needs --agent")
     if args.agent and (args.record or args.configz):
         flag = "--record" if args.record else "--configz"
-        raise UsageError(f"{flag} goes without --agent; run a second attach for it")
+        raise UsageError(f"{flag} cannot be combined with --agent; run a second attach for it")
     if args.agent and args.step and args.output:
-        raise UsageError("--step goes without --output")
+        raise UsageError("--step cannot be combined with --output")
 
 
 def execute(args: argparse.Namespace, output: str) -> int:

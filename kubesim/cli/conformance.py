@@ -15,10 +15,10 @@ from kubesim.golang.json import printable_json
 if TYPE_CHECKING:
     from kubesim.conformance.results import CorpusResult
 
-HELP = "play recorded decisions of the real kubelet and compare the answers"
+HELP = "replay recorded decisions of the real kubelet and compare the answers"
 DESCRIPTION = """Run every corpus (NAME.jsonl or NAME.jsonl.gz) and every story (NAME.json, NAME.json.gz) found in the
-given files and directories: each case is played, and where the file holds the real answer, compared with it. Stories of
-a real node are the corpus traces, stories of the real controllers and scheduler the corpus workloads. A story is played
+given files and directories. Each case is replayed and compared with the recorded answer, if there is one. Stories of a
+real node are the corpus traces, stories of the real controllers and scheduler the corpus workloads. A story is replayed
 with several seeds (1 to 20, workloads 1 to 10) until one reproduces it, unless a seed is given. Exits with 1 if any
 case fails."""
 
@@ -31,10 +31,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", action="append", metavar="NAME", help="only this corpus; may be given several times")
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument(
-        "--show", type=options.whole_number, metavar="N", help=f"failures to show of each corpus (default {SHOWN})"
+        "--show", type=options.whole_number, metavar="N", help=f"failures to show for each corpus (default: {SHOWN})"
     )
     shown.add_argument("--all-failures", action="store_true", help="show every failure")
-    parser.add_argument("--json", action="store_true", help="results for machines; all failures unless --show is given")
+    parser.add_argument(
+        "--json", action="store_true", help="print the results as JSON; all failures unless --show is given"
+    )
     emit = "write our answers to DIR/NAME.jsonl, those of stories to DIR/NAME.json"
     parser.add_argument("--emit", type=Path, metavar="DIR", help=emit)
     options.add_seed(parser)

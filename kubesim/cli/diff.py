@@ -36,10 +36,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all-rules",
         action="store_true",
-        help="also find the rules behind the differences that remain once the rule of the first one is the same",
+        help="also find the rules behind the differences that remain when the first rule is made equal",
     )
     shape = "|".join(FORMATS)
-    parser.add_argument("-o", "--output", type=options.one_of(FORMATS), metavar=shape, help="a page, or for machines")
+    parser.add_argument("-o", "--output", type=options.one_of(FORMATS), metavar=shape, help="text, or one JSON object")
     parser.usage = "kubesim diff [options] --profile A --profile B FILE ... | -f PATH ... | A.jsonl B.jsonl"
 
 
@@ -68,7 +68,7 @@ def _differences(args: argparse.Namespace) -> Iterator[RunDifference]:
         if all(len(given) < 2 for given in (args.profile, args.seed, args.feature_gates)):
             yield _of_two_files(args)
         elif any(file.endswith(SAVED) for file in args.files):
-            raise UsageError("a saved trace is compared with another file: give two, and no flag twice")
+            raise UsageError("a saved trace is compared with another file: give two files, and no flag twice")
         else:
             yield from _of_two_sides(args)
 
@@ -159,7 +159,7 @@ def _loaded(args: argparse.Namespace, side: Side, *, quiet: bool = False) -> lis
     runs = manifest_flags.load(args, side.gates, around, quiet=quiet)
     for name, scenario in runs:
         if scenario.spec.sources.apiserver is not None:
-            raise UsageError(f"{name}: a live cluster is never the same twice: leave sources.apiserver out")
+            raise UsageError(f"{name}: two runs against a live cluster cannot be compared: remove sources.apiserver")
         if scenario.spec.matrix is not None:
-            raise UsageError(f"{name}: the file has a matrix, and diff compares two runs: leave spec.matrix out")
+            raise UsageError(f"{name}: the file has a matrix, but diff compares two runs: remove spec.matrix")
     return runs

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from kubesim.attach.explain.observation import Observation
     from kubesim.attach.explain.statement import Statement
 
-HELP = "say in plain words where a pod is in its life, what holds it there and what the kubelet does next"
-DESCRIPTION = """Explain a pod of a cluster (NAME or NAMESPACE/NAME; it is only read), or pods as kubectl prints them: a
-Pod, a PodList or a List in JSON or YAML, from a file or, with -, from standard input. Events make it better: from a
-cluster they are read too; with files use --events FILE, or `kubectl get pods,events,nodes -o json` in one go."""
+HELP = "explain where a pod is in its lifecycle, what it waits for and what the kubelet does next"
+DESCRIPTION = """Explain a pod of a cluster (NAME or NAMESPACE/NAME; read-only), or pods as kubectl prints them: a
+Pod, a PodList or a List in JSON or YAML, from a file or, with -, from standard input. Events make it more precise: from
+a cluster they are read too; with files use --events FILE, or `kubectl get pods,events,nodes -o json` in one command."""
 
 FORMATS = ("text", "json", "jsonl")
 
@@ -25,20 +25,24 @@ FORMATS = ("text", "json", "jsonl")
 def configure(parser: argparse.ArgumentParser) -> None:
     what = "a pod of the cluster, or a file with pods as kubectl get -o json or yaml prints them; - is stdin"
     parser.add_argument("source", metavar="POD|FILE", help=what)
-    parser.add_argument("pod", nargs="?", metavar="POD", help="only this pod of a file: NAME or NAMESPACE/NAME")
-    parser.add_argument("-n", "--namespace", metavar="NAME", default="default", help="of a pod of the cluster")
+    parser.add_argument("pod", nargs="?", metavar="POD", help="explain only this pod of a file: NAME or NAMESPACE/NAME")
+    parser.add_argument(
+        "-n", "--namespace", metavar="NAME", default="default", help="the namespace of a pod of the cluster"
+    )
     parser.add_argument(
         "--kubeconfig", metavar="FILE", default="", help="default: $KUBECONFIG, ~/.kube/config, the pod's"
     )
     parser.add_argument("--context", metavar="NAME", default="", help="a context of the kubeconfig")
-    parser.add_argument("--events", metavar="FILE", help="what `kubectl get events -o json` printed")
-    parser.add_argument("--node", metavar="FILE", help="what `kubectl get node NAME -o json` printed")
-    parser.add_argument("--at", type=_time, metavar="TIME", help="as of this time (2026-01-31T12:00:00Z); default: now")
+    parser.add_argument("--events", metavar="FILE", help="a file with the output of `kubectl get events -o json`")
+    parser.add_argument("--node", metavar="FILE", help="a file with the output of `kubectl get node NAME -o json`")
+    parser.add_argument(
+        "--at", type=_time, metavar="TIME", help="explain the state at this time (2026-01-31T12:00:00Z); default: now"
+    )
     options.add_request_timeout(parser)
     options.add_references(parser)
     node_periods.add(parser)
     shape = "|".join(FORMATS)
-    parser.add_argument("-o", "--output", type=options.one_of(FORMATS), metavar=shape, help="a page, or for machines")
+    parser.add_argument("-o", "--output", type=options.one_of(FORMATS), metavar=shape, help="text, or JSON")
 
 
 def _time(text: str) -> int:
@@ -70,9 +74,11 @@ def _from_files(args: argparse.Namespace) -> list[Observation]:
     from kubesim.scenario.load.text_files import STANDARD_INPUT
 
     if args.references:
-        raise UsageError("--references looks in the cluster: give the name of a pod there, not a file")
+        raise UsageError("--references reads from the cluster: give the name of a pod there, not a file")
     if args.configz:
-        raise UsageError("--configz asks the node of the cluster: give the name of a pod there, or use --config FILE")
+        raise UsageError(
+            "--configz reads from a node of the cluster: give the name of a pod there, or use --config FILE"
+        )
     files = [args.source, *(file for file in (args.events, args.node) if file)]
     if files.count(STANDARD_INPUT) > 1:
         raise UsageError("standard input can be read once: give only one - of FILE, --events and --node")
@@ -82,7 +88,7 @@ def _from_files(args: argparse.Namespace) -> list[Observation]:
     seen = [one for one in found.observations(now, periods) if _is_meant(one.pod.metadata, args.pod)]
     if not seen:
         wanted = f"pod {args.pod}" if args.pod else "Pod"
-        raise UsageError(f"{args.source}: no {wanted} in it; give what `kubectl get pod NAME -o json` prints")
+        raise UsageError(f"{args.source}: it has no {wanted}; give the output of `kubectl get pod NAME -o json`")
     return seen
 
 
@@ -107,7 +113,7 @@ def _from_cluster(args: argparse.Namespace) -> Observation:
             seen = await look(transport, where, name, now, with_references=args.references)
             return replace(seen, periods=await node_periods.of_node(args, transport, seen.pod.spec.node_name))
         except TransportError as error:
-            raise UsageError(f"the cluster is out of reach: {error}") from None
+            raise UsageError(f"cannot reach the cluster: {error}") from None
         finally:
             await transport.close()
 

@@ -43,7 +43,7 @@ def make_parser(only: str = "") -> argparse.ArgumentParser:
     """The parser of all commands, or of one."""
     parser = _Parser(
         prog="kubesim",
-        description="The kubelet you can open: it decides as kubelet v1.36 decides, in virtual time, and says why.",
+        description="The kubelet you can open: it decides like kubelet v1.36, in virtual time, and explains why.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"kubesim {__version__}")

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from kubesim.scenario.load.overlay import Overlay
     from kubesim.trace.sinks.console import Level
 
-HELP = "play a scenario or any Kubernetes manifest and show what the kubelet does, and why"
-DESCRIPTION = """Play scenarios, or plain Kubernetes manifests with defaults, in virtual time, each file by itself, and
+HELP = "run a scenario or any Kubernetes manifest and show what the kubelet does, and why"
+DESCRIPTION = """Run scenarios, or plain Kubernetes manifests with defaults, in virtual time, each file separately, and
 show what happened on the node. The same file and seed give the same run, on every machine."""
 
 FORMATS = ("text", "jsonl", "json")
@@ -39,49 +39,51 @@ EXIT_INTERRUPTED = 130
 def configure(parser: argparse.ArgumentParser) -> None:
     manifest_flags.add(parser)
     amount = parser.add_mutually_exclusive_group()
-    amount.add_argument("-v", "--verbose", action="store_true", help="every record, and what it mirrors upstream")
-    amount.add_argument("-q", "--quiet", action="store_true", help="only Events, statuses and how it ended")
+    amount.add_argument(
+        "-v", "--verbose", action="store_true", help="print every record, and the upstream function it mirrors"
+    )
+    amount.add_argument("-q", "--quiet", action="store_true", help="print only Events, statuses and the outcome")
     shape = "|".join(FORMATS)
     parser.add_argument(
         "-o",
         "--output",
         type=options.one_of(FORMATS),
         metavar=shape,
-        help="a timeline, a record per line, one JSON object",
+        help="a timeline, one JSON record per line, or one JSON object",
     )
     options.add_seed(parser)
     options.add_feature_gates(parser)
     options.add_profile(parser)
     parser.add_argument("--until", type=options.duration, metavar="DURATION", help="stop at this time: 90s, 1m30s, 2h")
     parser.add_argument(
-        "--speed", type=options.positive_number, metavar="N", help="pace it: N seconds of the node in one second"
+        "--speed", type=options.positive_number, metavar="N", help="pace the run: N virtual seconds per real second"
     )
     parser.add_argument(
-        "--step", action="store_true", help="walk through what happened, decision by decision, forward and back"
+        "--step", action="store_true", help="step through the run, decision by decision, forward and back"
     )
     parser.add_argument(
         "--break-on",
         action="append",
         default=[],
         metavar="CONDITION",
-        help="with --step: stop at such records: 'pleg.event ContainerDied', 'cri.call call=StartContainer pod=web'",
+        help="with --step: stop at these records: 'pleg.event ContainerDied', 'cri.call call=StartContainer pod=web'",
     )
     parser.add_argument(
         "--serve",
         metavar="[ADDRESS:]PORT",
-        help="with --speed: answer /healthz, /pods, /metrics, /statusz there meanwhile; on loopback by default",
+        help="with --speed: serve /healthz, /pods, /metrics and /statusz during the run; on loopback by default",
     )
     parser.add_argument(
         "--show",
         choices=("network",),
-        help="with --runtime cni: draw links, bridges, addresses and routes of nodes and pods, once all is at rest",
+        help="with --runtime cni: draw links, bridges, addresses and routes of nodes and pods once everything is idle",
     )
     parser.add_argument(
         "--logs",
         nargs="?",
         const="",
         metavar="POD[:CONTAINER]",
-        help="print the output of the containers after the run, of all or of these; a name may be a glob",
+        help="print the output of all containers, or of these, after the run; a name may be a glob",
     )
     saving_flags.add(parser)
     log_flags.add(parser)
@@ -197,11 +199,11 @@ def terminated_as_interrupted() -> Iterator[None]:
 def _check_together(args: argparse.Namespace) -> None:
     """Flags that exclude each other."""
     if args.logs is not None and (args.output or args.step):
-        raise UsageError("--logs prints for people: use it without --output and --step; -o jsonl has log records")
+        raise UsageError("--logs cannot be combined with --output and --step; -o jsonl has log records")
     if args.show and (args.output or args.step):
-        raise UsageError("--show draws for people: it goes without --output and --step")
+        raise UsageError("--show cannot be combined with --output and --step")
     if args.host_network_node and args.step:
-        raise UsageError("--step goes without --host-network-node")
+        raise UsageError("--step cannot be combined with --host-network-node")
 
 
 def _check_runtimes(args: argparse.Namespace, scenarios: list[tuple[str, Scenario]], state: str) -> None:
@@ -224,13 +226,13 @@ def _step(
     if not args.step:
         raise UsageError("--break-on needs --step")
     if "-" in (*args.files, *args.filename) or (len(args.files) > 1 and not args.filename):
-        raise UsageError("--step walks through one file; standard input is for the keys")
+        raise UsageError("--step steps through one file; standard input is used for keys")
     if args.speed is not None or args.serve is not None or args.output is not None:
-        raise UsageError("--step goes without --speed, --serve and --output: it shows the run when it is over")
+        raise UsageError("--step cannot be combined with --speed, --serve and --output: it shows a finished run")
     breaks = [RecordCondition.parse(text) for text in args.break_on]
     runs = manifest_flags.load(args, gates, around)
     if len(runs) > 1:
-        raise UsageError(f"--step walks through one run, and the matrix of the file has {len(runs)}")
+        raise UsageError(f"--step steps through one run, but the matrix of the file has {len(runs)}")
     [(_, loaded)] = runs
     scenario = loaded.with_runtime(*runtime_flags.chosen(args))
     sink = MemorySink()
@@ -247,7 +249,7 @@ def _serve_address(text: str | None, speed: float) -> tuple[str, int] | None:
     from kubesim.kubelet.server import parse_address
 
     if not speed:
-        raise UsageError("--serve needs --speed: without it the run is over before anybody could ask")
+        raise UsageError("--serve needs --speed: without it the run ends before a client could connect")
     return parse_address(text)
 
 

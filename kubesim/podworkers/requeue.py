@@ -36,16 +36,14 @@ def requeue_after(intervals: Intervals, phase_transition: bool, error: BaseExcep
     if phase_transition:
         return Requeue(0, "the pod has entered its next phase")
     if error is None:
-        return Requeue(intervals.resync, "the sync succeeded; the next one without cause is the regular resync")
+        return Requeue(intervals.resync, "the sync succeeded; the next one without a trigger is the periodic resync")
     if NETWORK_NOT_READY in str(error):
         return Requeue(TRANSIENT_BACKOFF, "the network may be ready soon")
     expires_at = min_backoff_expiration(error)
     if expires_at is None:
-        return Requeue(
-            min(intervals.backoff, intervals.resync), "the sync failed; it is tried again after the back-off"
-        )
+        return Requeue(min(intervals.backoff, intervals.resync), "the sync failed; it is retried after the back-off")
     delay = min(max(expires_at - now, 0), intervals.resync)
-    return Requeue(delay, "the sync failed; it is tried again when the first back-off in it expires")
+    return Requeue(delay, "the sync failed; it is retried when the first back-off expires")
 
 
 class Delays:

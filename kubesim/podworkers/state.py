@@ -103,7 +103,7 @@ class PodSyncStatuses(PodWorkerQueries):
                 options = replace(options, running_pod=None)
         uid, title = about.uid, f"{about.namespace}/{about.name}"
         if from_runtime and options.update_type != "kill":
-            return UpdateDecision(uid, title, False, "ignored: a pod that only the runtime knows can only be killed")
+            return UpdateDecision(uid, title, False, "ignored: a pod that only the runtime reports can only be killed")
 
         status = self.statuses.get(uid)
         first_time = status is None
@@ -115,13 +115,15 @@ class PodSyncStatuses(PodWorkerQueries):
         if ending and not first_time and options.update_type == "create":
             status.restart_requested = True
             self.restart_requested.add(uid)
-            return UpdateDecision(uid, title, False, "put off: this uid is still ending; it starts again after that")
+            return UpdateDecision(
+                uid, title, False, "delayed: this uid is still terminating; it starts again after that"
+            )
         if status.finished:
             return UpdateDecision(uid, title, False, "ignored: the worker has finished with this uid")
 
         reason = "" if ending else _begin_termination(status, options, from_runtime, now)
         if from_runtime and status.terminated_at is not None:
-            return UpdateDecision(uid, title, False, "ignored: the pod's containers are stopped, cleaning up goes on")
+            return UpdateDecision(uid, title, False, "ignored: the pod's containers have stopped; clean-up continues")
         options, completed, shortened = _apply_kill(status, options, self._rules)
         self._store(uid, status, options)
         return UpdateDecision(
@@ -332,7 +334,7 @@ def _begin_termination(status: PodSyncStatus, options: UpdatePodOptions, from_ru
     pod = options.pod
     if from_runtime:
         status.deleted = True
-        reason = "it runs, but no source wants it"
+        reason = "it is running, but no source lists it"
     elif pod is not None and pod.metadata.deletion_timestamp is not None:
         status.deleted = True
         reason = "it was deleted at the API server"
@@ -372,11 +374,11 @@ def _apply_kill(
 
 def _why_accepted(status: PodSyncStatus, first_time: bool, shortened: bool) -> str:
     if shortened:
-        return f"the grace period is now {status.grace_period} s, so the kill under way begins again"
+        return f"the grace period is now {status.grace_period} s, so the kill in progress starts again"
     if first_time:
         return "the pod is new to the pod workers, so it gets a worker"
     if status.terminated_at is not None:
-        return "the pod's containers are stopped: its worker cleans up"
+        return "the pod's containers have stopped: the worker cleans up"
     if status.terminating_at is not None:
-        return f"the pod is ending: its worker stops it with {status.grace_period} s of grace"
+        return f"the pod is terminating: the worker stops it with a grace period of {status.grace_period} s"
     return "the worker will sync the pod"

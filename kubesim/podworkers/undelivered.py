@@ -57,13 +57,13 @@ class UndeliveredUpdates(PodSyncStatuses):
         self, options: UpdatePodOptions, now: int, cached: Callable[[str], RuntimePodStatus | None]
     ) -> UpdateDecision:
         pod = options.pod
-        assert pod is not None, "a pod that only the runtime knows has no worker"
+        assert pod is not None, "a pod that only the runtime reports has no worker"
         uid, title = pod.metadata.uid, f"{pod.metadata.namespace}/{pod.metadata.name}"
         is_kill = options.update_type == "kill"
         if not is_kill and self.has_ended(pod):
             if pod.metadata.deletion_timestamp is None:
                 return UpdateDecision(uid, title, False, "ignored: the pod has ended")
-            why = "ignored: the pod has ended, and its status is written once more so that it can be removed"
+            why = "ignored: the pod has ended, and its status is written once more so that it can be deleted"
             return UpdateDecision(uid, title, False, why, completed=(lambda: self._knowledge.terminate(pod),))
         box = self._mailbox(uid)
         if box is None:
@@ -74,9 +74,9 @@ class UndeliveredUpdates(PodSyncStatuses):
             box.pending_update = options
             return UpdateDecision(uid, title, True, "the worker will sync the pod")
         if box.undelivered is not None and box.undelivered.update_type == "kill":
-            return UpdateDecision(uid, title, False, "ignored: a kill waits for the end of the present sync")
+            return UpdateDecision(uid, title, False, "ignored: a kill is pending until the current sync ends")
         box.undelivered = options
-        return UpdateDecision(uid, title, True, "kept until the present sync ends: a sync is never cancelled")
+        return UpdateDecision(uid, title, True, "kept until the current sync ends: a sync is never cancelled")
 
     def _mailbox(self, uid: str) -> Mailbox | None:
         box = self.statuses.get(uid)
@@ -160,5 +160,5 @@ def has_ended(pod: Pod, reported: PodStatus | None) -> bool:
 def requeue_after_sync(intervals: Intervals, error: BaseException | None) -> Requeue:
     """Every failed sync waits alike, whatever failed."""
     if error is None:
-        return Requeue(intervals.resync, "the sync succeeded; the next one without cause is the regular resync")
-    return Requeue(intervals.backoff, "the sync failed; it is tried again after the back-off")
+        return Requeue(intervals.resync, "the sync succeeded; the next one without a trigger is the periodic resync")
+    return Requeue(intervals.backoff, "the sync failed; it is retried after the back-off")

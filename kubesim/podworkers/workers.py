@@ -98,7 +98,9 @@ class PodWorkers:
         self.resyncs.touch(uid)
         worker.cause = seq
         if decision.terminating:
-            worker.cause = self._record_state(worker, "terminating", f"the pod must end: {decision.terminating}", seq)
+            worker.cause = self._record_state(
+                worker, "terminating", f"the pod must terminate: {decision.terminating}", seq
+            )
         worker.wake()
         if decision.cancel:
             worker.context.cancel()
@@ -125,7 +127,7 @@ class PodWorkers:
         for uid in known.wake:
             worker = self._workers[uid]
             self.resyncs.touch(uid)
-            why = "no source wants the pod any more, so its worker must end it"
+            why = "no source lists the pod any more, so the worker terminates it"
             worker.cause = self._record_state(worker, self.states.statuses[uid].work_type(), why)
             worker.wake()
 
@@ -205,7 +207,7 @@ class PodWorkers:
         work = self.states.start_pod_sync(worker.uid, self.clock.now())
         if isinstance(work, str):
             if work == "never":
-                self._stop(worker, "the pod was told to end before it could begin")
+                self._stop(worker, "the pod was terminated before it could start")
             elif work == "wait":
                 self.resyncs.enqueue(worker.uid, self._stretch(worker, self.delays.intervals.backoff))
             return work != "never"
@@ -281,10 +283,12 @@ class PodWorkers:
         if transition and work.work_type == "terminating":
             for completed in self.states.complete_terminating(uid, now):
                 completed()
-            worker.cause = self._record_state(worker, "terminated", "no container of the pod runs any more")
+            worker.cause = self._record_state(worker, "terminated", "no container of the pod is running any more")
         elif transition:
             self.states.complete_sync(uid, now)
-            worker.cause = self._record_state(worker, "terminating", "SyncPod found that the pod has come to its end")
+            worker.cause = self._record_state(
+                worker, "terminating", "SyncPod found that the pod has reached a terminal phase"
+            )
         self.resyncs.enqueue(uid, delay, found_nothing=outcome.settled and error is None)
         if self.states.complete_work(uid):
             worker.signal = True
@@ -334,9 +338,9 @@ class PodWorkers:
 
 
 _WHY_BEGIN = {
-    "sync": "the worker took up its newest update, with a runtime status newer than its last sync",
-    "terminating": "the pod must end: its containers are stopped",
-    "terminated": "no container runs any more: what else the pod holds is released",
+    "sync": "the worker takes the pending update; the runtime status is newer than its last sync",
+    "terminating": "the pod must terminate: its containers are stopped",
+    "terminated": "no container is running any more: the pod's other resources are released",
 }
 
 

@@ -67,7 +67,7 @@ class Server:
     dispositions: Dispositions
 
 
-_SERVERS: dict[str, Server] = {
+SERVERS: dict[str, Server] = {
     "nginx": Server((80,), _nginx, GRACEFUL),
     "httpd-foreground": Server((80,), _always("<html><body><h1>It works!</h1></body></html>\n"), GRACEFUL),
     "apache2-foreground": Server((80,), _always(""), GRACEFUL),
@@ -81,7 +81,7 @@ _SERVERS: dict[str, Server] = {
     "/pause": Server((), None, GRACEFUL),
 }
 _AGNHOST = ("agnhost", "/agnhost")
-_SERVERS.update(dict.fromkeys(_AGNHOST, Server((), None, _GO)))
+SERVERS.update(dict.fromkeys(_AGNHOST, Server((), None, _GO)))
 # Interpreters run whatever they were given; none of them handles TERM by itself, so as PID 1 they do not hear it.
 _INTERPRETERS = frozenset({"python", "python3", "node", "ruby", "perl"})
 # Wrappers that images have around their server: the last word tells which one it is.
@@ -92,7 +92,7 @@ _ENTRYPOINTS = (
     "/usr/local/bin/docker-entrypoint.sh",
 )
 # Not simulated, and certainly no servers.
-_TOOLS = frozenset(
+TOOLS = frozenset(
     """
     apk apt apt-get awk bunzip2 bzip2 chgrp dd df dmesg dnf du find free git gunzip gzip ip iptables md5sum mount
     openssl pip pip3 sha256sum stat tar umount unzip update-ca-certificates uptime yum zip
@@ -109,11 +109,11 @@ def program_name(command: str) -> str:
 
 
 def is_known_server(name: str) -> bool:
-    return name in _SERVERS
+    return name in SERVERS
 
 
 def is_tool(name: str) -> bool:
-    return name in _TOOLS
+    return name in TOOLS
 
 
 def send_nginx_signal(process: Process, argv: list[str]) -> int:
@@ -138,10 +138,10 @@ def begin_server(process: Process, argv: list[str]) -> str:
         argv = argv[1:]
     process.argv = argv
     name = program_name(argv[0])
-    server = _SERVERS.get(name)
+    server = SERVERS.get(name)
     if server is None:
         process.dispositions = NO_HANDLERS if name in _INTERPRETERS else GRACEFUL
-        process.kernel.note(f"{argv[0]} is not a program that is simulated: it runs as a server until it is stopped")
+        process.kernel.note(f"{argv[0]} is not simulated: it runs as a server until it is stopped")
         return ""
     listeners = [Listener(port, answer=server.answer(process) if server.answer else None) for port in server.ports]
     if name in _AGNHOST:

@@ -100,7 +100,7 @@ class ConfigStream:
             for update in updates:
                 self.updates.try_send((update, None))
         elif updates:
-            why = "a change of one pod" if count is None else f"all {count} pods that the source wants"
+            why = "one pod changed" if count is None else f"the source lists {count} pods"
             cause = self._recorder.record(SourceSnapshot(node=self._node, source=source, pods=count or 1, why=why))
             for update in updates:
                 self.updates.try_send((update, self._record(update, cause)))
@@ -109,7 +109,7 @@ class ConfigStream:
         if not self._recorder.on:
             return None
         names = tuple(f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in update.pods)
-        why = _WHY[update.op] if update.pods else "the source is empty, but it has been heard"
+        why = _WHY[update.op] if update.pods else "the source has no pods, and has reported now"
         return self._recorder.record(
             ConfigUpdate(
                 node=self._node,
@@ -124,11 +124,11 @@ class ConfigStream:
 
 
 _WHY = {
-    "ADD": "a uid that this source had not given before",
+    "ADD": "the uid is new to this source",
     "UPDATE": "spec, labels, annotations or deletion of a known pod changed",
-    "DELETE": "a known pod was marked for deletion",
+    "DELETE": "a known pod is marked for deletion",
     "REMOVE": "a known pod is gone from the source",
     "RECONCILE": "only the status of a known pod changed",
-    "SET": "pods came or went, and the mux reports all pods of all sources",
-    "RESTORE": "the last kubelet wrote this pod down for the next one",
+    "SET": "pods were added or removed, so the mux sends all pods of all sources",
+    "RESTORE": "the previous kubelet saved this pod in a checkpoint",
 }

@@ -45,7 +45,7 @@ def _add_case(suite: Element, result: CaseResult) -> None:
     if result.problem:
         SubElement(case, "error", type="error", message=_text(result.problem)).text = _text("\n".join(result.lines()))
     for failure in result.failures:
-        message = _text(f"{failure.text}: {failure.why}")
+        message = _text(failure.sentence)
         SubElement(case, "failure", type=failure.kind, message=message).text = _text("\n".join(failure.lines()))
 
 

@@ -346,12 +346,12 @@ class Note(Record):
     def ends_kubelet(self) -> bool:
         """Whether the kubelet of the node is gone, with all that it had in its memory."""
         stops = self.text.startswith("the kubelet v") and " stops;" in self.text  # before another version starts
-        return stops or self.text.startswith(("the kubelet is killed", "the node is switched off"))
+        return stops or self.text.startswith(("the kubelet is killed", "the node is powered off"))
 
     @property
     def ends_runtime(self) -> bool:
         """Whether the container runtime of the node is gone, with all that it had in its memory."""
-        return self.text.startswith(("the container runtime stops", "the node is switched off"))
+        return self.text.startswith(("the container runtime stops", "the node is powered off"))
 
 
 KINDS: tuple[type[Record], ...] = (

@@ -64,10 +64,10 @@ def test_the_first_difference_with_its_causes_and_its_gate(capsys: Output) -> No
     assert code == 1
     assert "First difference: at 0.012s, pod hello" in out
     assert "differs  summary.conditions.PodReadyToStartContainers: none → False" in out
-    assert "both  from     0.005s #8 status hello: version 1 waits to be written: Pending" in out
+    assert "both  from     0.005s #8 status hello: version 1 queued for the API server: Pending" in out
     assert "from     0.000s #1 api hello: user: create pods" in out
     assert f"gate PodReadyToStartContainersCondition: off in {OFF}, on in {ON}" in out
-    assert f"tried: {OFF} with this one value of {ON} does the same as {ON} here" in out
+    assert f"tried: {OFF} with this one value of {ON} behaves like {ON} here" in out
 
 
 def test_the_table_has_a_row_for_each_pod_that_differs(capsys: Output) -> None:
@@ -103,7 +103,7 @@ def test_all_rules_are_found_one_after_the_other(capsys: Output) -> None:
     assert [rule["name"] for rule in found["rules"]] == [names[0]]
     assert [[rule["name"] for rule in each["rules"]] for each in found["further"]] == [[names[1]]]
     _, out = diff(capsys, *sides, "--all-rules", HELLO)
-    assert "What differs besides, each once the values before it are the same" in out
+    assert "Further differences, each with the values above it made equal" in out
     assert f"    gate PLEGOnDemandRelist: off in {off}, on in {on}" in out
 
 

@@ -93,7 +93,7 @@ def test_a_server_that_says_nothing_is_given_up_on_while_following_too(
     with hostile_server("silent") as address:
         config = kubeconfig(tmp_path / "config", address, {})
         assert main(["attach", "--node", "a", "--kubeconfig", config, "--request-timeout", "1"]) == 2
-    assert "the cluster is out of reach: no answer within 1 s" in capsys.readouterr().err
+    assert "cannot reach the cluster: no answer within 1 s" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("output", ["text", "json", "jsonl"])

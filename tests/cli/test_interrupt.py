@@ -57,7 +57,7 @@ def test_the_summary_says_what_is_known(days: str, number: signal.Signals) -> No
     assert (process.returncode, err) == (130, "")
     *_, pod, expectation, last = out.splitlines()
     assert pod == "web: Running"
-    assert expectation == "expectation not evaluated: pod web: phase Succeeded"
+    assert expectation == "expectation not evaluated: pod web must have phase Succeeded"
     assert last.startswith("days, seed 0: interrupted after ")
     assert "1 of 1 expectations met" in last
 
@@ -73,9 +73,9 @@ def test_json_is_complete(days: str, tmp_path: Path) -> None:
     [run] = json.loads(head + out)["runs"]
     assert run["interrupted"] is True
     assert run["expectations"] == {
-        "met": ["pod web: phase Running by 20s"],
+        "met": ["pod web must have phase Running by 20s"],
         "failed": [],
-        "open": ["pod web: phase Succeeded"],
+        "open": ["pod web must have phase Succeeded"],
     }
     assert [record["seq"] for record in run["records"]] == list(range(1, len(run["records"]) + 1))
     assert log.read_text().endswith("\n")
@@ -100,7 +100,7 @@ def test_in_python_the_interrupt_has_the_result(days: str) -> None:
     result = stopped.value.result
     assert result.interrupted
     assert result.records >= 200
-    assert result.expectations_open == ("pod web: phase Succeeded",)
+    assert result.expectations_open == ("pod web must have phase Succeeded",)
 
 
 def test_progress_is_reported_while_time_goes_on(days: str) -> None:

@@ -97,7 +97,7 @@ def test_a_failed_expectation_shows_the_last_output(folder: Path, capsys: pytest
     (folder / "nodes.yaml").write_text(NODES + POD % ("hello", MANY))
     assert main(["run", "-q", "nodes.yaml"]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert any("nodes.yaml:" in line and "pod hel*: phase Failed: the" in line for line in lines)
+    assert any("nodes.yaml:" in line and "pod hel* must have phase Failed, but the" in line for line in lines)
     assert [line for line in lines if line.startswith("  [pod/")] == [
         *(f"  [pod/hello/main] line {n}" for n in range(10, 14)), "  [pod/hello/main] a\\x1bb",
     ]  # fmt: skip

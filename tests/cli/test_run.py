@@ -67,7 +67,7 @@ def test_the_timeline_tells_the_whole_flow(pod: str, capsys: pytest.CaptureFixtu
     for expected in (
         "ADD from source api",
         "config → HandlePodAdditions",
-        "told: create",
+        "UpdatePod(create)",
         "┌ SyncPod",
         "create sandbox, start main — no sandbox exists yet",
         "RunPodSandbox",
@@ -77,7 +77,7 @@ def test_the_timeline_tells_the_whole_flow(pod: str, capsys: pytest.CaptureFixtu
         "Pending → Running",
         "main: running → terminated/3/Error",
         "SyncTerminatedPod",
-        "no steps: pods are deleted 30 s after everything has come to rest",
+        "no steps: pods are deleted 30 s after everything is idle",
         "hello: deleted at 32.6 s, last phase Failed",
     ):
         assert expected in said, expected
@@ -117,7 +117,7 @@ def test_json_is_one_object_with_the_outcome(pod: str, wish: str, capsys: pytest
 
 def test_a_failed_expectation_is_told_and_exits_with_1(wish: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-q", wish]) == 1
-    assert f"expectation NOT met: {wish}:7: pod hello: phase Succeeded" in out(capsys)
+    assert f"FAILED: {wish}:7: pod hello must have phase Succeeded" in out(capsys)
 
 
 def last_line(capsys: pytest.CaptureFixture[str]) -> str:

@@ -121,12 +121,12 @@ def test_a_collector_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     ("flags", "problem"),
     [
-        (["--metrics", "m.txt", HELLO], "--metrics is for one run: give one scenario"),
+        (["--metrics", "m.txt", HELLO], "--metrics writes one run: give one scenario"),
         (["--metrics", "-", "-o", "json"], "--metrics - and --output both write to stdout: give --metrics a FILE"),
         (["--metrics", "no/such/folder/m.txt"], "--metrics no/such/folder/m.txt: No such file or directory"),
         (["--otlp", "no/such/folder/s.jsonl"], "--otlp no/such/folder/s.jsonl: No such file or directory"),
         (["--otlp", "ftp://x"], "--otlp ftp://x: give a FILE, or the address of a collector such as http://localhost:4318"),
-        (["--otlp", "s.jsonl", "--step"], "--step goes without --metrics and --otlp"),
+        (["--otlp", "s.jsonl", "--step"], "--step cannot be combined with --metrics and --otlp"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_before_anything_runs(

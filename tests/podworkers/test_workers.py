@@ -140,7 +140,7 @@ def test_the_trace_tells_the_way_from_the_update_to_the_end() -> None:
             ("worker.state", "finished"),
         ]
         assert [r.cause for r in s.sink.records] == [None, 1, 2, None, 4, 5, 6, 7, 8, 9, 10]
-        assert s.sink.records[4].why == "the pod must end: it was deleted at the API server"
+        assert s.sink.records[4].why == "the pod must terminate: it was deleted at the API server"
         assert all(record.why and record.pod == "ns/pod-u" for record in s.sink.records)
 
     play(scene)

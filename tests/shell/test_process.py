@@ -294,8 +294,8 @@ def test_an_unknown_program_is_a_server_and_the_embedding_is_told() -> None:
     play(["/app/my-server", "--port", "80"], story, note=notes.append)
     play("until check-database; do sleep 1; done; echo never", story, note=notes.append)
     assert notes == [
-        "/app/my-server is not a program that is simulated: it runs as a server until it is stopped",
-        "check-database is not a program that is simulated: it runs as a server until it is stopped",
+        "/app/my-server is not simulated: it runs as a server until it is stopped",
+        "check-database is not simulated: it runs as a server until it is stopped",
     ]
 
 
@@ -319,7 +319,7 @@ def test_a_command_that_no_image_has() -> None:
 def test_a_tool_that_is_not_simulated_succeeds() -> None:
     outcome = run("apk add curl && echo installed")
     assert outcome.out == "installed\n"
-    assert outcome.notes == ["apk is not simulated: it ends at once and is taken to have succeeded"]
+    assert outcome.notes == ["apk is not simulated: it exits with 0 at once"]
 
 
 def test_two_servers_cannot_have_the_same_port() -> None:

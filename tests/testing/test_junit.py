@@ -11,7 +11,9 @@ from kubesim.scenario.ending.failure import Failure
 from kubesim.testing.junit import junit_xml
 from kubesim.testing.results import CaseResult, SuiteResult
 
-FAILURE = Failure("expectation", "pod web: phase Running", "it is <Pending> & \x1b[31mred", "a.yaml", 12, log=("bye",))
+FAILURE = Failure(
+    "expectation", "pod web must have phase Running", "it is <Pending> & \x1b[31mred", "a.yaml", 12, log=("bye",)
+)
 
 
 def test_suites_cases_failures_and_errors(tmp_path: Path) -> None:
@@ -29,7 +31,7 @@ def test_suites_cases_failures_and_errors(tmp_path: Path) -> None:
     passed, failed = list(first)
     assert (passed.name, passed.classname, passed.time, passed.is_passed) == ("a (seed 1)", "a.yaml", 0.5, True)
     assert [type(result) for result in failed.result] == [JUnitFailure, JUnitFailure]
-    assert failed.result[0].message == "pod web: phase Running: it is <Pending> & \\x1b[31mred"
+    assert failed.result[0].message == "pod web must have phase Running, but it is <Pending> & \\x1b[31mred"
     assert failed.result[0].text.splitlines()[-1] == "  bye"
     assert failed._elem.attrib["line"] == "12"
     [crashed] = list(second)

@@ -25,7 +25,7 @@ def test_a_failure_names_the_line_and_what_was_seen(tmp_path: Path) -> None:
     path = write_scenario(tmp_path, "web", phase="Succeeded")
     result = play_case(case_of(path))
     assert result.status == "failed"
-    assert result.lines()[0].startswith(f"{path}:{EXPECTATION_LINE}: pod web: phase Succeeded")
+    assert result.lines()[0].startswith(f"{path}:{EXPECTATION_LINE}: pod web must have phase Succeeded")
     assert any("hello" in line for line in result.lines())
     assert result.again == f"kubesim test {path} --seeds 0"
 

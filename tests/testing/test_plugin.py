@@ -29,7 +29,7 @@ def test_scenario_files_are_tests(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "PASSED web.scenario.yaml::web[seed 0]" in done.stdout
     # The text of a failure is ours, without a traceback.
-    assert f"job.scenario.yml:{EXPECTATION_LINE}: pod job: phase Succeeded by 5s: " in done.stdout
+    assert f"job.scenario.yml:{EXPECTATION_LINE}: pod job must have phase Succeeded by 5s, but " in done.stdout
     assert "Traceback" not in done.stdout
     assert "runtest" not in done.stdout
     assert "other" not in done.stdout

@@ -62,7 +62,7 @@ def test_channel_and_handler_are_one_line_and_said_once_per_instant() -> None:
     lines = told(*records)
     assert [words(line)[-4:] for line in lines[1:]] == [
         ["a", "pleg", "→", "HandlePodSyncs"],
-        ["worker", "a", "told:", "sync"],
+        ["worker", "a", "UpdatePod(sync)"],
     ]
 
 
@@ -82,7 +82,7 @@ def test_what_a_sync_does_stands_behind_its_bar() -> None:
     assert texts[1] == "│ create sandbox, start web — new"
     assert texts[2] == "│ RunPodSandbox"
     assert "│" not in texts[3]
-    assert texts[4] == "└ SyncPod failed, again in 10s: no network"
+    assert texts[4] == "└ SyncPod failed, retry in 10s: no network"
     assert len(texts) == 5
 
 
@@ -114,9 +114,9 @@ def test_a_call_that_fails_or_takes_long_is_told_when_it_returns() -> None:
     )
     texts = [line[36:] for line in lines[1:] if line]
     assert texts == [
-        "StopContainer with 30s to end by itself",
+        "StopContainer with a grace period of 30s",
         "StopContainer returned after 30s",
-        "StopContainer with 30s to end by itself",
+        "StopContainer with a grace period of 30s",
         "StopContainer failed: not found",
     ]
 
@@ -149,7 +149,7 @@ def test_quiet_tells_outcomes_only() -> None:
         r.Expectation(expectation="a is Running", met=False),
         level="quiet",
     )
-    assert [words(line)[:2] for line in lines[1:]] == [["0.000", "event"], ["expect", "NOT"]]
+    assert [words(line)[:2] for line in lines[1:]] == [["0.000", "event"], ["expect", "FAILED:"]]
     assert "Warning BackOff: Back-off" in lines[1]
 
 

@@ -148,7 +148,7 @@ _SOURCES = (
             Step(
                 "The mux merges what the sources want into one channel of operations",
                 "pkg/kubelet/config/config.go podStorage.merge",
-                "a uid that this source had not given before",
+                "the uid is new to this source",
             ),
         ),
     ),
@@ -158,7 +158,7 @@ _SOURCES = (
             Step(
                 "Checkpoints are restored before the API server is asked",
                 "config.go Restore; syncLoopIteration case RESTORE",
-                "the last kubelet wrote this pod down for the next one",
+                "the previous kubelet saved this pod in a checkpoint",
             ),
         ),
     ),
@@ -245,7 +245,7 @@ _LOOP = (
             Step(
                 "A worker keeps one update while it syncs, the newest",
                 "pod_workers.go UpdatePod, lastUndeliveredWorkUpdate",
-                "kept until the present sync ends: a sync is never cancelled",
+                "kept until the current sync ends: a sync is never cancelled",
             ),
         ),
     ),

@@ -43,7 +43,7 @@ _UPDATE = (
             Step(
                 "UpdatePod: a uid that is new gets a worker with a channel for one update",
                 f"{_WORKERS} UpdatePod",
-                "told: create — the pod is new to the pod workers, so it gets a worker",
+                "UpdatePod(create) — the pod is new to the pod workers, so it gets a worker",
             ),
         ),
     ),
@@ -53,12 +53,12 @@ _UPDATE = (
             Step(
                 "A deletion timestamp begins termination, with a grace period",
                 f"{_WORKERS} UpdatePod, calculateEffectiveGracePeriod",
-                "told: update — the pod is ending: its worker stops it with 30 s of grace",
+                "UpdatePod(update) — the pod is terminating: the worker stops it with a grace period of 30 s",
             ),
             Step(
                 "The state of the worker changes",
                 f"{_WORKERS} podSyncStatus",
-                "now terminating — the pod must end: it was",
+                "now terminating — the pod must terminate: it was",
             ),
             Step(
                 "Updates after the end are ignored",
@@ -86,7 +86,7 @@ _WORKER_LOOP = (
             Step(
                 "The worker waits for a status that is newer than its last sync",
                 f"{_WORKERS} podWorkerLoop, cache.GetNewerThan",
-                "the worker took up its newest update, with a runtime status newer than its last sync",
+                "the worker takes the pending update; the runtime status is newer than its last sync",
             ),
             Step("completeWork: the next sync without cause", f"{_WORKERS} completeWork", "SyncPod done, again in 1m"),
         ),
@@ -98,7 +98,7 @@ _WORKER_LOOP = (
             Step(
                 "They are down",
                 f"{_WORKERS} completeTerminating",
-                "now terminated — no container of the pod runs any more",
+                "now terminated — no container of the pod is running any more",
             ),
             Step("SyncTerminatedPod cleans up", f"{_WORKERS} podWorkerLoop", "SyncTerminatedPod"),
             Step(
@@ -148,7 +148,7 @@ _SYNC = (
             Step(
                 "SyncPod computes the status and tells the status manager",
                 f"{_KUBELET}, generateAPIPodStatus, SetPodStatus",
-                "version 1 waits to be written: Pending",
+                "version 1 queued for the API server: Pending",
             ),
         ),
     ),
@@ -158,7 +158,7 @@ _SYNC = (
             Step(
                 "A pod that has ended is terminal: it terminates",
                 _KUBELET,
-                "now terminating — SyncPod found that the pod has come to its end",
+                "now terminating — SyncPod found that the pod has reached a terminal phase",
             ),
         ),
     ),

@@ -46,7 +46,7 @@ async def read_node(transport: Transport, name: str) -> Node:
         async with ReadOnlyTransport(transport).open(Call("get", f"/api/v1/nodes/{quote(name, safe='')}")) as reply:
             body = await read_all(reply)
     except TransportError as error:
-        raise UsageError(f"the cluster is out of reach: {error}") from None
+        raise UsageError(f"cannot reach the cluster: {error}") from None
     if reply.status == 404:
         raise UsageError(f"--node {name}: there is no such node in the cluster (kubectl get nodes lists them)")
     try:
@@ -56,7 +56,7 @@ async def read_node(transport: Transport, name: str) -> Node:
         said = value.get("message")
     except (ValueError, AttributeError, DecodeError, RecursionError) as error:
         raise UsageError(f"--node {name}: the server's answer is no Node: {error}") from None
-    rights = "; `kubesim attach --print-rbac` prints the rights that are enough" if reply.status == 403 else ""
+    rights = "; `kubesim attach --print-rbac` prints the RBAC rules that it needs" if reply.status == 403 else ""
     raise UsageError(f"--node {name}: {said or f'answer {reply.status}'}{rights}")
 
 

@@ -108,7 +108,7 @@ async def is_there(transport: Transport, key: ObjectKey, keys: dict[ObjectKey, f
     if reply.status != 200:
         raise UsageError(f"{kind} {namespace}/{name}: {said or f'answer {reply.status}'}")
     if said != "PartialObjectMetadata":
-        raise UsageError(f"{kind} {namespace}/{name}: the server sends more than metadata; it was not looked at")
+        raise UsageError(f"{kind} {namespace}/{name}: the server sent more than metadata, so the answer was ignored")
     if keys is not None and (held := data_keys(told.get("metadata") or {})) is not None:
         keys[key] = held
     return True

@@ -19,15 +19,15 @@ _PATCH = re.compile(r"v?1\.36\.4\b")
 # Below this minor version: what is different there.
 _DIFFERENCES: tuple[tuple[int, str], ...] = (
     # pkg/features PLEGOnDemandRelist: beta and on in 1.36, new there
-    (36, "a start is told by the next relist, up to 1 s later, not at once"),
+    (36, "a start is reported by the next relist, up to 1 s later, not at once"),
     # kubelet.go OnPodSandboxReady: new in 1.36
-    (36, "PodReadyToStartContainers becomes True together with the first container, not when the sandbox stands"),
+    (36, "PodReadyToStartContainers becomes True together with the first container, not when the sandbox is ready"),
     # pkg/features RestartAllContainersOnContainerExits: alpha in 1.35, on in 1.36; kubelet_pods.go with it
     (36, "no restart rule restarts all containers; the last state of a container goes with its record in the runtime"),
     # pkg/features InPlacePodLevelResourcesVerticalScaling: alpha in 1.35, on in 1.36
     (36, "resources of a whole pod cannot be resized in place"),
     # pod_workers.go completeWork: MinBackoffExpiration is new in 1.35
-    (35, "a crashed container is looked at every 10 to 15 s, not when its back-off ends: it restarts up to 16 s late"),
+    (35, "a crashed container is synced every 10 to 15 s, not when its back-off ends: it restarts up to 16 s late"),
     # kuberuntime_container.go, images/image_manager.go (KubeletEnsureSecretPulledImages: on in 1.35)
     (35, "Events say `Created container: NAME` (before v1.32 without the colon) and `Started container NAME`"),
     (35, "the Event Pulled ends with `already present on machine`"),
@@ -45,7 +45,7 @@ _DIFFERENCES: tuple[tuple[int, str], ...] = (
     (33, "in-place resize is off unless its feature gate is set"),
     # pkg/features SidecarContainers and PodReadyToStartContainersCondition: alpha in 1.28, on in 1.29
     (29, "sidecars (init containers with restartPolicy Always) do not exist, unless a feature gate is set (in v1.28)"),
-    (29, "there is no condition PodReadyToStartContainers: whether the sandbox stands is guessed from the pod's IP"),
+    (29, "there is no condition PodReadyToStartContainers: whether the sandbox is ready is guessed from the pod's IP"),
 )
 
 
@@ -73,7 +73,7 @@ def _newer(kubelet_version: str, profile: str) -> tuple[str, ...]:
     from kubesim.features.differences.gates import GATE_DIFFERENCES
 
     if profile not in PROFILES:
-        return (f"the node runs {kubelet_version}; the rules of v1.36 are used, and what is newer is not known",)
+        return (f"the node runs {kubelet_version}; the rules of v1.36 are used, and newer rules are not known",)
     gates, ours = FeatureGates(profile=profile), FeatureGates()
     rows = [row.what for row in DIFFERENCES if profile in row.values]
     rows += [row.what for row in GATE_DIFFERENCES if gates.enabled(row.gate) != ours.enabled(row.gate)]

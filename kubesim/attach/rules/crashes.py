@@ -50,9 +50,9 @@ def crashed(seen: Observation, view: ContainerView) -> Cause | None:
         held = f"waits out its back-off of {most}{duration(wait.wait)}"
     rule = (
         f"A container that ended is started again because {because}. The first restart comes at once; after that each "
-        f"one waits {duration(seen.periods.crash_wait(1))} from the exit, then twice as long every time, at most "
-        f"{duration(seen.periods.crash_backoff().maximum)}. The worker syncs the pod again when the wait is over, up "
-        f"to half as late again by jitter, and at least every {seen.periods.resync_words}."
+        f"one waits {duration(seen.periods.crash_wait(1))} from the exit, then twice as long each time, at most "
+        f"{duration(seen.periods.crash_backoff().maximum)}. The worker syncs the pod again when the wait is over, "
+        f"plus a jitter of up to half of it, and at least every {seen.periods.resync_words}."
     )
     return Cause(
         code=code,

@@ -22,7 +22,7 @@ _REJECTIONS = {
     "NodePorts": ("a host port it wants is taken on the node", "use another host port, or another node"),
     "TaintToleration": ("the node has a NoExecute taint it does not tolerate", "remove the taint or tolerate it"),
     "NodeShutdown": ("the node is shutting down", "a controller makes a new pod elsewhere"),
-    "UnexpectedAdmissionError": ("a device or resource manager could not serve it", "look at the device plugin's log"),
+    "UnexpectedAdmissionError": ("a device or resource manager could not serve it", "read the device plugin's log"),
     "TopologyAffinityError": (
         "its resources cannot be given from NUMA nodes that fit together",
         "ask for less, or use another topology manager policy",
@@ -51,7 +51,7 @@ def ended(seen: Observation) -> Cause:
             seen,
             DEADLINE_EXCEEDED,
             f"was stopped because it was active for longer than its activeDeadlineSeconds of {deadline}",
-            "spec.activeDeadlineSeconds counts from status.startTime, restarts and all.",
+            "spec.activeDeadlineSeconds counts from status.startTime, including restarts.",
             "active_deadline.go",
         )
     if status.reason in ("Terminated", "NodeShutdown", "Shutdown"):
@@ -142,7 +142,7 @@ def _failed(seen: Observation) -> Cause:
         if end is not None and (end.exit_code != 0 or end.reason == "OOMKilled"):
             said.append(f"{view.words} {how_it_ended(end)}")
             oom = oom or end.reason == "OOMKilled"
-    why = "; ".join(said) or seen.pod.status.message or seen.pod.status.reason or "no container tells why"
+    why = "; ".join(said) or seen.pod.status.message or seen.pod.status.reason or "no container reports why"
     return Cause(
         code="OOMKilled" if oom else seen.pod.status.reason or "Failed",
         says=f"The pod failed: {why}.",

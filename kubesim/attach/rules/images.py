@@ -167,7 +167,7 @@ def _no_pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         IMAGE_INSPECT_ERROR: (
             f"the runtime could not say whether image {image} is there",
             "Before a pull the kubelet asks the runtime about the image; that call failed.",
-            "look at the container runtime of the node",
+            "check the container runtime of the node",
         ),
     }[reason]
     return Cause(
@@ -193,7 +193,7 @@ def _tries_again(seen: Observation, view: ContainerView, *reasons: str) -> tuple
             "the next sync tries again and, if nothing changed, finds the same",
             view.name,
             window,
-            "a failed sync is repeated after 10 s, up to half as late again by jitter",
+            "a failed sync is repeated after 10 s, with jitter of up to half of that",
             firm=False,
             due="retry",
         ),

@@ -250,12 +250,12 @@ def _sandbox_gone(seen: Observation, views: list[ContainerView]) -> Cause | None
         rule=f"{upper_first('; '.join(next_actions(seen).why))}. Init containers run again from the first.",
         ref="kuberuntime_manager.go podSandboxChanged",
         steps=(
-            NextStep("sandbox-ready", "a new sandbox stands"),
+            NextStep("sandbox-ready", "a new sandbox is ready"),
             NextStep("started", "the containers start in it", firm=False),
             NextStep("ended", "or, if the pod is being stopped, its phase becomes terminal", firm=False),
             NextStep("exited", "containers of the old sandbox end", firm=False),
         ),
-        remedies=("if it happens again and again, look at the runtime and the CNI plugins of the node",),
+        remedies=("if it happens again and again, check the runtime and the CNI plugins of the node",),
         facts=seen.condition_facts("PodReadyToStartContainers"),
     )
 
@@ -326,7 +326,7 @@ def _running_words(seen: Observation, detail: str) -> str:
     state = "runs and is ready" if is_ready else "runs"
     if detail:
         return f"The pod {state} now, but it had {detail}."
-    return f"The pod {state}{': nothing holds it, nothing is due' if is_ready else '; nothing is due'}."
+    return f"The pod {state}{': nothing blocks it, nothing is due' if is_ready else '; nothing is due'}."
 
 
 def runs_another_image(view: ContainerView) -> bool:

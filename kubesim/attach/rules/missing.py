@@ -60,10 +60,10 @@ def missing_environment(seen: Observation, view: ContainerView) -> Cause | None:
         container=view.name,
         says=f"{upper_first(view.words)} cannot start: {missing_words(found)}.",
         rule="Before a container is created its environment is put together from the objects that it names. A failed "
-        "sync is repeated after 10 s, up to half as late again by jitter.",
+        "sync is repeated after 10 s, with jitter of up to half of that.",
         ref="kubelet_pods.go makeEnvironmentVariables; kuberuntime_container.go startContainer",
         steps=(
-            NextStep("waits", "the status tells CreateContainerConfigError", view.name, firm=False),
+            NextStep("waits", "the status shows CreateContainerConfigError", view.name, firm=False),
             NextStep("started", "the sync after it was created starts it", view.name, firm=False),
         ),
         remedies=(*missing_remedies(found), "a reference with optional: true does not wait"),

@@ -40,9 +40,9 @@ def node_trouble(seen: Observation) -> Cause | None:
         "pods' toleration (300 s by default) marks them for deletion. What is shown of its pods may be old; a pod on "
         "it is only really gone when its kubelet is back, or somebody forces it."
         if silent
-        else "A node that says NotReady still runs its pods, but starts none whose network or runtime is not there.",
+        else "A node that reports NotReady still runs its pods, but starts none whose network or runtime is not there.",
         ref="pkg/controller/nodelifecycle",
-        steps=(NextStep("acknowledged", "when the kubelet is back it goes on where it was", firm=False),),
+        steps=(NextStep("acknowledged", "when the kubelet is back it continues where it was", firm=False),),
         remedies=(
             "bring the node or its kubelet back",
             "for a node that will not come back: delete the Node, or taint it node.kubernetes.io/out-of-service",

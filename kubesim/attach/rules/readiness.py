@@ -151,7 +151,7 @@ def gates_not_ready(seen: Observation) -> Cause | None:
         steps=(
             NextStep("ready", "when the condition becomes True, the kubelet writes Ready at once", firm=not missing),
         ),
-        remedies=tuple(f"whoever owns condition {name} has to set it to True" for name, _ in missing),
+        remedies=tuple(f"the controller that owns condition {name} has to set it to True" for name, _ in missing),
         facts=(
             *(Fact(f"status.conditions[{name}]", status) for name, status in missing),
             *seen.condition_facts(CONTAINERS_READY, READY),

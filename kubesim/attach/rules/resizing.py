@@ -27,8 +27,8 @@ def resizing(seen: Observation) -> tuple[Cause, ...]:
                 rule="A resize that the node could never hold is Infeasible and not tried again until the pod is "
                 "changed."
                 if impossible
-                else "A resize that does not fit now is Deferred: it is looked at again whenever something on the node "
-                "became free, and at least every 3 minutes, higher priorities and earlier requests first.",
+                else "A resize that does not fit now is Deferred: it is checked again whenever resources on the node "
+                "become free, and at least every 3 minutes, higher priorities and earlier requests first.",
                 ref="allocation/allocation_manager.go retryPendingResizes",
                 steps=(
                     NextStep(

@@ -22,8 +22,8 @@ def unscheduled(seen: Observation) -> Cause:
             says=f"The scheduler skips this pod: it has scheduling gates ({', '.join(gates)}).",
             rule="A pod with spec.schedulingGates is not scheduled until all of them were removed.",
             ref="pkg/scheduler/framework/plugins/schedulinggates",
-            steps=(NextStep("scheduled", "when the gates are gone the scheduler looks for a node", firm=False),),
-            remedies=tuple(f"whoever set gate {gate} has to remove it" for gate in gates),
+            steps=(NextStep("scheduled", "when all gates are removed the scheduler looks for a node", firm=False),),
+            remedies=tuple(f"the controller that set gate {gate} has to remove it" for gate in gates),
             facts=(*facts, Fact("spec.schedulingGates", ", ".join(gates))),
         )
     if condition is not None and condition.status == "False":

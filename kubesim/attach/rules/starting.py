@@ -71,13 +71,13 @@ START_ERRORS = {
     "PreStartHookError": (
         "the kubelet's own preparation before the start failed",
         "Internal hooks (CPU and memory managers) run before a container starts; one failed.",
-        "look at the kubelet's log on the node",
+        "read the kubelet's log on the node",
         "kuberuntime_container.go startContainer",
     ),
     "PreCreateHookError": (
         "the kubelet's own preparation before the creation failed",
         "Internal hooks (CPU, memory and device managers) run before a container is created; one failed.",
-        "look at the kubelet's log on the node",
+        "read the kubelet's log on the node",
         "kuberuntime_container.go startContainer",
     ),
 }
@@ -110,7 +110,7 @@ def no_sandbox(seen: Observation) -> Cause:
             ),
         ),
         remedies=(
-            ("if it lasts, look at the pod's Events (FailedMount, FailedCreatePodSandBox) and the node's runtime"),
+            ("if it lasts, check the pod's Events (FailedMount, FailedCreatePodSandBox) and the node's runtime"),
         ),
         facts=seen.condition_facts(POD_READY_TO_START_CONTAINERS),
         unseen=("whether it waits for volumes or for the sandbox: only Events show it",),
@@ -209,7 +209,7 @@ def _network(seen: Observation) -> Cause | None:
                 "waits",
                 "the sandbox is tried again",
                 window=window,
-                because="a failed sync is repeated after 10 s, up to half as late again by jitter",
+                because="a failed sync is repeated after 10 s, with jitter of up to half of that",
                 firm=False,
             ),
             NextStep("sandbox-ready", f"once it succeeds {_sandbox_words(seen)}", firm=False),
@@ -229,7 +229,7 @@ def _cni_remedy(message: str) -> str:
         return "a CNI plugin binary is missing on the node (bin directory of the runtime)"
     if "name is reserved" in said or "already exists" in said:
         return "an earlier sandbox of this pod still holds the name: the runtime has to clean it up"
-    return "read the message: a CNI plugin or the runtime on the node failed; their logs tell more"
+    return "read the message: a CNI plugin or the runtime on the node failed; their logs say more"
 
 
 def _is_over(seen: Observation, said_at: int) -> bool:
@@ -271,7 +271,7 @@ def _start_error(seen: Observation, view: ContainerView, reason: str) -> Cause:
         code=reason,
         container=view.name,
         says=f"{upper_first(view.words)} cannot start: {says}{': ' + message[:200] if message else ''}.",
-        rule=f"{rule} A failed sync is repeated after 10 s, up to half as late again by jitter.",
+        rule=f"{rule} A failed sync is repeated after 10 s, with jitter of up to half of that.",
         ref=ref,
         steps=(
             NextStep(
@@ -366,8 +366,8 @@ def _unknown_reason(view: ContainerView, reason: str) -> Cause:
         code=reason,
         container=view.name,
         says=f"{upper_first(view.words)} waits: {reason}{': ' + message[:200] if message else ''}.",
-        rule="This reason is not one that kubelet v1.36 gives; whoever wrote it knows what it means. A failed sync "
-        "is repeated every 10 to 15 s.",
+        rule="This reason is not one that kubelet v1.36 gives; its meaning is known only to the component that "
+        "wrote it. A failed sync is repeated every 10 to 15 s.",
         ref="container/sync_result.go",
         steps=(
             NextStep("started", "it starts when the cause is gone", view.name, firm=False),

@@ -91,13 +91,13 @@ def _never_seen(seen: Observation) -> Cause:
     return Cause(
         code="DeletedBeforeSeen",
         says="The pod was deleted before its kubelet wrote a status.",
-        rule="A kubelet that first sees a pod with a deletionTimestamp ends it without starting anything; one that was "
-        "already at it finishes the sync under way, and stops what it started.",
+        rule="A kubelet that first sees a pod with a deletionTimestamp ends it without starting anything; one that is "
+        "already syncing the pod finishes that sync, and then stops what it started.",
         ref="pod_workers.go UpdatePod",
         steps=(
             NextStep("accepted", "the kubelet writes a first status"),
             NextStep("ended", "or at once a last one", firm=False),
-            NextStep("removed", "and the object goes", firm=False),
+            NextStep("removed", "and the object is removed", firm=False),
         ),
         remedies=("if it lasts, the kubelet of the node is away: the object stays until it is back",),
         facts=_deletion_facts(seen),
@@ -265,7 +265,7 @@ def _finalizers(seen: Observation) -> Cause:
         rule="The API server keeps an object that is to be deleted until metadata.finalizers is empty. The kubelet "
         "has no part in it.",
         ref="apiserver registry/generic/registry/store.go Delete",
-        steps=(NextStep("removed", "when the last finalizer is removed the object goes", firm=False),),
+        steps=(NextStep("removed", "when the last finalizer is removed the object is removed", firm=False),),
         remedies=tuple(f"the controller behind {name} has to finish; see that it runs" for name in finalizers),
         facts=(*_deletion_facts(seen), Fact("metadata.finalizers", ", ".join(finalizers))),
     )
@@ -279,7 +279,9 @@ def _going(seen: Observation) -> Cause:
         "run: the kubelet stops them when it sees that the pod is gone.",
         ref="apiserver registry/generic/registry/store.go Delete",
         steps=(
-            NextStep("removed", "the object goes", window=Window(None, seen.now), because="at once", due="clean-up"),
+            NextStep(
+                "removed", "the object is removed", window=Window(None, seen.now), because="at once", due="clean-up"
+            ),
         ),
         facts=_deletion_facts(seen),
     )

@@ -115,7 +115,7 @@ def _end(
     if ended.reason in ("Completed", "Error") and (ended.reason == "Completed") != (ended.exit_code == 0):
         yield _contradicts(
             seen,
-            f"{view.words} ended with {ended.exit_code} and is said to be {ended.reason}",
+            f"{view.words} ended with {ended.exit_code} and is reported as {ended.reason}",
             "The runtime calls an exit with 0 Completed and any other Error (or OOMKilled).",
             view.fact(f"{field}.terminated.exitCode", ended.exit_code),
             view.fact(f"{field}.terminated.reason", ended.reason),

@@ -385,7 +385,7 @@ def _told_at_the_wrong_time(
                 seen,
                 "lag",
                 f"{what} is reported {ahead} before it happens",
-                "A status tells what has happened; its times come from the node's clock.",
+                "A status reports what has happened; its times come from the node's clock.",
                 Fact("told at", format_micro_time(seen.now)),
                 Fact(what, format_micro_time(at)),
             )
@@ -415,7 +415,7 @@ def _wrong_wait(seen: Observation) -> Iterator[Divergence]:
             found = diverges(
                 seen,
                 "status",
-                f"the back-off of container {view.name} is {duration(followed.wait)}, but the status says "
+                f"the back-off of container {view.name} is {duration(followed.wait)}, but the status reports "
                 f"{duration(told)}",
                 "The wait doubles with every restart after an exit, "
                 f"from {duration(backoff.initial)} to {duration(backoff.maximum)}, "

@@ -83,7 +83,7 @@ def transition_divergences(seen: Observation, old: Pod, before: int) -> Iterator
                 yield _breaks(
                     seen,
                     f"the status of container {name} disappeared",
-                    "A status tells of every container of the spec, in every sync.",
+                    "Every sync reports the status of every container of the spec.",
                     Fact(f"status.{field}", ", ".join(sorted(names))),
                 )
 
@@ -179,7 +179,7 @@ def _same_attempt(seen: Observation, old: ContainerStatus, new: ContainerStatus)
             yield _breaks(
                 seen,
                 f"the end of {new.name} is reported differently than before",
-                "How an attempt ended does not change any more.",
+                "The recorded end of an attempt does not change.",
                 Fact("before", str(_end(was.terminated))),
                 Fact("now", str(_end(now.terminated))),
             )

@@ -23,7 +23,7 @@ WARNING = (
     f"the client certificate is of {MASTERS}: it may do anything, and no rule of the cluster limits it. kubesim sends "
     "nothing but get, list and watch; better use an account with what `kubesim attach --print-rbac` prints"
 )
-UNKNOWN = "these credentials are no client certificate: what they may do cannot be known from here"
+UNKNOWN = "these credentials are not a client certificate, so their rights cannot be checked here"
 
 
 def privileges(paths: str, context: str) -> str:

@@ -66,7 +66,7 @@ def _facts(agent: NodeFollower) -> tuple[list[str], str]:
     facts = [f"node {agent.node_name}" + (" (gone)" if agent.shadow.node_gone else f" kubelet {version or 'unknown'}")]
     facts.append("lease never seen" if age is None else f"lease renewed {duration(age // SECOND * SECOND)} ago")
     facts.append(unmeasured if skew is None else f"clock skew {duration(skew // MILLISECOND * MILLISECOND)}")
-    facts.append("connected" if agent.connected else "NOT CONNECTED: what is shown may be old")
+    facts.append("connected" if agent.connected else "NOT CONNECTED: this table may be out of date")
     if configured := agent.shadow.periods.difference():
         facts.append(f"configured: {configured}")
     facts.append(f"{len(agent.shadow.pods)} pods")
@@ -84,7 +84,7 @@ def table(agent: NodeFollower, *, width: int = UNBOUNDED, height: int | None = N
     ]
     pods = by_need(agent.shadow.pods.values())
     room = UNBOUNDED if height is None else max(1, height - len(above) - len(below) - 3)
-    rows: list[tuple[str, ...]] = [("POD", "STAGE", "RESTARTS", "WHAT HOLDS IT", "NEXT")]
+    rows: list[tuple[str, ...]] = [("POD", "STAGE", "RESTARTS", "WAITS FOR", "NEXT")]
     for tracked in pods[:room]:
         columns = _row(tracked.pod, agent.shadow.statement(tracked.pod.metadata.uid, now), now)
         rows.append(tuple(map(printable, columns)))

@@ -138,7 +138,9 @@ def metrics(agent: NodeFollower) -> str:
     lines += _metric(
         "kubesim_attach_observations_total", "counter", "Pods and Events observed.", (("", agent.observations),)
     )
-    lines += _metric("kubesim_attach_connected", "gauge", "1 while the watches stand.", (("", int(agent.connected)),))
+    lines += _metric(
+        "kubesim_attach_connected", "gauge", "1 while the watches are connected.", (("", int(agent.connected)),)
+    )
     skew = agent.measured_skew
     if skew is not None:
         lines += _metric(

@@ -108,7 +108,7 @@ def _network(session: CniSession) -> NetworkConfigList:
     try:
         return load_network_conf(session.args.conf_dir, session.args.network)
     except CniError as error:
-        raise UsageError(f"{error} (`kubesim cni conf` shows what is there)") from None
+        raise UsageError(f"{error} (`kubesim cni conf` lists the networks)") from None
 
 
 def _runtime(session: CniSession) -> RuntimeConf:

@@ -107,7 +107,7 @@ def install(args: argparse.Namespace) -> int:
 
     for name in args.plugins or plugins.SHIPPED:
         if name not in plugins.SHIPPED:
-            raise UsageError(f"no plugin {name} comes with kubesim; there is {', '.join(plugins.SHIPPED)}")
+            raise UsageError(f"kubesim has no bundled plugin {name}; bundled are {', '.join(plugins.SHIPPED)}")
         try:
             print(plugins.install(name, args.directory))
         except OSError as error:

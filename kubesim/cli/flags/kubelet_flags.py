@@ -25,12 +25,12 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config",
         metavar="FILE",
-        help="a KubeletConfiguration (v1beta1), as the kubelet reads it; a scenario goes before it (KUBESIM_CONFIG)",
+        help="a KubeletConfiguration (v1beta1) file; the scenario overrides it (environment: KUBESIM_CONFIG)",
     )
     parser.usage = "kubesim run [options] FILE [FILE ...] | -f PATH [-f PATH ...]"
     group = parser.add_argument_group(
         "the kubelet's own flags",
-        "They go before a scenario and a file. Its other flags are taken too, and are without effect.",
+        "They override the scenario and the --config file. Other flags of the kubelet are accepted and have no effect.",
     )
     for name, field in flag_fields():
         group.add_argument(

@@ -26,7 +26,7 @@ USUAL_VERBOSITY = 2  # the level at which most installations run their kubelets
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--log", metavar="FILE", help="write a log there as a kubelet does; - is stderr (environment: KUBESIM_LOG)"
+        "--log", metavar="FILE", help="write the log that a kubelet would write; - is stderr (environment: KUBESIM_LOG)"
     )
     parser.add_argument(
         "--log-format",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    what = "a scenario or manifests in YAML or JSON, or the name of a bundled scenario; - is stdin; one run for each"
+    what = "a scenario or manifests in YAML or JSON, or the name of a bundled scenario; - is stdin; one run per FILE"
     parser.add_argument("files", nargs="*", metavar="FILE", help=what)
     parser.add_argument(
         "-f",
@@ -25,7 +25,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="a file, a directory or a pattern; all of them, and each FILE, make one run, as with kubectl apply",
+        help="a file, a directory or a pattern; all of them together with FILE make one run, as with kubectl apply",
     )
     parser.add_argument(
         "-R", "--recursive", action="store_true", help="with -f: also the subdirectories of directories"
@@ -33,10 +33,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-host",
         action="store_true",
-        help="let the scenario use directories, plugins, URLs and clusters of this machine that it names",
+        help="allow the scenario to use the directories, plugins, URLs and clusters of this machine that it names",
     )
     parser.add_argument(
-        "--strict", action="store_true", help="refuse objects that are stored without effect, such as a ClusterRole"
+        "--strict", action="store_true", help="reject objects that have no effect here, such as a ClusterRole"
     )
 
 

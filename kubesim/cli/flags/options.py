@@ -126,14 +126,14 @@ def chosen(flag: T | None, variable: str, parse: Callable[[str], T]) -> T | None
 
 
 def add_seed(parser: argparse.ArgumentParser, *, twice: bool = False) -> None:
-    help = "what all chance is derived from (environment: KUBESIM_SEED)"
+    help = "the seed of all random choices (environment: KUBESIM_SEED)"
     parser.add_argument("--seed", type=whole_number, metavar="N", **_times(help, twice))
 
 
 def _times(help: str, twice: bool) -> dict[str, Any]:
     """For a flag that a comparison takes twice: once for each side."""
     return (
-        {"action": "append", "default": [], "help": f"{help}; given twice: one for each side"}
+        {"action": "append", "default": [], "help": f"{help}; give it twice, once for each side"}
         if twice
         else {"help": help}
     )
@@ -144,7 +144,7 @@ def seed(args: argparse.Namespace) -> int | None:
 
 
 def add_feature_gates(parser: argparse.ArgumentParser, *, twice: bool = False) -> None:
-    help = "switch features of the kubelet; overrides what a scenario sets (environment: KUBESIM_FEATURE_GATES)"
+    help = "feature gates of the kubelet; overrides the scenario (environment: KUBESIM_FEATURE_GATES)"
     parser.add_argument("--feature-gates", type=gate_settings, metavar="A=true,B=false", **_times(help, twice))
 
 
@@ -153,7 +153,7 @@ def feature_gates(args: argparse.Namespace) -> dict[str, bool] | None:
 
 
 def add_profile(parser: argparse.ArgumentParser, *, twice: bool = False) -> None:
-    help = f"the kubelet's version: {', '.join(PROFILES)}; overrides that of a scenario (environment: KUBESIM_PROFILE)"
+    help = f"the kubelet's version: {', '.join(PROFILES)}; overrides the scenario (environment: KUBESIM_PROFILE)"
     parser.add_argument("--profile", type=one_of(PROFILES), metavar="VERSION", **_times(help, twice))
 
 
@@ -162,5 +162,5 @@ def profile(args: argparse.Namespace) -> str | None:
 
 
 def add_references(parser: argparse.ArgumentParser) -> None:
-    help = "also look whether the ConfigMaps and Secrets that pods wait for are there; only metadata is asked for"
+    help = "also check whether the ConfigMaps and Secrets that pods wait for exist; requests only their metadata"
     parser.add_argument("--references", action="store_true", help=help)

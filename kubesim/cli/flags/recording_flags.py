@@ -18,14 +18,23 @@ _SPELLED = {"duration": "for"}
 def add(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("recordings")
     group.add_argument(
-        "--record", metavar="FILE", help="write what is seen there, without secrets; compressed if FILE ends in .gz"
+        "--record",
+        metavar="FILE",
+        help="record the watched objects in FILE, without secrets; compressed if FILE ends in .gz",
     )
     group.add_argument("--replay", metavar="FILE", help="follow a recording, in virtual time, instead of a cluster")
     group.add_argument(
-        "--from", dest="late_by", type=options.duration, metavar="DURATION", help="replay from so long after its start"
+        "--from",
+        dest="late_by",
+        type=options.duration,
+        metavar="DURATION",
+        help="start the replay at this time of the recording",
     )
     group.add_argument(
-        "--every", type=options.duration, metavar="DURATION", help="replay again from every so long, for 2 minutes each"
+        "--every",
+        type=options.duration,
+        metavar="DURATION",
+        help="replay again from every multiple of this time, for 2 minutes each",
     )
 
 
@@ -39,6 +48,6 @@ def check(args: argparse.Namespace, output: str) -> None:
     for name in _OF_A_CLUSTER:
         if getattr(args, name, None):
             flag = _SPELLED.get(name, name).replace("_", "-")
-            raise UsageError(f"--{flag} needs a cluster: leave it out, or leave --replay out")
+            raise UsageError(f"--{flag} needs a cluster: remove it, or remove --replay")
     if output == "json":
         raise UsageError("-o json needs --once; with --replay use -o jsonl")

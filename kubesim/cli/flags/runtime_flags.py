@@ -23,14 +23,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--state",
         metavar="DIR",
-        help="with --host-network-node: what has to outlive a crash (the XDG state directory)",
+        help="with --host-network-node: where state is kept that must survive a crash (default: XDG state directory)",
     )
 
 
 def add_private(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Those that leave the machine alone."""
     group = parser.add_argument_group(
-        "the container runtime", "They go before what a scenario says. Containers are simulated in either."
+        "the container runtime", "These flags override the scenario. Containers are simulated with both runtimes."
     )
     group.add_argument(
         "--runtime",
@@ -39,16 +39,20 @@ def add_private(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         help="cni: every pod has a real network, set up by CNI plugins in a private node; needs no root "
         "(environment: KUBESIM_RUNTIME)",
     )
-    group.add_argument("--cni-network", choices=NETWORKS, help="one of the networks that kubesim brings along (bridge)")
     group.add_argument(
-        "--cni-conf-dir", metavar="DIR", help="your own configurations instead (environment: KUBESIM_CNI_CONF_DIR)"
+        "--cni-network", choices=NETWORKS, help="one of the bundled networks: bridge, dual-stack, ptp (default: bridge)"
+    )
+    group.add_argument(
+        "--cni-conf-dir",
+        metavar="DIR",
+        help="a directory with your own network configurations (environment: KUBESIM_CNI_CONF_DIR)",
     )
     group.add_argument(
         "--cni-bin-dir",
         action="append",
         metavar="DIR",
         help="plugins; may be given several times (environment: KUBESIM_CNI_BIN_DIR, colon-separated; /usr/lib/cni, "
-        "/opt/cni/bin); in profile v1.12 a comma separates several, as the kubelet had it",
+        "/opt/cni/bin); in profile v1.12 separated by commas, as in that kubelet",
     )
     _add_network_plugin(parser)
     return group
@@ -60,9 +64,13 @@ def _add_network_plugin(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--network-plugin", metavar="NAME", help="cni (the default here), kubenet, or '' for none")
     group.add_argument(
-        "--network-plugin-dir", metavar="DIR", help="v1.6: has the configurations, unless --cni-conf-dir is given"
+        "--network-plugin-dir",
+        metavar="DIR",
+        help="v1.6: the directory of the configurations, unless --cni-conf-dir is given",
     )
-    group.add_argument("--network-plugin-mtu", type=int, metavar="N", help="0: the plugin's own choice (0)")
+    group.add_argument(
+        "--network-plugin-mtu", type=int, metavar="N", help="the MTU; 0: chosen by the plugin (default: 0)"
+    )
     group.add_argument(
         "--non-masquerade-cidr", metavar="CIDR", help="traffic to addresses outside is masqueraded (10.0.0.0/8)"
     )

@@ -21,23 +21,23 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--save",
         metavar="FILE",
-        help="write the trace and every change of an object there, compressed if FILE ends in .gz, without the data of "
+        help="save the trace and all changes of objects in FILE, compressed if FILE ends in .gz, without the data of "
         "Secrets; kubesim get, describe, logs, events and diff read it",
     )
 
 
 def check_together(args: argparse.Namespace) -> None:
     if args.save is not None and args.step:
-        raise UsageError("--step goes without --save: save the run first")
+        raise UsageError("--step cannot be combined with --save: save the run first")
 
 
 def check_runs(args: argparse.Namespace, scenarios: Sequence[tuple[str, Scenario]]) -> None:
     if args.save is None:
         return
     if len(scenarios) > 1:
-        raise UsageError("--save is for one run: give one scenario")
+        raise UsageError("--save saves one run: give one scenario")
     if any(scenario.spec.sources.apiserver is not None for _, scenario in scenarios):
-        raise UsageError("--save goes without a live cluster: kubesim attach --record records one")
+        raise UsageError("--save cannot save a live cluster: kubesim attach --record records one")
 
 
 @contextmanager

@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--metrics", metavar="FILE", help="write there what /metrics would answer at the end of the run; - is stdout"
+        "--metrics", metavar="FILE", help="write the kubelet's metrics at the end of the run to FILE; - is stdout"
     )
     parser.add_argument(
         "--otlp",
         metavar="FILE|URL",
-        help="write the kubelet's spans there as OTLP JSON, a request in each line; or send them to this collector",
+        help="write the kubelet's spans to FILE as OTLP JSON, one request per line; or send them to this collector",
     )
 
 
 def check_runs(args: argparse.Namespace, runs: int) -> None:
     if args.metrics is not None and runs > 1:
-        raise UsageError("--metrics is for one run: give one scenario")
+        raise UsageError("--metrics writes one run: give one scenario")
 
 
 def check_together(args: argparse.Namespace) -> None:
@@ -42,7 +42,7 @@ def check_together(args: argparse.Namespace) -> None:
     if args.metrics == "-" and args.output:
         raise UsageError("--metrics - and --output both write to stdout: give --metrics a FILE")
     if args.step and (args.metrics is not None or args.otlp is not None):
-        raise UsageError("--step goes without --metrics and --otlp")
+        raise UsageError("--step cannot be combined with --metrics and --otlp")
 
 
 @contextmanager

@@ -78,10 +78,10 @@ def _first(difference: RunDifference, first: FirstDifference) -> Iterator[str]:
 def _side(label: str, record: Record | None, chain: Sequence[Record], *, lacks: bool) -> Iterator[str]:
     """`lacks`: the other side has a record here that this side has not."""
     if record is None:
-        yield f"  {label}  nothing more of it"
+        yield f"  {label}  no further record"
         return
     if lacks:
-        yield f"  {label}  has no such record; the next one of it is"
+        yield f"  {label}  has no such record; its next one is"
         label = " " * len(label)
     yield from _wrapped(_line(record), f"  {label}  ")
     indent = " " * (len(label) + 4)
@@ -119,13 +119,13 @@ def _value(value: Any) -> str:
 def _rules(difference: RunDifference, finding: RuleFinding) -> Iterator[str]:
     sides = _versions(difference)
     if finding.rules:
-        yield "The rule that differs" if len(finding.rules) == 1 else "The rules that differ, together"
+        yield "The rule that differs" if len(finding.rules) == 1 else "The rules that differ, taken together"
         for value in finding.rules:
             yield from _rule(value, *sides)
         those = "this one value" if len(finding.rules) == 1 else "these values"
-        yield f"  tried: {sides[0]} with {those} of {sides[1]} does the same as {sides[1]} here"
+        yield f"  verified: {sides[0]} with {those} of {sides[1]} behaves like {sides[1]} here"
         return
-    yield f"No single rule was found for it. Values that differ between {sides[0]} and {sides[1]}:"
+    yield f"No single rule explains it. Values that differ between {sides[0]} and {sides[1]}:"
     for value in finding.differing[:MOST_VALUES]:
         yield from _rule(value, *sides)
     if len(finding.differing) > MOST_VALUES:
@@ -134,14 +134,14 @@ def _rules(difference: RunDifference, finding: RuleFinding) -> Iterator[str]:
 
 def _further(difference: RunDifference) -> Iterator[str]:
     """What is behind the other differences, in the order in which they appear."""
-    yield "What differs besides, each once the values before it are the same"
+    yield "Further differences, each with the values above it made equal"
     for first, finding in difference.further:
         pod = f", pod {first.pod.removeprefix('default/')}" if first.pod else ""
         record = first.right or first.left
         assert record is not None
         yield from _wrapped(f"{told(record)}", f"  at {_seconds(first.moment[0])}{pod}: ")
         if not finding.rules:
-            yield "    no single rule was found for it"
+            yield "    no single rule explains it"
         for value in finding.rules:
             yield from (f"  {line}" for line in _rule(value, *_versions(difference)))
 
@@ -179,14 +179,14 @@ def _consequences(difference: RunDifference) -> Iterator[str]:
     same = pods - len(changed)
     only_times = sum(not pair.differs(with_times=False) for pair in changed)
     less = f", {only_times} of them only in times" if only_times else ""
-    yield f"What follows: {len(changed)} of {pods} pods differ{less} ({left} → {right})"
+    yield f"Consequences: {len(changed)} of {pods} pods differ{less} ({left} → {right})"
     if changed:
         yield from _table([_COLUMNS, *(_row(pair) for pair in changed)])
     if changed and same:
         yield f"  {same} other pod{'' if same == 1 else 's'}: no difference"
     restarts = comparison.restarts()
     if restarts[0] != restarts[1]:
-        yield f"  restarts in all: {restarts[0]} → {restarts[1]}"
+        yield f"  total restarts: {restarts[0]} → {restarts[1]}"
     events = [f"{reason} {ours} → {theirs}" for reason, (ours, theirs) in comparison.events().items()]
     if events:
         yield from _wrapped(", ".join(events), "  Events: ")

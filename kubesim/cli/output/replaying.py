@@ -27,7 +27,9 @@ def replay_file(args: argparse.Namespace, output: str) -> int:
     recording = read_recording(args.replay)
     late_by, every = args.late_by or 0, args.every or 0
     if late_by and recording.begin + late_by >= recording.end:
-        raise UsageError(f"--from: {args.replay} is over by then; it ends {_length(recording)} after its first lists")
+        raise UsageError(
+            f"--from: {args.replay} is shorter than that: it ends {_length(recording)} after its first lists"
+        )
     view = _Lines(recording) if output == "jsonl" else _Text(recording, several=bool(every))
     tally = replay(recording, view, late_by, every, node_periods.from_file(args))
     if output == "jsonl":

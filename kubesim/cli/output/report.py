@@ -19,7 +19,7 @@ from kubesim.trace.sinks.jsonl import JsonLinesSink, record_line
 
 MOST_PODS = 10  # that are named one by one
 _FAILED = {
-    "expectation": "expectation NOT met",
+    "expectation": "FAILED",
     "step": "step FAILED",
     "invariant": "invariant VIOLATED",
     "deadlock": "DEADLOCK",

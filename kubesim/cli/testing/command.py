@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from kubesim.testing.cases import Collected, ScenarioCase
     from kubesim.testing.results import CaseResult, SuiteResult
 
-HELP = "run scenarios as tests, in parallel, and report what was not as expected"
-DESCRIPTION = """Run each scenario, and each seed, as one test, and print a line for each, what went wrong, and a
-summary. A test fails if an expectation is not met, a step cannot be taken or an invariant is violated, and if its
-timeline differs from a stored one (NAME.timeline beside NAME.yaml). Of a directory, all files of kind Scenario are run,
-also those of its subdirectories. Exits with 1 if a test fails, with 2 if a file is wrong (then nothing is run), and
-with 130 after Ctrl-C."""
+HELP = "run scenarios as tests, in parallel, and report the failures"
+DESCRIPTION = """Run each scenario with each seed as one test. Print one line per test, the details of failures, and a
+summary. A test fails if an expectation fails, a step cannot be executed, an invariant is violated, or its timeline
+differs from the stored one (NAME.timeline next to NAME.yaml). Of a directory, all files of kind Scenario are run,
+including its subdirectories. The exit code is 1 if a test fails, 2 if a file is invalid (then nothing is run), and 130
+after Ctrl-C."""
 
 FORMATS = ("text", "json", "github")
 EXIT_INTERRUPTED = 130
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--seeds",
         type=_seeds,
         metavar="LIST",
-        help="run each with all of these: 1..50, 7, 1,4,10..12; default: its own",
+        help="run each scenario with all of these seeds: 1..50, 7, 1,4,10..12; default: its own seed",
     )
     parser.add_argument(
         "-k",
@@ -43,28 +43,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="WORD",
         help="only scenarios with this word in their path or name; may be given several times",
     )
-    parser.add_argument("--jobs", type=_positive, metavar="N", help="processes at a time; default: one for each core")
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="write the results there as JUnit XML")
+    parser.add_argument("--jobs", type=_positive, metavar="N", help="parallel processes; default: one per core")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write the results to FILE as JUnit XML")
     parser.add_argument(
         "-o",
         "--output",
         type=options.one_of(FORMATS),
         default="text",
         metavar="|".join(FORMATS),
-        help="lines to read, one JSON object, or lines with annotations for GitHub Actions",
+        help="text, one JSON object, or text with annotations for GitHub Actions",
     )
     parser.add_argument(
         "--update",
         action="store_true",
-        help="rewrite the stored timelines that exist, and write one for each file that is named itself",
+        help="rewrite the stored timelines that exist, and write one for each file named on the command line",
     )
     parser.add_argument(
-        "--timeout", type=options.duration, metavar="DURATION", help="stop a test that really takes longer; default: 5m"
+        "--timeout",
+        type=options.duration,
+        metavar="DURATION",
+        help="stop a test that takes longer in real time; default: 5m",
     )
     parser.add_argument(
         "--allow-host",
         action="store_true",
-        help="let scenarios use directories, plugins, URLs and clusters of this machine that they name",
+        help="allow scenarios to use the directories, plugins, URLs and clusters of this machine that they name",
     )
 
 

@@ -124,9 +124,7 @@ class GithubReport(TextTestReport):
         if result.problem:
             self._print(annotation(result.file, 1, title, result.problem))
         for failure in result.failures:
-            self._print(
-                annotation(failure.file or result.file, failure.line or 1, title, f"{failure.text}: {failure.why}")
-            )
+            self._print(annotation(failure.file or result.file, failure.line or 1, title, failure.sentence))
 
 
 def annotation(file: str, line: int, title: str, text: str) -> str:

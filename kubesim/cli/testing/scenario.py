@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from kubesim.scenario.authoring.listing import Listed
 
 HELP = "write, check, format and list scenario files; print their JSON Schema"
-DESCRIPTION = """Tools for those who write scenarios. `new` writes a file to begin with, `validate` finds all mistakes
-of a file at once, `fmt` formats it, `schema` prints the JSON Schema for editors, `list` shows what a directory has."""
+DESCRIPTION = """Tools for writing scenarios. `new` writes a file to start from, `validate` finds all mistakes
+of a file at once, `fmt` formats it, `schema` prints the JSON Schema for editors, `list` lists the scenarios
+of a directory."""
 
 STANDARD_INPUT = "-"
 EXIT_DIFFERENT, EXIT_WRONG = 1, 2
@@ -30,20 +31,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     def action(name: str, help: str) -> argparse.ArgumentParser:
         return actions.add_parser(name, help=help, description=help[:1].upper() + help[1:] + ".", allow_abbrev=False)
 
-    new = action("new", "write a scenario with comments to begin with")
+    new = action("new", "write a commented scenario to start from")
     new.add_argument("name", metavar="NAME", help="small letters, digits and dashes; the file is NAME.yaml")
     new.add_argument("--dir", default=".", metavar="DIR", help="the directory of the file; default: the current one")
     new.add_argument("--force", action="store_true", help="overwrite a file that exists")
     validate = action("validate", "find all mistakes of scenario files, each with its line, column and path")
     _add_paths(validate)
-    validate.add_argument("--strict", action="store_true", help="refuse objects that are stored without effect, too")
-    validate.add_argument("--allow-host", action="store_true", help="accept fields that reach this machine")
+    validate.add_argument("--strict", action="store_true", help="also reject objects that have no effect here")
+    validate.add_argument("--allow-host", action="store_true", help="accept fields that give access to this machine")
     _add_output(validate)
-    fmt = action("fmt", "format scenario files in place; comments, words and order stay")
+    fmt = action("fmt", "format scenario files in place; comments, text and order are kept")
     _add_paths(fmt)
     fmt.add_argument("--check", action="store_true", help="change nothing; exit with 1 if a file is not formatted")
     action("schema", "print the JSON Schema (draft 7) of scenario files")
-    lists = action("list", "show the name, the length, the number of expectations and the subject of scenarios")
+    lists = action("list", "list the name, length, number of expectations and subject of scenarios")
     lists.add_argument("paths", nargs="*", metavar="PATH", help="files and directories; default: the bundled scenarios")
     _add_output(lists)
 
@@ -54,7 +55,7 @@ def _add_paths(parser: argparse.ArgumentParser) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     formats = ("text", "json")
-    help = "lines to read, or JSON"
+    help = "text, or JSON"
     parser.add_argument("-o", "--output", type=options.one_of(formats), default="text", metavar="text|json", help=help)
 
 

@@ -35,7 +35,9 @@ def add(parser: argparse.ArgumentParser, *, namespaces: bool = True) -> None:
     options.add_feature_gates(parser)
     parser.add_argument("--config", metavar="FILE", help="a KubeletConfiguration (v1beta1)")
     parser.add_argument(
-        "--allow-host", action="store_true", help="let the scenario use directories, plugins and URLs that it names"
+        "--allow-host",
+        action="store_true",
+        help="allow the scenario to use the directories, plugins and URLs that it names",
     )
 
 
@@ -83,7 +85,7 @@ def moment_of(args: argparse.Namespace, run: str) -> ClusterMoment:
     if args.at is not None and args.at > history.end and history.is_whole:
         raise UsageError(f"--at {duration(args.at)}: the run ends at {duration(history.end)}; give an earlier time")
     if not history.is_whole and (args.at is None or args.at > history.end):
-        warn(f"warning: {run} does not end: its last record is at {duration(history.end)}")
+        warn(f"warning: {run} is incomplete: its last record is at {duration(history.end)}")
     return ClusterMoment(history, args.at)
 
 
@@ -113,10 +115,10 @@ def _played(args: argparse.Namespace, run: str) -> RunHistory:
     given = argparse.Namespace(files=[run], filename=[], strict=False, recursive=False, seed=args.seed)
     runs = manifest_flags.load(given, gates, around)
     if len(runs) > 1:
-        raise UsageError(f"{run}: its matrix makes {len(runs)} runs, and this command asks one")
+        raise UsageError(f"{run}: its matrix makes {len(runs)} runs, but this command needs one")
     scenario = runs[0][1]
     if scenario.spec.sources.apiserver is not None:
-        raise UsageError(f"{run}: a live cluster has no moments: ask it with kubectl")
+        raise UsageError(f"{run}: a live cluster cannot be shown at a past time: use kubectl")
     history, observer = history_of(header_of(scenario, seed))
     trial = None if args.at is None else Trial(scenario.gates, args.at + 1)
     with collected_rarely():

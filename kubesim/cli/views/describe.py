@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 HELP = "describe objects at a moment of a run, as kubectl describe does"
 DESCRIPTION = """Describe objects as they were at a moment of a run, with what belongs to them and their Events. RUN is
-a file that kubesim run --save wrote, or a scenario, which is played up to that moment. Without a NAME all objects of
-the type are described; a NAME that no object has is taken as the beginning of names. Exit code: 1 if there is none."""
+a file that kubesim run --save wrote, or a scenario, which is run up to that moment. Without a NAME all objects of
+the type are described; a NAME that matches no object is used as a prefix. Exit code: 1 if there is none."""
 USAGE = "kubesim describe [options] TYPE [NAME ...] | TYPE/NAME ... RUN"
 
 

@@ -11,7 +11,7 @@ from kubesim.errors import UsageError
 
 HELP = "print the Events at a moment of a run, as kubectl events does"
 DESCRIPTION = """Print the Events that the API server had at a moment of a run, the oldest first. RUN is a file that
-kubesim run --save wrote, or a scenario, which is played up to that moment."""
+kubesim run --save wrote, or a scenario, which is run up to that moment."""
 FORMATS = ("json", "yaml", "name")
 USAGE = "kubesim events [options] RUN"
 
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", default="", choices=("", *FORMATS), metavar="|".join(FORMATS), help="whole Events"
     )
-    parser.add_argument("--no-headers", action="store_true", help="without the first line")
+    parser.add_argument("--no-headers", action="store_true", help="omit the header line")
     parser.usage = USAGE
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 HELP = "print objects at a moment of a run, as kubectl get does"
 DESCRIPTION = """Print objects of the cluster as they were at a moment of a run. RUN is a file that kubesim run --save
-wrote, or a scenario, which is played up to that moment. TYPE, names, columns and output formats are those of kubectl
+wrote, or a scenario, which is run up to that moment. TYPE, names, columns and output formats are those of kubectl
 1.36; ages are relative to the moment. Exit code: 1 if an object is not found."""
 USAGE = "kubesim get [options] TYPE[,TYPE ...] [NAME ...] | TYPE/NAME ... RUN"
 
@@ -36,17 +36,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="more columns; whole objects; TYPE/NAME; {.items[*].metadata.name}; NAME:.metadata.name,IP:.status.podIP",
     )
     parser.add_argument("--sort-by", default="", metavar="PATH", help="such as .metadata.creationTimestamp")
-    parser.add_argument("--show-labels", action="store_true", help="with a column of all labels")
+    parser.add_argument("--show-labels", action="store_true", help="add a column with all labels")
     parser.add_argument(
         "-L",
         "--label-columns",
         action="append",
         default=[],
         metavar="NAMES",
-        help="with a column for each of these labels",
+        help="add a column for each of these labels",
     )
-    parser.add_argument("--no-headers", action="store_true", help="without the first line of a table")
-    parser.add_argument("--ignore-not-found", action="store_true", help="an object that is not found is no error")
+    parser.add_argument("--no-headers", action="store_true", help="omit the header line of a table")
+    parser.add_argument("--ignore-not-found", action="store_true", help="do not fail if an object is not found")
     parser.usage = USAGE
     asking.allow_flags_anywhere(parser)
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from kubesim.cluster.saved.moment import ClusterMoment
 
 HELP = "print the output of containers up to a moment of a run, as kubectl logs does"
-DESCRIPTION = """Print what containers of a pod had written at a moment of a run. RUN is a file that kubesim run --save
-wrote, or a scenario, which is played up to that moment. A container that waits to start, or that has no earlier
-instance, is answered as the kubelet answers."""
+DESCRIPTION = """Print what the containers of a pod had written at a moment of a run. RUN is a file that kubesim run
+--save wrote, or a scenario, which is run up to that moment. A container that waits to start, or that has no previous
+instance, gets the kubelet's answer."""
 USAGE = "kubesim logs [options] [pod/]NAME | -l LABELS RUN"
 TAIL_OF_SELECTED = 10
 
@@ -26,12 +26,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     asking.add(parser, namespaces=False)
     asking.add_selectors(parser, fields=False)
     parser.add_argument("-c", "--container", default="", metavar="NAME", help="default: the first one")
-    parser.add_argument("--all-containers", action="store_true", help="of all containers, init containers first")
-    parser.add_argument("-p", "--previous", action="store_true", help="of the instance before the present one")
-    parser.add_argument("--timestamps", action="store_true", help="each line with its time")
-    parser.add_argument("--prefix", action="store_true", help="each line with its pod and container")
+    parser.add_argument(
+        "--all-containers", action="store_true", help="the logs of all containers, init containers first"
+    )
+    parser.add_argument("-p", "--previous", action="store_true", help="the logs of the previous instance")
+    parser.add_argument("--timestamps", action="store_true", help="prefix each line with its time")
+    parser.add_argument("--prefix", action="store_true", help="prefix each line with its pod and container")
     parser.add_argument("--tail", type=int, metavar="N", help="only the last N lines; -1: all")
-    parser.add_argument("--since", type=options.duration, metavar="DURATION", help="only lines that are not older")
+    parser.add_argument("--since", type=options.duration, metavar="DURATION", help="only lines newer than this")
     parser.usage = USAGE
     asking.allow_flags_anywhere(parser)
 

@@ -28,7 +28,9 @@ def connect(
     """
     for package in ("aiohttp", "kubernetes"):
         if find_spec(package) is None:
-            raise UsageError(f"a cluster cannot be reached without {package}: pip install 'kubesim[cluster]'")
+            raise UsageError(
+                f"the Python package {package} is missing: run `make demo` in a clone, or pip install {package}"
+            )
     from kubesim.cluster.remote.http_transport import HttpTransport
 
     transport = DecisiveTransport(HttpTransport(find_access(kubeconfig, context), clock, request_timeout_s))

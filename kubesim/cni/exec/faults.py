@@ -46,7 +46,7 @@ from kubesim.values import mutable, part, replace, value_object
 KIND, SAYS = "KUBESIM_FAULT", "KUBESIM_FAULT_SAYS"  # what a stand-in is told
 _HANG_S = 1.0  # for which one really hangs
 _STAND_IN = """#!/bin/sh
-# Stands in for {real}, once, and does what it is told.
+# Replaces {real} once, and fails as $KUBESIM_FAULT says.
 [ "$KUBESIM_FAULT" = error ] && printf %s "$KUBESIM_FAULT_SAYS" && exit 1
 said=$({real})
 code=$?

@@ -213,7 +213,7 @@ class SyncLoop:
         pods = [pod for uid in due if (pod := self.views.manager.by_uid(uid)) is not None]
         if pods:
             if self.context.recorder.on:
-                self._selected(channel, ready, None, "the time of these pods has come")
+                self._selected(channel, ready, None, "the resync of these pods is due")
             self._handler("HandlePodSyncs", pods)
             self.handlers.handle_pod_syncs(pods)
         if pods or self.runtime_state.is_failing():
@@ -250,7 +250,7 @@ class SyncLoop:
 
     def _resource_update(self, channel: Channel[Any], uids: Sequence[str], ready: tuple[str, ...]) -> None:
         if self.context.recorder.on:
-            self._selected(channel, ready, None, "devices of these pods changed their health")
+            self._selected(channel, ready, None, "the health of devices of these pods changed")
         for uid in uids:
             self._sync_now(uid)
 

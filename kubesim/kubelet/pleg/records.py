@@ -22,7 +22,12 @@ State = Literal["running", "exited", "unknown", "non-existent"]
 _CREATED_AT = attrgetter("created_at")
 _WAS = {"running": "was running", "exited": "was dead", "unknown": "was neither running nor dead",
         "non-existent": "did not exist"}  # fmt: skip
-_NOW = {"running": "runs", "exited": "is dead", "unknown": "is neither running nor dead", "non-existent": "is gone"}
+_NOW = {
+    "running": "is running",
+    "exited": "is dead",
+    "unknown": "is neither running nor dead",
+    "non-existent": "is gone",
+}
 
 
 @value_object
@@ -40,9 +45,9 @@ class PodLifecycleEvent:
     @property
     def why(self) -> str:
         if self.was == self.now:
-            return "the pod was inspected again as was asked for"
+            return "the pod was inspected again on request"
         what = f"container {self.container}" if self.container else "the sandbox"
-        return f"{what} {_WAS[self.was]} when it was last looked at and now {_NOW[self.now]}"
+        return f"{what} {_WAS[self.was]} at the last relist and {_NOW[self.now]} now"
 
 
 class PodRecords:

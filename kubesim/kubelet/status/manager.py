@@ -349,9 +349,9 @@ class StatusManager:
         meta = pod.metadata
         await client.delete_pod(meta.namespace, meta.name, meta.uid, grace_period_seconds=0)
         if self._recorder.on:
-            why = "the pod was asked to go, its phase is terminal and the kubelet is through with it"
+            why = "the pod is marked for deletion, its phase is terminal and the kubelet has finished with it"
             if self.may_be_removed is not None:
-                why = "the pod was asked to go, and it holds nothing of the node any more"
+                why = "the pod is marked for deletion and holds no resources of the node any more"
             self._record_write(pod, "delete", "pods", why, {"gracePeriodSeconds": 0})
 
     def _record_patch(self, pod: Pod, status: VersionedStatus, *, held_back: bool) -> None:

@@ -54,7 +54,7 @@ def format_text(text: str, source: str) -> str:
     pieces = [_formatted(piece) for piece in _split(text.replace("\r\n", "\n"))]
     result = "\n---\n".join(piece for piece in pieces if piece.strip()) + "\n"
     if _content(result) != _content(text):
-        raise InputError(source, "cannot be formatted without a change of its content: leave it as it is")
+        raise InputError(source, "cannot be formatted without changing its content: leave it as it is")
     return result
 
 

@@ -12,7 +12,7 @@ _TEXT = """\
 #
 # Look at: what a reader should see in the timeline, and why it happens.
 #
-#   kubesim run {file}              plays it and tells what happens
+#   kubesim run {file}              runs it and prints what happens
 #   kubesim test {file}             runs it as a test
 #   kubesim scenario validate {file}
 apiVersion: kubesim.dev/v1alpha1

@@ -14,8 +14,8 @@ class Failure:
     """`text` is what was expected, `why` is what was seen instead and when."""
 
     kind: FailureKind
-    text: str  # `pod web: phase Running by 20s`
-    why: str  # `the phase is Pending after 20s`
+    text: str  # `pod web must have phase Running by 20s`
+    why: str  # `the phase is Pending at 20s`
     file: str = ""
     line: int = 0  # of the file, where it is written; 0: nowhere
     pod: str = ""  # namespace/name, if it is about one
@@ -29,9 +29,14 @@ class Failure:
         """`FILE:LINE: `; empty if it is written nowhere."""
         return f"{self.file}:{self.line}: " if self.line else ""
 
+    @property
+    def sentence(self) -> str:
+        """`TEXT, but WHY` of an expectation, otherwise `TEXT: WHY`."""
+        return f"{self.text}{', but ' if self.kind == 'expectation' else ': '}{self.why}"
+
     def lines(self) -> list[str]:
-        """`FILE:LINE: TEXT: WHY`, and what helps to understand it, indented."""
-        lines = [f"{self.where}{self.text}: {self.why}"]
+        """`FILE:LINE: SENTENCE`, and indented details."""
+        lines = [f"{self.where}{self.sentence}"]
         if self.closest:
             lines.append(f"  closest: {self.closest}")
         lines += [f"  {line}" for line in self.records]

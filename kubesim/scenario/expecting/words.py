@@ -1,4 +1,4 @@
-"""Expectations in words: `pod web: phase Running by 20s`."""
+"""Expectations as sentences: `pod web must have phase Running by 20s`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,21 @@ def describe(expect: Expect) -> str:
     """What is expected, of which object, and when."""
     what = _order(expect.order) if expect.order is not None else describe_question(expect)
     container = f", container {expect.container}" if expect.container else ""
-    target = f"{expect.text}{container}: " if expect.has_target else ""
+    target = f"{expect.text}{container} " if expect.has_target else ""
     quantifier = "never " if expect.never else "always " if expect.always else ""
-    return f"{target}{quantifier}{what}{_time(expect)}"
+    return f"{target}must {quantifier}{_verb(expect)}{what}{_time(expect)}"
+
+
+def _verb(expect: Expect) -> str:
+    """The verb before the description of a question."""
+    asked = "" if expect.order is not None else expect.asked
+    if asked in ("state", "exit_code", "waiting", "gone"):
+        return "be "
+    return "" if asked == "exists" else "have "
 
 
 def _order(moments: tuple[Occasion, ...]) -> str:
-    return "in this order: " + ", ".join(describe_moment(moment) for moment in moments)
+    return "these in order: " + ", ".join(describe_moment(moment) for moment in moments)
 
 
 def describe_moment(moment: Occasion) -> str:
@@ -45,11 +53,11 @@ def _what(question: ObjectQuestion, asked: str) -> str:
     if asked == "condition":
         return "condition {} {}".format(*wanted_condition(question))
     if asked == "waiting":
-        return f"waiting for {question.waiting}"
+        return f"waiting ({question.waiting})"
     if asked in ("state", "exit_code"):
         code = "" if question.exit_code is None else f" with exit code {question.exit_code}"
         reason = f" ({question.reason})" if question.reason else ""
-        return f"{question.state or 'ended'}{code}{reason}"
+        return f"{question.state or 'terminated'}{code}{reason}"
     if question.restart_count is not None:
         return counted(question.restart_count.text, "restart")
     if question.ready is not None:
@@ -59,17 +67,19 @@ def _what(question: ObjectQuestion, asked: str) -> str:
     if asked == "field":
         return f"{question.field} {_wanted(question)}"
     if question.log is not None:
-        return f"log line with {question.log.text}"
-    return asked if asked in ("gone", "exists") else f"{to_camel(asked)} {getattr(question, asked)}"
+        return f"a log line with {question.log.text}"
+    if asked == "event":
+        return f"Event {question.event}"
+    return {"gone": "gone", "exists": "exist"}.get(asked) or f"{to_camel(asked)} {getattr(question, asked)}"
 
 
 def _wanted(question: ObjectQuestion) -> str:
     if question.matches is not None:
-        return f"matches {question.matches!r}"
+        return f"matching {question.matches!r}"
     if question.at_least is not None:
         more = "" if question.at_most is None else f" and at most {question.at_most}"
-        return f"at least {question.at_least}{more}"
-    return f"at most {question.at_most}" if question.at_most is not None else f"is {shown(question.equals)}"
+        return f"of at least {question.at_least}{more}"
+    return f"of at most {question.at_most}" if question.at_most is not None else f"equal to {shown(question.equals)}"
 
 
 def _time(expect: Expect) -> str:

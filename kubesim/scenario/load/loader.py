@@ -163,7 +163,7 @@ class ScenarioParser:
             self._sort(document)
         self._include()
         if not documents:
-            raise InputError(texts[0].source, "nothing in it: no Scenario and no Kubernetes objects")
+            raise InputError(texts[0].source, "it is empty: it has no Scenario and no Kubernetes objects")
 
     def _sort(self, document: Document) -> None:
         value, source, line = document.marked.value, document.text.source, document.marked.line

@@ -102,7 +102,7 @@ def _identity_problems(
 ) -> Iterator[Problem]:
     missing = [name for name in ("apiVersion", "kind") if not isinstance(manifest.get(name), str) or not manifest[name]]
     for name in missing:
-        yield Problem((name,), "is needed: a Kubernetes object says its apiVersion and kind")
+        yield Problem((name,), "is required: every Kubernetes object has an apiVersion and a kind")
     if not missing:
         yield from _kind_problem(manifest["apiVersion"], manifest["kind"], customs)
 

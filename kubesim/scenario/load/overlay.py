@@ -121,7 +121,7 @@ def make_overlay(
 def _read_file(path: str) -> Marked:
     documents = read_documents(read_text(path, path), path)
     if not documents:
-        raise InputError(path, f"nothing in it; give a {KIND}")
+        raise InputError(path, f"it is empty; give a {KIND}")
     if len(documents) > 1:
         raise InputError(path, f"a second document; a file has one {KIND}", line=documents[1].line)
     [document] = documents

@@ -111,7 +111,7 @@ def _read(text: str, source: str, keep_last: bool) -> list[Marked]:
     except TooDeep as error:
         raise InputError(source, f"nested more than {MAX_DEPTH} levels deep", line=error.line) from None
     except UnknownAnchor as error:
-        raise InputError(source, f"malformed YAML: nothing is named &{error.anchor}", line=error.line) from None
+        raise InputError(source, f"malformed YAML: there is no anchor &{error.anchor}", line=error.line) from None
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error, text, source) from None
     except yaml.YAMLError as error:
@@ -166,7 +166,7 @@ class _Marker:
             raise self._fail(f"the value of &{node.event.anchor} contains itself", node.line)
         self._aliased += marked.size
         if self._aliased > MAX_ALIASED:
-            raise self._fail(f"aliases blow this up to more than {MAX_ALIASED} values", node.line)
+            raise self._fail(f"aliases expand this to more than {MAX_ALIASED} values", node.line)
         return marked
 
     def _scalar(self, node: YamlNode) -> Any:
@@ -177,7 +177,7 @@ class _Marker:
             return event.value
         if event.tag in _RESOLVED_TAGS:
             return plain_scalar(event.value)
-        raise self._fail(f"the tag {str(event.tag).replace(_TAG, '!!')} means nothing here", node.line)
+        raise self._fail(f"the tag {str(event.tag).replace(_TAG, '!!')} is not supported here", node.line)
 
     def _sequence(self, node: YamlNode) -> Marked:
         marked = Marked([], *node.place)

@@ -175,11 +175,11 @@ class Judge:
             self._came_late(item)
         elif item.opened is None:
             if comes_early(item.expect, item.facts):
-                self._decide(item, False, item.why(f"after {duration(self._now)} already"))
+                self._decide(item, False, item.why(f"already at {_moment(self._now)}"))
         else:
             decision = at_moment(item.expect, item.facts)
             if decision is not None:
-                self._decide(item, decision, item.why(f"after {duration(self._now)}"))
+                self._decide(item, decision, item.why(f"at {_moment(self._now)}"))
 
     def _time_is_up(self, item: OpenExpectation, moment: int) -> None:
         met = when_over(item.expect, item.facts)
@@ -187,7 +187,7 @@ class Judge:
         may_come = not met and not expect.never and not expect.always and not is_judged_last(expect)
         if may_come and not item.facts.holds:
             item.failed_late = len(self.failures)
-        self._decide(item, met, item.why(f"after {duration(moment)}"))
+        self._decide(item, met, item.why(f"at {_moment(moment)}"))
 
     def _came_late(self, item: OpenExpectation) -> None:
         """What failed because it was not true in time is true now."""
@@ -195,7 +195,7 @@ class Judge:
             self._open.remove(item)
             assert item.failed_late is not None
             failure = self.failures[item.failed_late]
-            self.failures[item.failed_late] = replace(failure, closest=f"it was true at {duration(self._now)}")
+            self.failures[item.failed_late] = replace(failure, closest=f"it was true at {_moment(self._now)}")
 
     def _decide(self, item: OpenExpectation, met: bool, why: str) -> None:
         if item.failed_late is None:
@@ -249,3 +249,8 @@ class Judge:
                 self._undecided.append(item.text)
             else:
                 self._decide(item, item.opened is not None and when_over(expect, item.facts), item.why("at the end"))
+
+
+def _moment(t: int) -> str:
+    """A time in messages, to the millisecond."""
+    return duration(round(t, -3))

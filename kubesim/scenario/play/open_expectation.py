@@ -59,11 +59,11 @@ class OpenExpectation:
 
     def _seen_order(self) -> str:
         moments = self.expect.order or ()
-        came = [
-            f"{describe_moment(moment)} came {'never' if first is None else f'at {duration(first)}'}"
+        happened = [
+            f"{describe_moment(moment)}: {'never' if first is None else f'at {duration(round(first, -3))}'}"
             for first, moment in sorted(zip(self.firsts, moments, strict=True), key=_by_time)
         ]
-        return ", ".join(came)
+        return ", ".join(happened)
 
     def why(self, when: str) -> str:
         """What was seen, and when that decided."""

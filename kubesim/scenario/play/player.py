@@ -44,9 +44,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 2 * MINUTE  # how long to wait for a rest that does not come
 RUNNING_TIME = 30 * SECOND  # from rest to the deletion
-WHY_DELETED = (
-    "no steps: pods are deleted 30 s after everything has come to rest (use --until or duration to decide otherwise)"
-)
+WHY_DELETED = "no steps: pods are deleted 30 s after everything is idle (--until or spec.duration sets another end)"
 LAST_WORDS = 3 * SECOND  # for what a kubelet still has to clean up
 
 

@@ -138,7 +138,7 @@ class SimulatedWorld(NodeSteps):
 
     def serve_manifest(self, answer: ServeManifest) -> None:
         if self.url is None:
-            raise StepFailed("there is no simulated url that could answer")
+            raise StepFailed("there is no simulated URL that could answer")
         self._serve(self.url, behaviour(answer))
 
     def _serve(self, url: SimulatedUrl, behaviour: UrlBehaviour) -> None:
@@ -168,7 +168,7 @@ class SimulatedWorld(NodeSteps):
         node = self._node(stop.node)
         self._expect(node, stop, running=True)
         if stop.what == "kubelet":
-            self._note_of_node(node, "the kubelet is killed; what it had in its memory is lost")
+            self._note_of_node(node, "the kubelet is killed; its memory is lost")
             await node.stop_kubelet()
         elif stop.what == "apiserver":
             self._note_of_node(node, "the API server cannot be reached")
@@ -181,7 +181,7 @@ class SimulatedWorld(NodeSteps):
             self._note_of_node(node, f"device plugin {resource} stops")
             plugins.stop(resource)
         else:
-            lost = "; it loses all containers" if stop.containers == "gone" else "; its containers go on"
+            lost = "; it loses all containers" if stop.containers == "gone" else "; its containers keep running"
             self._note_of_node(node, "the container runtime stops" + lost)
             node.stop_runtime(stop.containers)
 
@@ -189,7 +189,7 @@ class SimulatedWorld(NodeSteps):
         node = self._node(start.node)
         self._expect(node, start, running=False)
         if start.what == "kubelet":
-            self._note_of_node(node, "the kubelet starts and asks its sources and the runtime what there is")
+            self._note_of_node(node, "the kubelet starts and lists its sources and the runtime")
             node.start()
         elif start.what == "apiserver":
             self._note_of_node(node, "the API server can be reached again")
@@ -258,7 +258,7 @@ class SimulatedWorld(NodeSteps):
     async def reboot(self, reboot: Reboot) -> None:
         node = self._node(reboot.node)
         self._expect_on(node)
-        self._note_of_node(node, "the node is switched off; nothing on it goes on")
+        self._note_of_node(node, "the node is powered off; everything on it stops")
         await node.power_off()
         await self.clock.sleep(reboot.down_for)
         self._note_of_node(node, "the node is up again")
@@ -276,16 +276,16 @@ class SimulatedWorld(NodeSteps):
             pass
 
     async def shutdown(self, shutdown: Shutdown) -> None:
-        """Up to the moment at which the kubelet lets the machine go down; it does not go."""
+        """Simulate a shutdown up to the moment at which the kubelet releases its delay. The machine stays up."""
         node = self._node(shutdown.node)
         if not node.kubelet_runs:
             raise StepFailed(f"the kubelet of node {node.name} is not running")
         care = node.kubelet.care
         if care is None or not care.shutdown.is_configured:
             raise StepFailed(f"the kubelet of node {node.name} has no shutdownGracePeriod, so it does not notice")
-        self._note_of_node(node, "the machine is told to go down")
+        self._note_of_node(node, "the machine announces its shutdown")
         await care.shutdown.shut_down()
-        self._note_of_node(node, "the kubelet lets the machine go down")
+        self._note_of_node(node, "the kubelet releases its shutdown delay, and the machine goes down")
 
     def pressure(self, pressure: Pressure) -> None:
         node = self._node(pressure.node)

@@ -106,7 +106,7 @@ async def _execute(process: Process, argv: list[str]) -> int:
     if "/" in argv[0] and process.kernel.files.file(posixpath.join(process.directory, argv[0])) is not None:
         return await PROGRAMS["sh"](process, ["sh", *argv])
     if is_tool(name):
-        process.kernel.note(f"{argv[0]} is not simulated: it ends at once and is taken to have succeeded")
+        process.kernel.note(f"{argv[0]} is not simulated: it exits with 0 at once")
         return 0
     if process.strict and not is_known_server(name):
         await process.complain(f"sh: {argv[0]}: not found")

@@ -40,7 +40,9 @@ class RealUrl:
         try:
             import aiohttp  # noqa: F401  # said here, before the first question
         except ImportError:
-            raise UsageError("a url needs aiohttp: pip install 'kubesim[sources]'") from None
+            raise UsageError(
+                "a URL needs the Python package aiohttp: run `make demo` in a clone, or pip install aiohttp"
+            ) from None
         self.url = url
         self._clock = clock
         self._options = options or UrlOptions()

@@ -30,7 +30,7 @@ def read_trace(lines: Iterable[str], source: str) -> list[Record]:
             records.append(_record(line, source, number))
             _check_order(records, source, number)
     if not records:
-        raise InputError(source, f"no records in it: {_HINT}")
+        raise InputError(source, f"it has no records: {_HINT}")
     return records
 
 
@@ -56,7 +56,7 @@ def _record(line: str, source: str, number: int) -> Record:
         raise not_json(source, error, number) from None
     kind = content.get("kind") if isinstance(content, dict) else None
     if not isinstance(kind, str) or kind not in _BY_NAME:
-        problem = f"is no record of a trace: {_HINT}" if kind is None else f"unknown kind of record {kind!r}: {_HINT}"
+        problem = f"is not a trace record: {_HINT}" if kind is None else f"unknown kind of record {kind!r}: {_HINT}"
         raise InputError(source, problem, line=number)
     values = {name: value for name, value in content.items() if name not in ("kind", "ref")}
     known = _DEFAULTS[kind]

@@ -114,7 +114,7 @@ _UPDATES = {
     "ignored: the worker has finished": (868, "Pod is finished processing, no further updates"),
 }
 _TEARDOWN = {
-    "it runs, but no source": (877, "Pod is orphaned and must be torn down"),
+    "it is running, but no source": (877, "Pod is orphaned and must be torn down"),
     "it was deleted": (882, "Pod is marked for graceful deletion, begin teardown"),
     "its phase is": (887, "Pod is in a terminal phase (success/failed), begin teardown"),
     "the kubelet evicts": (892, "Pod is being evicted by the kubelet, begin teardown"),
@@ -125,7 +125,7 @@ _TEARDOWN = {
 def _worker_state(record: r.WorkerState, causes: Causes) -> _Lines:
     uid = {"podUID": record.uid}
     if record.state == "terminating":
-        reason = record.why.removeprefix("the pod must end: ")
+        reason = record.why.removeprefix("the pod must terminate: ")
         for words, (number, message) in _TEARDOWN.items():
             if reason.startswith(words):
                 yield info(f"kubelet/pod_workers.go:{number}", 4, message, **_pod(record, causes))

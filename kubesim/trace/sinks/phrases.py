@@ -52,7 +52,7 @@ def _reasons(record: r.Record) -> tuple[str, ...]:
 
 
 def _snapshot(record: r.SourceSnapshot) -> Phrase:
-    return Phrase("source", f"{record.source} speaks", _reasons(record))
+    return Phrase("source", f"snapshot from source {record.source}", _reasons(record))
 
 
 def _config(record: r.ConfigUpdate) -> Phrase:
@@ -73,7 +73,7 @@ def _handler(record: r.Handler) -> Phrase:
 
 
 def _worker_update(record: r.WorkerUpdate) -> Phrase:
-    return Phrase("worker", f"told: {record.update}", _reasons(record))
+    return Phrase("worker", f"UpdatePod({record.update})", _reasons(record))
 
 
 def _worker_state(record: r.WorkerState) -> Phrase:
@@ -88,7 +88,7 @@ def _sync_begin(record: r.SyncBegin) -> Phrase:
 
 
 def _sync_end(record: r.SyncEnd) -> Phrase:
-    again = f", again in {duration(round(record.requeue, -3))}" if record.requeue else ""
+    again = f", retry in {duration(round(record.requeue, -3))}" if record.requeue else ""
     if record.error:
         return Phrase("sync", f"{record.sync} failed{again}: {record.error}", tone="bad")
     return Phrase("sync", f"{record.sync} done{again}", _reasons(record))
@@ -108,7 +108,7 @@ def decision(plan: Mapping[str, Any]) -> str:
     # For its first sandbox a pod is "killed" too; there is nothing to stop yet.
     if plan.get("killPod") and (attempt or not plan.get("createSandbox")):
         steps.append("stop the whole pod")
-    for key, verb in (("kill", "stop"), ("reset", "stop and forget")):
+    for key, verb in (("kill", "stop"), ("reset", "stop and remove")):
         if plan.get(key):
             steps.append(f"{verb} {listed(plan[key])}")
     if plan.get("createSandbox"):
@@ -132,7 +132,7 @@ def _cri_call(record: r.CriCall) -> Phrase:
     if "cmd" in args:
         words.append(" ".join(args["cmd"]))
     if "timeout" in args:
-        words.append(f"with {args['timeout']}s to end by itself")
+        words.append(f"with a grace period of {args['timeout']}s")
     return Phrase("runtime", " ".join(words), _reasons(record))
 
 
@@ -157,7 +157,7 @@ def _runtime_step(record: r.RuntimeStep) -> Phrase:
 
 
 def _container_event(record: r.ContainerEvent) -> Phrase:
-    return Phrase("runtime", f"sends {record.type} of {record.container or 'the sandbox'}", _reasons(record))
+    return Phrase("runtime", f"sends {record.type} for {record.container or 'the sandbox'}", _reasons(record))
 
 
 # -- what is observed and told ----------------------------------------------------------------------------------
@@ -173,11 +173,11 @@ def _probe(record: r.ProbeOutcome) -> Phrase:
 
 
 def _status_set(record: r.StatusSet) -> Phrase:
-    return Phrase("status", f"version {record.version} waits to be written: {record.phase}", _reasons(record))
+    return Phrase("status", f"version {record.version} queued for the API server: {record.phase}", _reasons(record))
 
 
 def _api_write(record: r.ApiWrite) -> Phrase:
-    who = record.by or "somebody"
+    who = record.by or "unknown client"
     return Phrase("api", f"{who}: {record.verb} {record.resource}", _reasons(record))
 
 
@@ -198,7 +198,7 @@ def _fault(record: r.Fault) -> Phrase:
 def _expectation(record: r.Expectation) -> Phrase:
     if record.met:
         return Phrase("expect", f"met: {record.expectation}", _reasons(record), "good")
-    return Phrase("expect", f"NOT met: {record.expectation}", _reasons(record), "bad")
+    return Phrase("expect", f"FAILED: {record.expectation}", _reasons(record), "bad")
 
 
 def _note(record: r.Note) -> Phrase:

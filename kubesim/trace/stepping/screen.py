@@ -21,20 +21,20 @@ _MARGIN = 9
 _RECORD_ROWS = 8
 _NEXT_ROWS = 4
 FOOTER = "n next  p back  c continue  / search  f filter  w why?  s node  ? help  q quit"
-PAGE_FOOTER = "n, p turn pages  w why?  x what next?  s node  ? help  q quit  others go back"
+PAGE_FOOTER = "n, p turn pages  w why?  x what next?  s node  ? help  q quit  other keys go back"
 HELP = """\
 n, space, enter   the next decision
-p                 the decision before
-N, P              the next record, the record before, whatever it is
-Home ^, End $     the first record, the last one
+p                 the previous decision
+N, P              the next or previous record of any kind
+Home ^, End $     the first record, the last record
 g                 go to a record: type its number, or a time such as 10s
-/, \\              search on, search back: type a text; nothing: the same again
-f                 show only a pod (web) or a node (node=NAME); nothing: all
+/, \\              search forward or back: type a text; empty repeats the last search
+f                 show only a pod (web) or a node (node=NAME); empty shows all
 B, X              break at a condition that you type; remove all breaks
-c, b              on to the next break, back to the last one (--break-on)
+c, b              continue to the next break, or back to the previous one (--break-on)
 w                 why? The chain of causes of this record
-x                 what next? Everything that is under way, and when it is due
-s                 the state of the node, all of it
+x                 what next? Everything in progress, and when it is due
+s                 the whole state of the node
 ?                 this help; any key goes back
 q                 quit"""
 
@@ -49,7 +49,7 @@ def render(
     start = min(page, (len(body) - 1) // (room - 1)) * (room - 1)  # the last line of a page says how much follows
     rows = [_head(stepper, title, width), "-" * width, *body[start : start + room]]
     if len(body) > start + room:
-        rows[-1] = f"{'':{_MARGIN}}... and {len(body) - start - room + 1} more lines (n goes on)"
+        rows[-1] = f"{'':{_MARGIN}}... and {len(body) - start - room + 1} more lines (n shows them)"
     rows += [""] * (height - 1 - len(rows))
     return [printable(row)[:width].rstrip() for row in [*rows, message or (FOOTER if view == "step" else PAGE_FOOTER)]]
 
@@ -128,7 +128,7 @@ def node_lines(picture: Picture, width: int, here: Record, *, with_node: bool = 
         return pod != here.pod
 
     loop = picture.loop
-    ready = f"took {loop.channel}, ready: {', '.join(loop.ready)}" if loop.channel else "nothing taken yet"
+    ready = f"received from {loop.channel}, ready: {', '.join(loop.ready)}" if loop.channel else "nothing received yet"
     where = f"{loop.node}: " if with_node and loop.node else ""
     handler = f" -> {loop.handler}" if loop.handler else ""
     yield from _labelled("LOOP", f"{where}{ready}{handler}", width)
@@ -137,7 +137,7 @@ def node_lines(picture: Picture, width: int, here: Record, *, with_node: bool = 
         yield from _labelled("NODE", f"{name}: {', '.join(unusual) or 'Ready'}", width)
     for worker in sorted(picture.workers.values(), key=lambda worker: first(worker.pod)):
         doing = f"in {worker.sync} since {_seconds(worker.since)}" if worker.sync else "idle"
-        waiting = f", waits: {worker.pending}" if worker.pending else ""
+        waiting = f", pending: {worker.pending}" if worker.pending else ""
         failed = ", last sync failed" if worker.error else ""
         yield _row("WORKER", named(worker.pod), f"{worker.state}, {doing}{waiting}{failed}")
     for sandbox in sorted(picture.sandboxes.values(), key=lambda sandbox: first(sandbox.pod)):
@@ -149,7 +149,7 @@ def node_lines(picture: Picture, width: int, here: Record, *, with_node: bool = 
         yield _row("CONTAIN.", f"{named(each.pod)}:{each.name}", f"{start}{state} since {_seconds(each.since)}")
     for call in picture.calls.values():
         about = f"{named(call.pod)}:{call.container}" if call.container else named(call.pod)
-        yield _row("CALL", about, f"{call.call} under way since {_seconds(call.t)}")
+        yield _row("CALL", about, f"{call.call} in progress since {_seconds(call.t)}")
     for (pod, container, probe), result in sorted(picture.probes.items(), key=lambda item: first(item[0][0])):
         yield _row("PROBE", f"{named(pod)}:{container}", f"{probe} {result}")
     for pod, summary in sorted(picture.statuses.items(), key=lambda item: first(item[0])):
@@ -206,7 +206,7 @@ def _what_next(stepper: Stepper, width: int, room: int) -> list[str]:
 
 
 def _why(stepper: Stepper, width: int, room: int) -> list[str]:
-    lines = ["Why? The newest first; each record was caused by the one below it.", ""]
+    lines = ["Why? Newest first: each record was caused by the one below it.", ""]
     for record in stepper.why():
         lines.append(f"#{record.seq:<6} {_seconds(record.t):>9}  {_told(stepper, record)}")
         if record.why:

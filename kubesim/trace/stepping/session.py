@@ -22,7 +22,7 @@ PROMPTS = {
     "g": "go to (a number or a time)",
     "/": "search",
     "\\": "search backwards",
-    "f": "filter (web, pod=NAME, node=NAME; nothing: all)",
+    "f": "filter (web, pod=NAME, node=NAME; empty: all)",
     "B": "break at (a condition, such as pleg.event ContainerDied)",
 }
 
@@ -123,7 +123,7 @@ class StepSession:
             self._filter(text)
         elif prompt == "B":
             self.stepper.breaks = (*self.stepper.breaks, RecordCondition.parse(text))
-            self._message = f"break at {text}: c goes on to the next one"
+            self._message = f"break at {text}: c continues to the next one"
         else:
             self._search(text, back=prompt == "\\")
         self._show("step")

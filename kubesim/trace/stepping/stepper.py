@@ -35,7 +35,7 @@ class Stepper:
     """Stands on one record of a trace, at first on the first one."""
 
     def __init__(self, records: Sequence[r.Record], breaks: Sequence[RecordCondition] = ()) -> None:
-        assert records, "a trace without records has no place to stand on"
+        assert records, "a trace without records cannot be stepped through"
         self.records = records
         self.breaks = tuple(breaks)
         self.filter: RecordFilter | None = None
@@ -187,7 +187,7 @@ class Stepper:
         if call.call == "StopContainer":
             deadline = call.t + call.args.get("timeout", 0) * 1_000_000
             return Due(deadline, "the grace period is over: SIGKILL", about)
-        return Due(None, f"{call.call} does not return any more", about)
+        return Due(None, f"{call.call} never returns", about)
 
     def _due_of(self, uid: str, worker: WorkerPicture) -> list[Due]:
         about = _about(worker.pod, "")
@@ -196,9 +196,9 @@ class Stepper:
             begin = self._next_sync(uid)
             after = "after this sync" if worker.sync else "with a newer runtime status"
             t, seq = (None, 0) if begin is None else (begin.t, begin.seq)
-            out.append(Due(t, f"takes up {worker.pending} {after}", about, seq))
+            out.append(Due(t, f"starts {worker.pending} {after}", about, seq))
         if worker.due is not None:
-            out.append(Due(worker.due, "tries again" if worker.error else "regular resync", about))
+            out.append(Due(worker.due, "retry" if worker.error else "periodic resync", about))
         return out
 
     def _next_sync(self, uid: str) -> r.Record | None:

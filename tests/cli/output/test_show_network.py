@@ -36,7 +36,7 @@ def test_nodes_and_pods_with_links_addresses_and_routes(capsys: pytest.CaptureFi
     ("words", "problem"),
     [
         (["--show", "network"], "--show network needs --runtime cni: simulated networks have no links"),
-        (["--show", "network", "-o", "json"], "--show draws for people: it goes without --output and --step"),
+        (["--show", "network", "-o", "json"], "--show cannot be combined with --output and --step"),
         (["--runtime", "docker"], "must be one of simulated, cni, not 'docker'"),
     ],
 )

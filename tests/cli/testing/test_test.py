@@ -37,7 +37,7 @@ def test_a_line_for_each_details_of_failures_and_a_summary(tmp_path: Path) -> No
         "ok      ./good.yaml  seed 2, 10s in T s",
     ]
     assert "FAILED ./bad.yaml (seed 1)" in lines
-    assert any(line.startswith(f"  ./bad.yaml:{EXPECTATION_LINE}: pod bad: phase Succeeded") for line in lines)
+    assert any(line.startswith(f"  ./bad.yaml:{EXPECTATION_LINE}: pod bad must have phase Succeeded") for line in lines)
     assert "  again: kubesim test ./bad.yaml --seeds 2" in lines
     assert re.fullmatch(r"2 passed, 2 failed in [\d.]+ s on 2 processes", lines[-1])
     read = JUnitXml.fromfile(str(tmp_path / "out" / "results.xml"))
@@ -53,7 +53,9 @@ def test_json_and_annotations_for_github(tmp_path: Path) -> None:
     assert told["results"][1]["failures"][0]["line"] == EXPECTATION_LINE
     annotated = run(tmp_path, ".", "-o", "github")
     assert annotated.returncode == 1
-    mark = f"::error file=./bad.yaml,line={EXPECTATION_LINE},title=bad (seed 0)::pod bad: phase Succeeded by 5s: "
+    mark = (
+        f"::error file=./bad.yaml,line={EXPECTATION_LINE},title=bad (seed 0)::pod bad must have phase Succeeded by 5s, "
+    )
     assert any(line.startswith(mark) for line in annotated.stdout.splitlines())
 
 

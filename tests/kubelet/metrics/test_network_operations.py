@@ -52,11 +52,11 @@ def test_a_sandbox_without_plugins_has_no_network_operation() -> None:
 @pytest.mark.parametrize(
     ("text", "kubelet", "runtime"),
     [
-        ("the kubelet is killed; what it had in its memory is lost", False, True),
+        ("the kubelet is killed; its memory is lost", False, True),
         ("the kubelet v1.30 stops; containers keep running", False, True),
-        ("the container runtime stops; its containers go on", True, False),
-        ("the node is switched off; nothing on it goes on", False, False),
-        ("the kubelet starts and asks its sources and the runtime what there is", True, True),
+        ("the container runtime stops; its containers keep running", True, False),
+        ("the node is powered off; everything on it stops", False, False),
+        ("the kubelet starts and lists its sources and the runtime", True, True),
     ],
 )
 def test_whose_measurements_end_with_a_process(text: str, kubelet: bool, runtime: bool) -> None:

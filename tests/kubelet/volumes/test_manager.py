@@ -75,7 +75,7 @@ def test_a_volume_that_cannot_be_mounted_is_tried_again_with_a_back_off_and_its_
     assert gaps == pytest.approx([0.5, 1, 2, 4, 8], abs=0.2)  # and a little more, until the next round
     (sandbox,) = story.when(CriCall, call="RunPodSandbox")
     assert 31.5 < sandbox < 33  # the next try comes 16 s after the last one
-    assert "volume v is mounted at last" in story.notes()
+    assert "volume v is mounted now" in story.notes()
     assert list(outputs(story)) == ["0: value"]
     assert story.result.phases == {"default/web": "Running"}
 
@@ -226,7 +226,7 @@ def test_a_change_is_seen_after_the_next_resync_of_the_pod() -> None:
         assert set(seen[:first]) == {"0: old"}
         assert set(seen[first:]) == {"0: new"}
         assert first >= 5  # a resync comes after 60 to 90 s
-        assert "volume v shows its new content" in story.notes()
+        assert "volume v has its new content" in story.notes()
 
 
 def test_a_label_is_shown_at_once() -> None:

@@ -106,7 +106,7 @@ def test_a_good_file_has_none() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "bad.yaml: nothing in it"),
+        ("", "bad.yaml: it is empty"),
         ("a: [\n", "bad.yaml:2: malformed YAML"),
         ("- 1\n", "bad.yaml:1: a document must be a mapping"),
         ("kind: Scenario\nmetadata: {name: a}\nspec: 3\n", "bad.yaml:3: spec: must be a mapping of fields"),

@@ -52,7 +52,7 @@ def test_a_pod_on_a_node_that_does_not_exist_stays_pending() -> None:
     played = Played({"at": "2s", "exec": {"pod": "web", "command": ["true"]}}, objects=objects, duration="30s")
     assert played.result.outcomes == {"default/web": "Pending: there is no node node-9"}
     [failed] = played.result.expectations_failed
-    assert "pod default/web does not run: there is no node node-9" in failed
+    assert "pod default/web is not running: there is no node node-9" in failed
 
 
 def test_after_a_minute_a_pod_on_a_node_that_does_not_exist_is_collected() -> None:

@@ -24,8 +24,10 @@ spec:
 
 
 def test_a_failure_in_lines() -> None:
-    failure = Failure("expectation", "pod web: phase Running", "it is Pending", "a.yaml", 7, closest="x", log=("bye",))
-    assert failure.lines() == ["a.yaml:7: pod web: phase Running: it is Pending", "  closest: x", "  bye"]
+    failure = Failure(
+        "expectation", "pod web must have phase Running", "it is Pending", "a.yaml", 7, closest="x", log=("bye",)
+    )
+    assert failure.lines() == ["a.yaml:7: pod web must have phase Running, but it is Pending", "  closest: x", "  bye"]
     assert Failure("step", "step at 1s: kill", "no such pod").lines() == ["step at 1s: kill: no such pod"]
 
 
@@ -35,5 +37,5 @@ def test_steps_and_expectations_name_their_lines() -> None:
         ("step", "web.yaml:7: ", 5_000_000),
         ("expectation", "web.yaml:11: ", 8_000_001),
     ]
-    assert result.expectations_met == ("pod web: phase Running",)
+    assert result.expectations_met == ("pod web must have phase Running",)
     assert not result.ok

@@ -125,7 +125,7 @@ def test_binary_content(tmp_path: Path) -> None:
 def test_an_empty_file(tmp_path: Path) -> None:
     path = tmp_path / "empty.yaml"
     path.write_text("# only a comment\n---\n")
-    assert refused(path) == ": nothing in it: no Scenario and no Kubernetes objects"
+    assert refused(path) == ": it is empty: it has no Scenario and no Kubernetes objects"
 
 
 # -- what is refused: YAML ----------------------------------------------------------------------------------------
@@ -139,10 +139,10 @@ def test_an_empty_file(tmp_path: Path) -> None:
             "f.yaml:1: malformed YAML: did not find expected ',' or ']' before the end of the file (column 4)",
         ),
         ("a:\n\t- b\n", "f.yaml:2: malformed YAML: a tab in the indentation, where YAML wants spaces (column 1)"),
-        ("a: *b\n", "f.yaml:1: malformed YAML: nothing is named &b"),
+        ("a: *b\n", "f.yaml:1: malformed YAML: there is no anchor &b"),
         ("a: &x [*x]\n", "f.yaml:1: the value of &x contains itself"),
-        ("a: !!python/object:os.system x\n", "f.yaml:1: the tag !!python/object:os.system means nothing here"),
-        ("a: !thing x\n", "f.yaml:1: the tag !thing means nothing here"),
+        ("a: !!python/object:os.system x\n", "f.yaml:1: the tag !!python/object:os.system is not supported here"),
+        ("a: !thing x\n", "f.yaml:1: the tag !thing is not supported here"),
         ("? [a]\n: b\n", "f.yaml:1: a key must be text"),
         ("[" * 100_000, "f.yaml:1: nested more than 100 levels deep"),
         ("kind: Scenario\nspec: {}\nspec: {}\n", "f.yaml:3: spec: given twice (first on line 2)"),
@@ -156,7 +156,7 @@ def test_yaml_that_cannot_be_used(text: str, expected: str) -> None:
 def test_aliases_cannot_blow_up() -> None:
     lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"{b}: &{b} [{', '.join(['*' + a] * 10)}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True)]
-    assert problem("\n".join(lines)) == "f.yaml:5: aliases blow this up to more than 100000 values"
+    assert problem("\n".join(lines)) == "f.yaml:5: aliases expand this to more than 100000 values"
 
 
 # -- what is refused: manifests -----------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ BAD_OBJECTS = {
     POD.replace("Pod", "Deployment"): '1: apiVersion: no matches for kind "Deployment" in version "v1"; v1.36 serves it'
     " in apps/v1",
     POD.replace("v1", "v2"): '1: apiVersion: no matches for kind "Pod" in version "v2"; v1.36 serves it in v1',
-    POD.replace("kind: Pod\n", ""): "1: kind: is needed",
+    POD.replace("kind: Pod\n", ""): "1: kind: is required",
     POD.replace("  name: web\nspec", "  labels: {}\nspec"): "3: metadata.name: is needed",
     POD.partition("\n  - ")[0] + " web\n": "6: spec.containers: must be a list, not 'web'",
     POD

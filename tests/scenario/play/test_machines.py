@@ -19,11 +19,11 @@ REBOOT = "{at: 10s, reboot: {what: node, downFor: 5s}}"
 @pytest.mark.parametrize(
     ("steps", "problem"),
     [
-        (f"{REBOOT}, {REBOOT}", "step at 10s: reboot: node node-1 is switched off"),
-        (f"{REBOOT}, {{at: 12s, start: kubelet}}", "step at 12s: start: node node-1 is switched off"),
-        (f"{REBOOT}, {{at: 12s, start: runtime}}", "step at 12s: start: node node-1 is switched off"),
+        (f"{REBOOT}, {REBOOT}", "step at 10s: reboot: node node-1 is powered off"),
+        (f"{REBOOT}, {{at: 12s, start: kubelet}}", "step at 12s: start: node node-1 is powered off"),
+        (f"{REBOOT}, {{at: 12s, start: runtime}}", "step at 12s: start: node node-1 is powered off"),
         (f"{{at: 8s, restart: {{what: kubelet, downFor: 3s}}}}, {REBOOT}",
-         "step at 8s: restart: node node-1 is switched off"),
+         "step at 8s: restart: node node-1 is powered off"),
         (f"{{at: 8s, upgrade: {{kubelet: v1.37, downFor: 10s}}}}, {REBOOT}",
          "step at 8s: upgrade: the kubelet of node node-1 is running already"),
     ],

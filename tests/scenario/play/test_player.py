@@ -279,12 +279,16 @@ def test_verdicts_come_with_a_reason_and_are_in_the_trace() -> None:
         }
     )
     assert run.verdicts == [
-        (False, "pod web: condition Ready True by 1s", "Ready is not set after 1s"),
-        (True, "pod web: phase Running by 2s", "the phase is Running after 2s"),
-        (False, "pod web: never phase Running by 10s", "the phase is Running after 2s"),
-        (True, "pod web: gone by 40s", "it is gone after 33s"),
-        (True, "pod web: never condition Initialized True", "Initialized is not set, and the pod is gone at the end"),
-        (False, "pod absent: phase Running", "no such pod was seen at the end"),
+        (False, "pod web must have condition Ready True by 1s", "Ready is not set at 1s"),
+        (True, "pod web must have phase Running by 2s", "the phase is Running at 2s"),
+        (False, "pod web must never have phase Running by 10s", "the phase is Running at 2s"),
+        (True, "pod web must be gone by 40s", "it is gone at 33s"),
+        (
+            True,
+            "pod web must never have condition Initialized True",
+            "Initialized is not set, and the pod is gone at the end",
+        ),
+        (False, "pod absent must have phase Running", "no such pod was seen at the end"),
     ]
     assert run.met == [text for met, text, _ in run.verdicts if met]
     assert [failure.text for failure in run.failures] == [text for met, text, _ in run.verdicts if not met]
@@ -318,7 +322,7 @@ def test_events_are_counted_as_the_api_server_counts_them() -> None:
         assert len(judge.met) == 1
         return [(record.met, record.why) for record in sink.records if isinstance(record, Expectation)]
 
-    assert run_virtual(main) == [(True, "the Event was emitted 3 times after 0s")]
+    assert run_virtual(main) == [(True, "the Event was emitted 3 times at 0s")]
 
 
 def test_what_is_never_true_between_two_times_may_be_true_before_and_after() -> None:
@@ -328,8 +332,8 @@ def test_what_is_never_true_between_two_times_may_be_true_before_and_after() -> 
     ]
     run = Run({"objects": [POD], "expect": expect})
     assert run.verdicts == [
-        (False, "pod web: never phase Running between 5s and 10s", "the phase is Running after 5s"),
-        (True, "pod web: never phase Pending between 5s and 10s", "the phase is Running after 10s"),
+        (False, "pod web must never have phase Running between 5s and 10s", "the phase is Running at 5s"),
+        (True, "pod web must never have phase Pending between 5s and 10s", "the phase is Running at 10s"),
     ]
 
 

@@ -376,7 +376,7 @@ KINDS: dict[str, tuple[str, Sequence[str], Places, Edit]] = {
         _status_after(_ended_later),
     ),
     "a wrong back-off in a message": (
-        "but the status says",
+        "but the status reports",
         ("crash-slow", "retry-ok"),
         _statuses(_waits_long),
         _status(_other_wait),

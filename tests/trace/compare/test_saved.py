@@ -40,10 +40,10 @@ def test_empty_lines_are_no_records() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "a.jsonl: no records in it: give what `kubesim run -o jsonl` printed"),
+        ("", "a.jsonl: it has no records: give what `kubesim run -o jsonl` printed"),
         ("{", "a.jsonl:1: not JSON: Expecting property name enclosed in double quotes at column 2"),
         ("[" * 100_000, "a.jsonl:1: not JSON that can be read: nested too deeply"),
-        ("[1]", "a.jsonl:1: is no record of a trace"),
+        ("[1]", "a.jsonl:1: is not a trace record"),
         ('{"apiVersion": "v1", "kind": "Pod"}', "a.jsonl:1: unknown kind of record 'Pod'"),
         ('{"kind": ["note"]}', "a.jsonl:1: unknown kind of record"),
         (f"{NOTE}\n{NOTE}", "a.jsonl:2: another run begins here: save each run in a file of its own"),

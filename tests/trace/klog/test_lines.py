@@ -78,11 +78,14 @@ def test_probes() -> None:
 @pytest.mark.parametrize(
     ("why", "message"),
     [
-        ("the pod must end: it was deleted at the API server", "Pod is marked for graceful deletion, begin teardown"),
-        ("the pod must end: the kubelet evicts it", "Pod is being evicted by the kubelet, begin teardown"),
-        ("the pod must end: the kubelet kills it", "Pod is being removed by the kubelet, begin teardown"),
-        ("the pod must end: its phase is Failed", "Pod is in a terminal phase (success/failed), begin teardown"),
-        ("the pod must end: it runs, but no source wants it", "Pod is orphaned and must be torn down"),
+        (
+            "the pod must terminate: it was deleted at the API server",
+            "Pod is marked for graceful deletion, begin teardown",
+        ),
+        ("the pod must terminate: the kubelet evicts it", "Pod is being evicted by the kubelet, begin teardown"),
+        ("the pod must terminate: the kubelet kills it", "Pod is being removed by the kubelet, begin teardown"),
+        ("the pod must terminate: its phase is Failed", "Pod is in a terminal phase (success/failed), begin teardown"),
+        ("the pod must terminate: it is running, but no source lists it", "Pod is orphaned and must be torn down"),
     ],
 )
 def test_a_worker_says_why_it_ends_a_pod(why: str, message: str) -> None:

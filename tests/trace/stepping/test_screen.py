@@ -31,7 +31,7 @@ def test_a_long_chain_of_causes_has_pages() -> None:
     walk = stepper("crashloop", "cri.call CreateContainer args.attempt=1")
     walk.go_on()
     first, second = (render(walk, "why", "x", page=page) for page in (0, 1))
-    assert first[-2].endswith("more lines (n goes on)")
+    assert first[-2].endswith("more lines (n shows them)")
     assert second[2:] != first[2:]
     assert render(walk, "why", "x", page=1000) == render(walk, "why", "x", page=1001)
 

@@ -129,7 +129,7 @@ def test_what_next_names_the_retry_of_a_failed_sync() -> None:
     assert isinstance(ended, r.SyncEnd)
     assert ended.requeue is not None
     (due,) = walk.due()
-    assert (due.t, due.subject, due.text) == (ended.t + ended.requeue, "crash", "tries again")
+    assert (due.t, due.subject, due.text) == (ended.t + ended.requeue, "crash", "retry")
 
 
 def test_what_next_names_the_return_of_a_call_under_way() -> None:
@@ -145,7 +145,7 @@ def test_what_next_names_the_return_of_a_call_under_way() -> None:
 def test_what_next_names_the_update_that_waits_for_the_worker() -> None:
     walk = stepper("hello-pod", "worker.update update=sync")
     walk.go_on()
-    waiting = [due for due in walk.due() if due.text.startswith("takes up sync")]
+    waiting = [due for due in walk.due() if due.text.startswith("starts sync")]
     assert [type(walk.records[due.seq - 1]) for due in waiting] == [r.SyncBegin]
 
 

@@ -202,9 +202,9 @@ class Reconciler:
         self._pending.succeed(volume.volume_name, owner)
         if key in self._failed:
             self._failed.discard(key)
-            self._tell(volume, "is mounted at last")
+            self._tell(volume, "is mounted now")
         elif is_new:
-            self._tell(volume, "shows its new content")
+            self._tell(volume, "has its new content")
         self.changed(volume.uid)
 
     def _tell(self, volume: VolumeToMount, what: str) -> None:

@@ -91,9 +91,9 @@ def pod_sandbox_changed(pod: Pod, status: RuntimePodStatus) -> tuple[bool, int, 
     following = newest.attempt + 1
     if len(status.sandboxes) > 1 and (ready := sum(sandbox.ready for sandbox in status.sandboxes)) > 1:
         message = "multiple pod sandboxes are ready and need to be reconciled"
-        return True, following, newest.id, f"{ready} sandboxes are ready where one is right", message
+        return True, following, newest.id, f"{ready} sandboxes are ready, and there must be only one", message
     if not newest.ready:
-        return True, following, newest.id, "the sandbox is not ready any more", "pod sandbox is not ready"
+        return True, following, newest.id, "the sandbox is no longer ready", "pod sandbox is not ready"
     wanted = "NODE" if pod.spec.host_network else "POD"
     if newest.network_namespace != wanted:
         # The id is not carried over, so nobody is told that the sandbox changed.
@@ -112,9 +112,9 @@ def _reset_all_containers(decision: Decision) -> None:
     decision.actions.containers_to_reset = targets + init_targets + sources + init_sources
     causes = list(dict.fromkeys(info.container.name for info in sources + init_sources))
     decision.why.append(
-        f"a restart rule of {_listed(causes)} says RestartAllContainers, so every container is stopped and removed"
+        f"a restart rule of {_listed(causes)} asks for RestartAllContainers, so all containers are stopped and removed"
         if causes
-        else "all containers are to restart, so every one is stopped and removed"
+        else "all containers restart, so each one is stopped and removed"
     )
 
 

@@ -172,7 +172,7 @@ class _Walk:
                 self.why(f"sidecar {name} failed its startup probe, so it is killed and started again")
                 return
             if startup != "success":
-                self.why(f"sidecar {name} has not passed its startup probe yet, so it is left alone and waited for")
+                self.why(f"sidecar {name} has not passed its startup probe yet, so the kubelet waits for it")
                 return
         self.mark_initialized(index, f"sidecar {name} is up")
         rules = self.decision.gates.rules

@@ -26,7 +26,7 @@ class ImageProgram:
 
 # Without a terminal, a shell or an interpreter reads the end of its input and is done.
 _SHELL = ImageProgram(command=("sh",))
-_PROGRAMS = {
+IMAGE_PROGRAMS = {
     "agnhost": ImageProgram(("/agnhost",), ("pause",)),
     "httpd": ImageProgram(command=("httpd-foreground",)),
     "mariadb": ImageProgram(command=("mysqld",)),
@@ -48,7 +48,7 @@ _PROGRAMS = {
 
 def image_program(image: str) -> ImageProgram:
     name = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
-    return _PROGRAMS.get(name) or ImageProgram((name,))
+    return IMAGE_PROGRAMS.get(name) or ImageProgram((name,))
 
 
 def command_line(container: Container, environment: Mapping[str, str]) -> tuple[str, ...]:

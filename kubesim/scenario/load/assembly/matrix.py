@@ -106,7 +106,7 @@ def _set(value: Any, steps: list[str], path: str, new: Any) -> None:
                 value[step] = {}
             value = value[step]
         else:
-            raise NoSuchPath(f"{path} leads nowhere: there is nothing inside of what stands before {step}")
+            raise NoSuchPath(f"{path} does not exist: there is no field before {step}")
 
 
 def _index(items: list[Any], step: str, path: str) -> int:
@@ -116,5 +116,5 @@ def _index(items: list[Any], step: str, path: str) -> int:
     if step.isdigit() and int(step) < len(items):
         found = [int(step)]
     if not found:
-        raise NoSuchPath(f"{path} leads nowhere: the list has no item [{step}]")
+        raise NoSuchPath(f"{path} does not exist: the list has no item [{step}]")
     return found[0]

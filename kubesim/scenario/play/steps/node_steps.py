@@ -55,7 +55,7 @@ class NodeSteps(ApiSteps):
 
     def _expect_on(self, node: SimulatedNode) -> None:
         if not node.is_on:
-            raise StepFailed(f"node {node.name} is switched off")
+            raise StepFailed(f"node {node.name} is powered off")
 
     def _running_node(self, name: str) -> SimulatedNode:
         """The first node if none is named. Raises StepFailed if it is switched off."""
@@ -72,7 +72,7 @@ class NodeSteps(ApiSteps):
         node = self.nodes.get(pod.spec.node_name)
         if node is None:
             where = f"there is no node {pod.spec.node_name}" if pod.spec.node_name else "it has no node yet"
-            raise StepFailed(f"pod {'/'.join(target.key)} does not run: {where}")
+            raise StepFailed(f"pod {'/'.join(target.key)} is not running: {where}")
         return pod, node.runtime
 
     async def _running_container(self, target: PodTarget, name: str) -> tuple[str, str, SimulatedRuntime]:
@@ -159,10 +159,12 @@ class NodeSteps(ApiSteps):
 
     async def _hang_runtime(self, hang: Hang) -> None:
         node = self._running_node(hang.node)
-        self._note_of_node(node, "the container runtime hangs: it says that it is well, but its listings do not return")
+        self._note_of_node(
+            node, "the container runtime hangs: it reports itself healthy, but its list calls do not return"
+        )
         node.service.hang()
         await self.clock.sleep(hang.duration)
-        self._note_of_node(node, "the container runtime answers listings again")
+        self._note_of_node(node, "the container runtime answers list calls again")
         node.service.recover()
 
     def _hang_call(self, hang: Hang) -> None:

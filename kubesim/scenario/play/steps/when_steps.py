@@ -90,7 +90,7 @@ class WhenSteps:
                 at = duration(self.clock.now() - self._start)
                 self._remove(waiting, f"the run ended, at {at}, before its delay was over")
             else:
-                self._remove(waiting, f"its condition never came true: {waiting.seen}")
+                self._remove(waiting, f"its condition never became true: {waiting.seen}")
 
     def _await_operation(self, waiting: _WaitingStep) -> None:
         from kubesim.scenario.faults.interceptor import AwaitedOperation
@@ -141,7 +141,7 @@ class WhenSteps:
         self.changed()
 
     def _too_late(self, waiting: _WaitingStep) -> None:
-        self._remove(waiting, f"its condition did not come true by {duration(waiting.step.by or 0)}: {waiting.seen}")
+        self._remove(waiting, f"its condition did not become true by {duration(waiting.step.by or 0)}: {waiting.seen}")
 
     def _remove(self, waiting: _WaitingStep, why: str) -> None:
         if waiting.timer is not None:

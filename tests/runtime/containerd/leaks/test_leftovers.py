@@ -118,7 +118,7 @@ def test_a_state_directory_that_cannot_be_used_is_named(
     [
         (["--state", "x"], "--state needs --host-network-node: a private node leaves nothing behind"),
         (["--host-network-node"], "--host-network-node needs --runtime cni"),
-        (["--host-network-node", "--step"], "--step goes without --host-network-node"),
+        (["--host-network-node", "--step"], "--step cannot be combined with --host-network-node"),
     ],
 )
 def test_flags_that_do_not_go_together(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:

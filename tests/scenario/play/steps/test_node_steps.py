@@ -138,7 +138,7 @@ def test_a_clock_set_back_stops_the_count_of_restarts() -> None:
 )
 def test_nothing_can_be_done_on_a_node_that_is_switched_off(step: dict[str, Any]) -> None:
     story = Played({"at": "5s", "reboot": {"downFor": "20s"}}, {"at": "10s", **step})
-    assert failures(story) == [f"step at 10s: {next(iter(step))}: node node-1 is switched off"]
+    assert failures(story) == [f"step at 10s: {next(iter(step))}: node node-1 is powered off"]
 
 
 def test_flush_needs_real_networks() -> None:

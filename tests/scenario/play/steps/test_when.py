@@ -26,7 +26,7 @@ def failures(story: Played) -> list[str]:
 def test_a_reboot_comes_exactly_between_create_and_start() -> None:
     when = {"after": "CreateContainer", "pod": "web", "container": "main"}
     story = Played({"when": when, "reboot": {"downFor": "5s"}}, objects=[pod("web")])
-    off = noted(story, "switched off")
+    off = noted(story, "powered off")
     assert calls(story, CriReturn, "CreateContainer")[0] == off
     assert calls(story, CriCall, "StartContainer")[0] > off + 5
     assert story.result.ok
@@ -63,7 +63,7 @@ def test_a_condition_is_about_any_object(when: dict[str, Any], text: str) -> Non
     never = Played({"when": {**when, "count": 9} if "event" in when else when, "cut": "1s"}, duration="10s")
     if "pod" in when:
         assert failures(never)[0].startswith(f"step when {text}")
-        assert "its condition never came true: " in failures(never)[0]
+        assert "its condition never became true: " in failures(never)[0]
 
 
 def test_gone_waits_for_the_deletion() -> None:
@@ -84,7 +84,7 @@ def test_by_is_a_limit_and_the_failure_says_what_was_seen() -> None:
     story = Played({"when": {"pod": "web", "condition": "Ready"}, "by": "10s", "cut": "1s"}, objects=[pod("web")],
                    images=slow)  # fmt: skip
     assert failures(story) == [
-        "step when pod web is Ready: cut: its condition did not come true by 10s: Ready is False"
+        "step when pod web is Ready: cut: its condition did not become true by 10s: Ready is False"
     ]
     assert story.result.failures[0].at == 10_000_001
 
@@ -92,7 +92,7 @@ def test_by_is_a_limit_and_the_failure_says_what_was_seen() -> None:
 def test_an_operation_that_never_comes_is_a_failure_at_the_end() -> None:
     story = Played({"when": {"after": "StopContainer", "pod": "web"}, "cut": "1s"}, objects=[pod("web")])
     [failure] = failures(story)
-    assert failure.endswith("cut: its condition never came true: StopContainer did not happen")
+    assert failure.endswith("cut: its condition never became true: StopContainer did not happen")
 
 
 def test_without_a_duration_the_run_waits_for_its_steps() -> None:
