@@ -42,7 +42,13 @@ _CACHED = Struct(
 
 @value_object
 class RuntimeConf:
-    """What a runtime says about one attachment of a container to a network."""
+    """The runtime's parameters of one attachment of a container to a network. Contract:
+
+    - `container_id`, the name of the network and `ifname` identify the attachment. DEL must get the values of ADD.
+    - `netns` is the path of the network namespace; it may be empty in DEL when the namespace is already gone.
+    - `args` become CNI_ARGS, in this order. `capability_args` become `runtimeConfig` of plugins that declare the
+      capability; others do not see them.
+    """
 
     container_id: str = ""
     netns: str = ""

@@ -85,8 +85,15 @@ NOTHING_MORE = SyncOutcome()
 
 
 class PodSyncer(Protocol):
-    """A pod is synced until it ends or must end, then terminated until that succeeds, then cleaned up. A call that did
-    not succeed raises (SyncError and other KubesimErrors), or says so in its outcome, and is called again later."""
+    """The methods that a pod worker calls. Contract:
+
+    - The worker calls `sync_pod` until the pod must terminate, then `sync_terminating_pod` until it succeeds, then
+      `sync_terminated_pod` until it succeeds. It never goes back to an earlier phase.
+    - Calls for one pod never overlap. Calls for different pods may.
+    - A call that fails raises a KubesimError (SyncError and others) or returns the error in its outcome. The worker
+      calls it again later.
+    - A call may end early with SyncCancelled when `context` is cancelled: an update has made it pointless.
+    """
 
     async def sync_pod(
         self,
@@ -95,7 +102,9 @@ class PodSyncer(Protocol):
         pod: Pod,
         mirror_pod: Pod | None,
         status: RuntimePodStatus,
-    ) -> SyncOutcome: ...
+    ) -> SyncOutcome:
+        """Set up a pod that should run. The outcome is terminal if the pod has reached a terminal phase."""
+        ...
 
     async def sync_terminating_pod(
         self,
@@ -104,11 +113,17 @@ class PodSyncer(Protocol):
         status: RuntimePodStatus,
         grace_period: int | None,
         status_fn: PodStatusFn | None,
-    ) -> None: ...
+    ) -> None:
+        """Stop all containers of the pod. After success none of them runs, and none is started again."""
+        ...
 
-    async def sync_terminating_runtime_pod(self, context: SyncContext, running_pod: RuntimePod) -> None: ...
+    async def sync_terminating_runtime_pod(self, context: SyncContext, running_pod: RuntimePod) -> None:
+        """Stop the containers of an orphaned pod: the runtime reports it, but no source lists it."""
+        ...
 
-    async def sync_terminated_pod(self, context: SyncContext, pod: Pod, status: RuntimePodStatus) -> None: ...
+    async def sync_terminated_pod(self, context: SyncContext, pod: Pod, status: RuntimePodStatus) -> None:
+        """Release the resources of a pod whose containers have all stopped: volumes, cgroups, user namespace."""
+        ...
 
 
 def min_backoff_expiration(error: BaseException) -> int | None:

@@ -47,7 +47,7 @@ class Worker:
         self.closed = False
         self.waiter: asyncio.Future[None] | None = None
         self.context = SyncContext()
-        self.cause: int | None = None  # the trace record of what it was told last
+        self.cause: int | None = None  # the trace record of its latest update
         self.last_sync: int | None = None
         self.draws = 0
 
@@ -64,8 +64,19 @@ class Worker:
 
 @part
 class PodWorkers:
-    """`states` answers all questions about pods; `on_crash` is called with errors that no syncer should raise,
-    `on_state` when a pod has come to its next state."""
+    """Runs one worker task per pod. Contract:
+
+    - `update_pod` returns at once. The worker holds one pending update; a newer update replaces an older one.
+    - A worker syncs its pod only with a runtime status that is newer than its last sync.
+    - A pod goes from syncing to terminating to terminated, and never back. A pod with the same uid that is created
+      again waits until the worker has finished.
+    - While a pod terminates, its grace period can only become shorter.
+    - Static pods with the same full name start one after the other, in the order in which they were added.
+    - An error of one worker never ends another one.
+
+    `states` answers all questions about pods. `on_crash` is called with errors that no syncer should raise, `on_state`
+    when a pod enters its next state.
+    """
 
     clock: LoopClock
     syncer: PodSyncer
@@ -83,7 +94,7 @@ class PodWorkers:
     # -- from outside -------------------------------------------------------------------------------------------
 
     def update_pod(self, options: UpdatePodOptions) -> None:
-        """Tell a pod's worker something; the pod's first update starts the worker."""
+        """Give an update to the worker of a pod. The first update of a pod starts its worker."""
         decision = self.states.update_pod(options, self.clock.now(), self.cache.known)
         uid = decision.uid
         seq = 0
@@ -115,7 +126,7 @@ class PodWorkers:
             settled.enqueue_at(worker.uid, tick + self._stretch(worker, resync))
 
     def sync_known_pods(self, desired: Collection[str]) -> None:
-        """Housekeeping: the uids that some source wants; everything else is ended, or forgotten if it has ended."""
+        """Housekeeping: terminate pods that no source lists (uid not in `desired`); forget those that have finished."""
         known = self.states.sync_known_pods(desired, self.clock.now())
         for uid in known.stop:
             worker = self._workers.pop(uid, None)

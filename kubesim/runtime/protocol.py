@@ -229,7 +229,7 @@ class ImageInfo:
     digests: tuple[str, ...] = ()
     size: int = 0
     pinned: bool = False
-    uid: int | None = None  # the user that it says to run as; none of both: root
+    uid: int | None = None  # the user from the image config; root if uid and username are both empty
     username: str = ""
     stop_signal: str = ""  # `SIGQUIT`; empty: SIGTERM
 
@@ -259,7 +259,17 @@ class RuntimeConditions:
 
 
 class Runtime(Protocol):
-    """The calls, in CRI's order. A listener of `on_change` is told the uid of a pod when something of it changed."""
+    """The calls of CRI that the kubelet makes. Contract:
+
+    - Removing a sandbox or container that does not exist succeeds; any other call about it raises NotFound. Stopping one
+      that has already stopped succeeds.
+    - `run_pod_sandbox` returns after the network is set up. If it fails, it leaves nothing that another call needs to
+      clean up, except where CNI's DEL failed.
+    - `stop_container` returns after the container has exited, on its stop signal or by SIGKILL after `timeout` s.
+    - Lists are snapshots. `pod_uid` restricts them to one pod.
+    - A failed call raises RuntimeCallError with the text of the runtime.
+    - Listeners of `on_change` are called with the uid of a pod after a sandbox or container of it changed.
+    """
 
     name: str
 

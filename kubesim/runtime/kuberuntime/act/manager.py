@@ -128,7 +128,20 @@ class RuntimeManager:
         restart_all_containers: bool = False,
         pull_secrets: tuple[ApiObject, ...] = (),
     ) -> PodSyncResult:
-        """Bring the pod's sandbox and containers to what its spec asks for."""
+        """Bring the pod's sandbox and containers to the state of its spec, in the nine steps of the kubelet:
+
+        1. Compute sandbox and container changes (`compute_pod_actions`).
+        2. Kill the pod if its sandbox has changed.
+        3. Kill containers that should not run.
+        4. Create a sandbox if necessary.
+        5. Report the ready sandbox, so that the kubelet writes the pod's status before images are pulled.
+        6. Resize the pod and its running containers.
+        7. Start ephemeral containers.
+        8. Start init containers.
+        9. Start regular containers.
+
+        A failure in steps 2 to 4 ends the sync, and so does a failed init container; the result holds all errors.
+        """
         result = PodSyncResult()
         actions = self._decide(pod, status, probes, restart_all_containers)
         if self._recorder.on:
@@ -163,13 +176,24 @@ class RuntimeManager:
         if sandbox is None or config is None:
             return result
         target = StartTarget(sandbox.id, config, sandbox.ips, pull_secrets)
-        # Steps 7 to 9: ephemeral, init, regular containers. A plain init container that fails ends the round.
+        await self._start_steps(pod, status, actions, target, pulls, result)
+        return result
+
+    async def _start_steps(
+        self,
+        pod: Pod,
+        status: RuntimePodStatus,
+        actions: PodActions,
+        target: StartTarget,
+        pulls: ImageVolumePulls,
+        result: PodSyncResult,
+    ) -> None:
+        """Steps 7 to 9: start ephemeral, init and regular containers. A plain init container that fails ends them."""
         initial = actions.init_containers_to_start
         for container in (*actions.ephemeral_containers_to_start, *initial, *actions.containers_to_start):
             started = await self._start(pod, status, container, target, pulls, result)
             if not started and container in initial and not is_restartable_init_container(container):
-                break
-        return result
+                return
 
     def ensure_pod_cgroup(self, pod: Pod) -> None:
         """Make the pod's control group, if it is not there yet. Raises RuntimeCallError."""
