@@ -14,8 +14,8 @@ from pydantic_core import PydanticCustomError
 
 from kubesim.scenario.expecting.quantities import Bounds, Pattern, TextPart
 from kubesim.scenario.language.durations import Duration
+from kubesim.scenario.language.object_items import ObjectTarget
 from kubesim.scenario.language.object_names import has_namespace
-from kubesim.scenario.language.step_items import ObjectTarget
 from kubesim.scenario.language.strict import as_list, wrap
 
 BoundsOrNumber = Annotated[Bounds, wrap("equals")]
