@@ -5,7 +5,7 @@ as it does for `@dataclass(frozen=True)`. At run time nothing guards an assignme
 three times as slow, and a run constructs some two hundred of these for every pod. `@mutable`: one whose fields may
 change. `@part`: an object that keeps what its constructor is given, and is compared by identity.
 
-A class gets its `__init__` when its first object is made. `dataclass` compiles four methods for each class instead:
+A class gets its `__init__` after its first objects. `dataclass` compiles four methods for each class instead:
 0.5 ms for each of three hundred classes, most of which a run never uses. Even without methods its declaration takes
 5 % of the start of a run, so `_with_slots` makes the class itself, such that `dataclasses.fields` can read it.
 """
@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, overload
 T = TypeVar("T")
 _FIELDS = "__dataclass_fields__"
 _OF_THE_OLD_CLASS = ("__dict__", "__weakref__")
+_FEW = 8
+_made: dict[type, int] = {}  # how many objects of a class were made without a compiled `__init__`
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
@@ -110,10 +112,37 @@ def _repr(self: Any) -> str:
 
 
 def _first_init(self: Any, *args: Any, **kwargs: Any) -> None:
-    """Compile the `__init__` of the class, and call it."""
+    """Set the fields of the first objects of a class, and compile its `__init__` for more of them or for a mistake.
+
+    Compiling takes as long as twenty objects, and three quarters of the classes that a short run uses have fewer than
+    nine: this saves 5 % of it.
+    """
     owner = next(cls for cls in type(self).__mro__ if vars(cls).get("__init__") is _first_init)
-    owner.__init__ = _compile_init(owner)  # type: ignore[misc]
-    owner.__init__(self, *args, **kwargs)  # type: ignore[misc]
+    _made[owner] = _made.get(owner, 0) + 1
+    if _made[owner] > _FEW or not _set_fields(self, owner, args, kwargs):
+        owner.__init__ = _compile_init(owner)  # type: ignore[misc]
+        owner.__init__(self, *args, **kwargs)  # type: ignore[misc]
+    elif hasattr(owner, "__post_init__"):
+        self.__post_init__()
+
+
+def _set_fields(self: Any, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Returns False if an argument is missing, unknown or given twice."""
+    declared: list[Field[Any]] = [*vars(cls)[_FIELDS].values()]
+    names = [each.name for each in declared if each.init and not (args and each.kw_only)]
+    given = dict(zip(names, args, strict=False)) | kwargs
+    if len(given) < len(args) + len(kwargs) or not given.keys() <= {*names}:
+        return False
+    for each in declared:
+        if each.name in given:
+            setattr(self, each.name, given[each.name])
+        elif each.default_factory is not MISSING:
+            setattr(self, each.name, each.default_factory())
+        elif each.default is not MISSING:
+            setattr(self, each.name, each.default)
+        elif each.init:
+            return False
+    return True
 
 
 def _compile_init(cls: type) -> Callable[..., None]:

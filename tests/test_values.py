@@ -49,6 +49,46 @@ def test_a_copy_has_other_values_and_leaves_the_original_alone() -> None:
     assert point == Point(1, 0, ("a",))
 
 
+def test_all_objects_of_a_class_are_made_in_the_same_way() -> None:
+    """The first ones without a compiled constructor, the others with one."""
+
+    @mutable
+    class Made:
+        number: int
+        names: list[str] = field(default_factory=list)
+        double: int = field(init=False)
+
+        def __post_init__(self) -> None:
+            self.double = 2 * self.number
+
+    made = [Made(number, ["a"]) if number % 2 else Made(number=number) for number in range(20)]
+    assert [(each.number, each.names, each.double) for each in made] == [
+        (number, ["a"] if number % 2 else [], 2 * number) for number in range(20)
+    ]
+    assert made[0].names is not made[2].names
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "problem"),
+    [
+        ((), {}, "missing 1 required positional argument: 'x'"),
+        ((1, 2, 3), {}, "takes from 2 to 3 positional arguments but 4 were given"),
+        ((1,), {"x": 2}, "got multiple values for argument 'x'"),
+        ((1,), {"z": 2}, "got an unexpected keyword argument 'z'"),
+    ],
+)
+def test_a_wrong_argument_of_the_first_object_is_refused(
+    args: tuple[int, ...], kwargs: dict[str, int], problem: str
+) -> None:
+    @value_object
+    class Fresh:
+        x: int
+        y: int = 0
+
+    with pytest.raises(TypeError, match=problem):
+        Fresh(*args, **kwargs)
+
+
 def test_there_is_no_room_for_other_fields() -> None:
     with pytest.raises(AttributeError):
         Point(1).z = 3  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from kubesim.golang.text import duration
 from kubesim.scenario.authoring.descriptions import of_field, of_type
-from kubesim.scenario.language.strict import Strict, unfold
+from kubesim.scenario.language.strict import Strict, model_of, unfold
 
 
 def described_model(model: type[Strict]) -> Iterator[str]:
@@ -112,6 +112,7 @@ def _value(field: FieldInfo) -> tuple[str, list[type[Strict]]]:
 
 
 def _described(annotation: Any, metadata: tuple[Any, ...], used: list[type[Strict]]) -> str:
+    annotation = model_of(annotation)
     names = [getattr(getattr(item, "func", None), "__name__", "") for item in metadata]
     if annotation is int and any("duration" in name for name in names):
         return "duration"

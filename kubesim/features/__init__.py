@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Final, NamedTuple
 
 from kubesim.errors import GateError
 from kubesim.features.rules import Rules, rules_of
 from kubesim.features.table import DEPENDENCIES, PROFILES, TABLE
+from kubesim.values import value_object
 
 DEFAULT_PROFILE: Final = "v1.36"
 _ALL_OF_STAGE = {"AllAlpha": "A", "AllBeta": "B"}
@@ -50,7 +51,7 @@ def _defaults(profile: str) -> Mapping[str, bool]:
     return {**anywhere, **{name: gate.default for name, gate in known_gates(profile).items()}}
 
 
-@dataclass(frozen=True)
+@value_object
 class FeatureGates:
     """`gates.enabled("PodLevelResources")`. Any known gate can be overridden; users go through `configured_gates`."""
 

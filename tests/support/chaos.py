@@ -23,7 +23,7 @@ from kubesim.concurrency import TaskSet
 from kubesim.runtime.protocol import ContainerInfo
 from kubesim.scenario.client.api_steps import StepFailed
 from kubesim.scenario.language.document import Scenario
-from kubesim.scenario.language.step_items import Delete
+from kubesim.scenario.language.object_items import Delete
 from kubesim.trace import HashSink
 
 NODE = "node-1"

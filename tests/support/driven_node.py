@@ -23,7 +23,8 @@ from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.protocol import ContainerInfo
 from kubesim.scenario.client.api_steps import StepFailed
 from kubesim.scenario.language.document import Scenario
-from kubesim.scenario.language.step_items import Delete, Kill, Patch
+from kubesim.scenario.language.object_items import Delete
+from kubesim.scenario.language.step_items import Kill, Patch
 
 NODE = "node-1"
 GONE_AFTER = 40 * SECOND  # how long the end of a pod may take beyond what its containers may take to stop

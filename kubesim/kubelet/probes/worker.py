@@ -8,7 +8,6 @@ Mirrors: pkg/kubelet/prober/worker.go run, stop, doProbe
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kubesim.api.pod import PodStatus
@@ -21,6 +20,7 @@ from kubesim.kubelet.probes.worker_rules import ProbeWorkerState, Turn, WorkerSu
 from kubesim.runtime.types import ProbeResult
 from kubesim.trace import Recorder
 from kubesim.trace.records import ProbeOutcome
+from kubesim.values import value_object
 
 DEFAULT_PERIOD = 10  # seconds; the API's default, for a pod that came without its defaults
 
@@ -34,7 +34,7 @@ class RunsProbes(Protocol):
     async def probe(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> ProbeResult | None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_object
 class WorkerEnvironment:
     """What all workers of a kubelet share."""
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from kubesim.scenario.language.document import Scenario
-from kubesim.scenario.language.strict import Strict
+from kubesim.scenario.language.strict import Strict, model_of
 from kubesim.values import value_object
 
 ITSELF = "."
@@ -64,6 +64,7 @@ def all_types(first: type[Strict] = Scenario) -> list[type[Strict]]:
 
 
 def _types_in(annotation: Any) -> Iterator[type[Strict]]:
+    annotation = model_of(annotation)
     if isinstance(annotation, type) and issubclass(annotation, Strict):
         yield annotation
     elif get_origin(annotation) is Annotated:

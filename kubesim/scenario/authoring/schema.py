@@ -20,9 +20,10 @@ from kubesim.scenario.authoring.descriptions import all_types, of_field, of_type
 from kubesim.scenario.language import strict
 from kubesim.scenario.language.document import Scenario, on_or_off
 from kubesim.scenario.language.durations import read_duration, read_signed_duration
+from kubesim.scenario.language.object_items import ObjectTarget
 from kubesim.scenario.language.object_names import is_object_name
-from kubesim.scenario.language.source_items import one_or_several
-from kubesim.scenario.language.step_items import ACTIONS, ObjectTarget, Step
+from kubesim.scenario.language.remote_source_items import one_or_several
+from kubesim.scenario.language.step_items import ACTIONS, Step
 from kubesim.scenario.language.variation.matrix_items import read_seeds
 from kubesim.scenario.load.kubelet_configuration import JITTER, KubeletConfiguration
 
@@ -141,6 +142,7 @@ def _choice(model: type[BaseModel]) -> Schema:
 
 
 def _of(annotation: Any) -> Schema:
+    annotation = strict.model_of(annotation)
     if annotation in _PLAIN:
         return dict(_PLAIN[annotation])
     origin, arguments = get_origin(annotation), get_args(annotation)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
@@ -26,11 +26,14 @@ from kubesim.cluster.store.served_kinds import resource_for
 from kubesim.cluster.store.store import Store
 from kubesim.errors import ApiError, KubesimError
 from kubesim.scenario.client.placement import SchedulerMode, is_placed_at_once, pod_specs
-from kubesim.scenario.language.step_items import Delete, Drain, Evict, NodeTarget, ObjectTarget, Patch, Scale, TaintNode
 from kubesim.scenario.load.objects import CUSTOM_DEFINITION, custom_kinds, is_namespaced, items_of
 from kubesim.trace import Recorder
 from kubesim.trace.records import ApiWrite, Note
 from kubesim.values import part
+
+if TYPE_CHECKING:
+    from kubesim.scenario.language.object_items import Delete, ObjectTarget
+    from kubesim.scenario.language.step_items import Drain, Evict, NodeTarget, Patch, Scale, TaintNode
 
 JsonObject = dict[str, Any]
 

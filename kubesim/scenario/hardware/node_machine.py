@@ -6,6 +6,7 @@ A node that says nothing of its topology has one NUMA node, and a core for each 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from kubesim.api.pods.resources import HUGE_PAGES_PREFIX
 from kubesim.api.quantity import Quantity, quantity
@@ -16,8 +17,10 @@ from kubesim.kubelet.eviction import signals
 from kubesim.kubelet.node.node_status import DEFAULT_CAPACITY
 from kubesim.kubeletconfig.decode import ConfigurationProblem
 from kubesim.runtime.allocation.cpuset import format_cpus, parse_cpus
-from kubesim.scenario.language.node_items import TopologyItem
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
+
+if TYPE_CHECKING:
+    from kubesim.scenario.language.machine_items import TopologyItem
 
 Capacity = Mapping[str, str | int | float]
 KIB = 1024
@@ -29,6 +32,8 @@ def machine_info(capacity: Capacity, item: TopologyItem | None = None) -> Machin
 
     CPUs are numbered as Linux mostly does: the first thread of every core, then the second ones.
     """
+    from kubesim.scenario.language.machine_items import TopologyItem
+
     item = item or TopologyItem()
     capacity = {**DEFAULT_CAPACITY, **capacity}
     cpus, sockets = quantity(capacity["cpu"]).value(), item.sockets

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -33,47 +33,57 @@ from kubesim.scenario.hardware.node_machine import (
     resource_manager_settings,
 )
 from kubesim.scenario.language.cni_items import CniItem, NetworkPluginItem
-from kubesim.scenario.language.device_items import DeviceHealth, DevicePluginItem, DraDriverItem, PluginTarget
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.language.node_items import (
     UNSTARTABLE,
-    DockerItem,
     NodeFiles,
-    SandboxFaultItem,
     SecurityProfilesItem,
-    TopologyItem,
     sandbox_fault_problem,
     why_no_kubelet_starts,
 )
-from kubesim.scenario.language.operations.dependency_items import DependencyItem, Need
-from kubesim.scenario.language.operations.fault_items import FaultItem
 from kubesim.scenario.language.operations.names import SIMULATED_CNI, matching
 from kubesim.scenario.language.source_items import Sources
-from kubesim.scenario.language.step_items import ACTIONS, Step
 from kubesim.scenario.language.strict import (
+    Amount,
     OnUse,
     Strict,
+    Texts,
     as_list,
     defaults,
-    is_amount,
     is_capacity,
     is_taint,
     problem_at,
-    wrap,
+    stand_in,
 )
-from kubesim.scenario.language.variation.draw_items import DurationOrDraw, ExitCodeOrDraw
-from kubesim.scenario.language.variation.matrix_items import Matrix
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.load.overlay import Overlay, configuration_error, read_in_scenario
 from kubesim.sources.modes import INCREMENTAL
 
+if TYPE_CHECKING:
+    from kubesim.scenario.language.container_items import BehaviourItem, ImageItem
+    from kubesim.scenario.language.device_items import DeviceHealth, DevicePluginItem, DraDriverItem, PluginTarget
+    from kubesim.scenario.language.machine_items import DockerItem, SandboxFaultItem, TopologyItem
+    from kubesim.scenario.language.operations.dependency_items import DependencyItem
+    from kubesim.scenario.language.operations.fault_items import FaultItem
+    from kubesim.scenario.language.step_items import Step
+    from kubesim.scenario.language.variation.matrix_items import Matrix
+else:
+    BehaviourItem = stand_in("container_items.BehaviourItem")
+    ImageItem = stand_in("container_items.ImageItem")
+    DevicePluginItem = stand_in("device_items.DevicePluginItem")
+    DraDriverItem = stand_in("device_items.DraDriverItem")
+    DockerItem = stand_in("machine_items.DockerItem")
+    SandboxFaultItem = stand_in("machine_items.SandboxFaultItem")
+    TopologyItem = stand_in("machine_items.TopologyItem")
+    DependencyItem = stand_in("operations.dependency_items.DependencyItem")
+    FaultItem = stand_in("operations.fault_items.FaultItem")
+    Step = stand_in("step_items.Step")
+    Matrix = stand_in("variation.matrix_items.Matrix")
+
 API_VERSION = "kubesim.dev/v1alpha1"
 
 JsonObject = dict[str, Any]
-
-
-Amount = Annotated[str | int | float, AfterValidator(is_amount)]
 
 
 class NodeItem(Strict):
@@ -87,12 +97,12 @@ class NodeItem(Strict):
     image_fs: Amount | None = None  # the size of a disk for images and containers alone
     swap: Amount | None = None  # the size of its swap space; kubeletConfiguration.memorySwap says who may use it
     security_profiles: SecurityProfilesItem = defaults()
-    runtime_handlers: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ("runc",)  # that a RuntimeClass can name
+    runtime_handlers: Texts = ("runc",)  # that a RuntimeClass can name
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
-    sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+    sandbox_errors: Texts = ()
     # The first control groups of pods, and the first directories of pods, cannot be made, with these texts.
-    cgroup_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
-    directory_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+    cgroup_errors: Texts = ()
+    directory_errors: Texts = ()
     docker: OnUse[DockerItem] | None = None  # of profiles v1.6 and v1.12
     sandbox_faults: Annotated[
         tuple[OnUse[SandboxFaultItem], ...], BeforeValidator(as_list)
@@ -115,62 +125,6 @@ class NodeItem(Strict):
     @property
     def has_swap(self) -> bool:
         return self.swap is not None and quantity(self.swap).sign > 0
-
-
-class Credentials(Strict):
-    """Whom a registry knows."""
-
-    username: str = Field(min_length=1)
-    password: str = Field(min_length=1)
-
-
-class ImageItem(Strict):
-    """How the registry and the node answer for an image; `name` is the whole reference or a glob."""
-
-    name: str = Field(min_length=1)
-    present: bool = False
-    pull_time: DurationOrDraw | None = None
-    errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
-    missing: bool | str = False
-    credentials: OnUse[Credentials] | None = None  # without which the registry does not give it
-    size: int = Field(default=4_261_550, ge=0)
-    user: str = ""  # that the image says to run as: `101`, `nginx`, `101:101`; none is root
-    stop_signal: str = Field(default="", pattern=r"^(SIG[A-Z0-9]+)?$")
-
-
-class LogItem(Strict):
-    text: str
-    after: Duration = 0
-
-
-class OnTerm(Strict):
-    """What a container does about the TERM signal."""
-
-    ignore: bool = False
-    after: DurationOrDraw = defaults(value=0)
-    exit_code: int = Field(default=0, ge=0, le=255)
-
-
-class BehaviourItem(Strict):
-    """Instead of its command line: for which containers (globs), and what they do."""
-
-    pod: str = "*"
-    container: str = "*"
-    image: str = "*"
-    times: int | None = Field(default=None, ge=1)
-    run_for: DurationOrDraw | None = None
-    exit_code: ExitCodeOrDraw = defaults(value=0)
-    oom_killed: bool = False
-    ready_after: DurationOrDraw = defaults(value=0)
-    log: Annotated[tuple[Annotated[LogItem, wrap("text")], ...], BeforeValidator(as_list)] = ()
-    termination_message: str = ""
-    start_error: str = ""
-    on_term: OnTerm = defaults()
-    memory: Amount | None = None  # what a container uses; without it, what it requests
-    disk: Amount | None = None
-    processes: int | None = Field(default=None, ge=0)
-    # Dependencies that it asks before it answers probes; see `spec.dependencies`.
-    needs: Annotated[tuple[Annotated[Need, wrap("name")], ...], BeforeValidator(as_list)] = ()
 
 
 def _configuration(value: Any, info: ValidationInfo) -> KubeletConfiguration:
@@ -246,7 +200,7 @@ class Spec(Strict):
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()
     matrix: OnUse[Matrix] | None = None  # several runs of this file
     # Files beside this one that are part of it: lists are joined, mappings merged; of other values those here count.
-    include: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+    include: Texts = ()
     invariants: Annotated[Invariants, BeforeValidator(_invariants)] = defaults()
     seed: int = 0
     duration: Duration | None = None
@@ -361,9 +315,8 @@ class Spec(Strict):
         if len({*names}) < len(names):
             raise PydanticCustomError("nodes", "two nodes have the same name")
         for step in self.steps:
-            named = next(filter(None, (getattr(getattr(step, action), "node", "") for action in ACTIONS)), "")
-            if named and named not in names:
-                raise PydanticCustomError("nodes", "there is no node {name}", {"name": named})
+            if step.node and step.node not in names:
+                raise PydanticCustomError("nodes", "there is no node {name}", {"name": step.node})
         for number, item in enumerate(self.faults):
             if not any(fnmatchcase(name, item.node) for name in names):
                 raise problem_at(("faults", number, "node"), f"there is no node {item.node}")

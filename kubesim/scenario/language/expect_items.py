@@ -14,9 +14,9 @@ from pydantic_core import PydanticCustomError
 
 from kubesim.scenario.expecting.quantities import Bounds, Pattern, TextPart
 from kubesim.scenario.language.durations import Duration
+from kubesim.scenario.language.object_items import ObjectTarget
 from kubesim.scenario.language.object_names import has_namespace
-from kubesim.scenario.language.step_items import ObjectTarget
-from kubesim.scenario.language.strict import as_list, wrap
+from kubesim.scenario.language.strict import OnUse, as_list, wrap
 
 BoundsOrNumber = Annotated[Bounds, wrap("equals")]
 TextOrPart = Annotated[TextPart, wrap("contains")]
@@ -187,14 +187,14 @@ class Expect(ObjectQuestion):
     """
 
     # These become true in this order, each counted from its first time: `order: [{event: Pulled}, {phase: Running}]`
-    order: Annotated[tuple[Occasion, ...], BeforeValidator(as_list)] | None = Field(default=None, min_length=2)
+    order: Annotated[tuple[OnUse[Occasion], ...], BeforeValidator(as_list)] | None = Field(default=None, min_length=2)
     at: Duration | None = None  # it is true at this time: `at: 30s`
     by: Duration | None = None  # it becomes true by this time; with never and always: until this time: `by: 20s`
     # It becomes true in this time, and not before; with never and always: in all of it: `between: [10s, 20s]`
     between: Annotated[tuple[Duration, Duration], BeforeValidator(as_list)] | None = None
     within: PositiveDuration | None = None  # it becomes true this soon after `of`: `{within: 20s, of: create}`
     # For `within`: the creation of the object (the default), its deletion, or a question: `of: {event: Killing}`
-    of: Literal["create", "delete"] | Occasion | None = None
+    of: Literal["create", "delete"] | OnUse[Occasion] | None = None
     always: bool = False  # it is true all the time that the object is there, in all of `between`: `always: true`
     never: bool = False  # it is not true at any time, of an object that is there: `never: true`
     eventually: Literal[True] | None = None  # it becomes true at some time, as without a form: `eventually: true`

@@ -1,49 +1,27 @@
-"""The part of the scenario language that says where static pods come from: files and a url, simulated or real."""
+"""The part of the scenario language that says where pods come from beside the simulated API server."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, Field
 
 from kubesim.scenario.language.durations import Duration
-from kubesim.scenario.language.strict import OnUse, Strict, as_list, defaults
+from kubesim.scenario.language.strict import OnUse, Strict, defaults, stand_in
 from kubesim.scenario.load.overlay import Overlay
 from kubesim.sources.modes import INCREMENTAL, NotificationMode
+
+if TYPE_CHECKING:
+    from kubesim.scenario.language.remote_source_items import ApiServerSourceItem, HttpSourceItem
+else:
+    ApiServerSourceItem = stand_in("remote_source_items.ApiServerSourceItem")
+    HttpSourceItem = stand_in("remote_source_items.HttpSourceItem")
 
 JsonObject = dict[str, Any]
 
 Manifest = JsonObject | str  # an object, or the text of a file, which may be wrong
 PositiveDuration = Annotated[Duration, Field(gt=0)]
 LocalPath = Annotated[str, AfterValidator(lambda value, info: Overlay.of(info).local(value))]
-
-
-def _is_url(text: str) -> str:
-    try:
-        parts = urlsplit(text)
-        if text and not (parts.hostname and (parts.port is None or parts.port)):
-            raise ValueError("it has no host")
-    except ValueError as error:
-        raise PydanticCustomError("url", "no usable URL: {problem}", {"problem": str(error)}) from None
-    return text
-
-
-class ServeManifest(Strict):
-    """What the url of the http source answers from now on: a pod or a list, any text, a status, or an error."""
-
-    manifest: Manifest | None = None
-    manifests: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()  # pods, served as one list
-    status: int = Field(default=200, ge=100, le=599)
-    error: str = ""  # of the connection, instead of an answer
-    delay: Duration = 2_000  # an answer that takes ten seconds or more comes too late
-
-    @model_validator(mode="after")
-    def _one_answer(self) -> ServeManifest:
-        if sum((self.manifest is not None, bool(self.manifests), bool(self.error))) > 1:
-            raise PydanticCustomError("answer", "give one of manifest, manifests, error")
-        return self
 
 
 class FileSourceItem(Strict):
@@ -57,51 +35,10 @@ class FileSourceItem(Strict):
     check_every: PositiveDuration | None = None
 
 
-class TlsItem(Strict):
-    ca_file: LocalPath = ""
-    cert_file: LocalPath = ""
-    key_file: LocalPath = ""
-    server_name: str = ""
-    insecure_skip_verify: bool = False
-
-
-def one_or_several(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
-HeaderValues = Annotated[tuple[str, ...], BeforeValidator(one_or_several), BeforeValidator(as_list)]
-
-
-class HttpSourceItem(ServeManifest):
-    """A url that all nodes ask, and what it answers from the beginning; one without an answer is a real one."""
-
-    url: Annotated[str, AfterValidator(_is_url)] = Field(default="", pattern=r"^(https?://.+)?$")
-    header: dict[str, HeaderValues] = Field(default_factory=dict)
-    check_every: PositiveDuration | None = None
-    tls: TlsItem = defaults()
-
-    @property
-    def answers(self) -> bool:
-        return bool(self.model_fields_set & ServeManifest.model_fields.keys())
-
-
 class BootstrapCheckpoint(Strict):
     """Where a kubelet of v1.12 writes pods down for the next one: on the simulated node, or in a real directory."""
 
     path: LocalPath = ""
-
-
-class ApiServerSourceItem(Strict):
-    """A live API server, which is only read: the pods of one of its nodes run on the node of that name here.
-
-    Containers do what the real ones did, unless a behaviour says otherwise or `learn` is false.
-    """
-
-    node: str = Field(min_length=1)
-    kubeconfig: LocalPath = ""
-    context: str = ""
-    learn: bool = True
-    references: bool = False  # follow whether ConfigMaps, Secrets and claims are there
 
 
 class Sources(Strict):

@@ -13,11 +13,12 @@ from kubesim.golang.text import duration
 from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
 from kubesim.scenario.language.durations import Duration, SignedDuration
 from kubesim.scenario.language.node_items import FilePath
-from kubesim.scenario.language.object_names import ObjectName, has_namespace
+from kubesim.scenario.language.object_items import Delete, ObjectTarget
 from kubesim.scenario.language.operations.dependency_items import DependencyStep
 from kubesim.scenario.language.operations.names import OperationName
 from kubesim.scenario.language.operations.when_items import When
-from kubesim.scenario.language.source_items import Manifest, ServeManifest
+from kubesim.scenario.language.remote_source_items import ServeManifest
+from kubesim.scenario.language.source_items import Manifest
 from kubesim.scenario.language.strict import OnUse, Placed, Strict, as_list, is_amount_or_percentage, is_taint, wrap
 
 JsonObject = dict[str, Any]
@@ -35,36 +36,6 @@ class PodTarget(Strict):
         return (namespace if slash else "default"), name
 
 
-class ObjectTarget(Placed):
-    """A pod, or any object: `Deployment/web`, `Deployment/namespace/web`, `Node/node-1`."""
-
-    pod: str = ""  # its name, or namespace and name: `pod: web`, `pod: shop/web`
-    object: ObjectName = ""  # kind and name: `object: Deployment/web`, `object: Deployment/shop/web`
-
-    @model_validator(mode="after")
-    def _one_target(self) -> ObjectTarget:
-        if bool(self.pod) == bool(self.object):
-            raise PydanticCustomError("target", "give pod or object: Kind/name")
-        return self
-
-    @property
-    def kind(self) -> str:
-        return "Pod" if self.pod else self.object.partition("/")[0]
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Namespace and name; the namespace of a kind that has none is empty."""
-        named = self.pod or self.object.partition("/")[2]
-        namespace, slash, name = named.rpartition("/")
-        if not has_namespace(self.kind):
-            return "", name
-        return (namespace if slash else "default"), name
-
-    @property
-    def text(self) -> str:
-        return f"pod {self.pod}" if self.pod else self.object
-
-
 class Patch(ObjectTarget):
     """A patch; a list is a JSON patch, an object a strategic merge patch unless `type` says otherwise."""
 
@@ -78,11 +49,6 @@ class Patch(ObjectTarget):
         if isinstance(value, dict) and isinstance(value.get("patch"), list):
             return {"type": "json", **value}
         return value
-
-
-class Delete(ObjectTarget):
-    grace_period_seconds: int | None = Field(default=None, ge=0)
-    propagation_policy: Literal["Background", "Foreground", "Orphan"] | None = None  # what becomes of its dependents
 
 
 class Scale(ObjectTarget):
@@ -384,6 +350,11 @@ class Step(Placed):
         """Namespace and name of the pod that it is about, if it is about one."""
         named = getattr(getattr(self, self.action), "pod", "")
         return f"default/{named}" if named and "/" not in named else named
+
+    @property
+    def node(self) -> str:
+        """The node that its action names; empty: none."""
+        return getattr(getattr(self, self.action), "node", "")
 
     @property
     def operation(self) -> str:

@@ -7,15 +7,17 @@ Static pods in files and text are not here: `scenario.play.effect_notes` looks a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubesim.api.effects.findings import WITHOUT_EFFECT, Findings, object_named
 from kubesim.api.effects.scan import fields_without_effect
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.scenario.language.document import Spec
 from kubesim.scenario.language.source_items import Manifest
-from kubesim.scenario.language.step_items import Patch
 from kubesim.scenario.load.objects import has_effect, items_of, shown
+
+if TYPE_CHECKING:
+    from kubesim.scenario.language.step_items import Patch
 
 JsonObject = dict[str, Any]
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubesim.scenario.client.placement import pod_specs
 from kubesim.scenario.language.document import Spec
 from kubesim.scenario.language.object_names import has_namespace
 from kubesim.scenario.language.source_items import Manifest
-from kubesim.scenario.language.step_items import Patch
 from kubesim.scenario.load.objects import items_of
 from kubesim.values import part, value_object
+
+if TYPE_CHECKING:
+    from kubesim.scenario.language.step_items import Patch
 
 JsonObject = dict[str, Any]
 

@@ -10,10 +10,10 @@ from kubesim.scenario.expecting.watched import WatchedQuestion
 from kubesim.scenario.expecting.words import describe, describe_moment, describe_of
 from kubesim.scenario.language.expect_items import Expect, Occasion
 
-_CREATED = (Occasion.model_validate({"exists": True}),)
+_CREATED = ({"exists": True},)
 _DELETED = (
-    Occasion.model_validate({"field": "metadata.deletionTimestamp", "matches": "."}),
-    Occasion.model_validate({"gone": True}),  # what has no grace period is gone at once
+    {"field": "metadata.deletionTimestamp", "matches": "."},
+    {"gone": True},  # what has no grace period is gone at once
 )
 
 
@@ -81,7 +81,7 @@ def _origins(expect: Expect) -> tuple[Occasion, ...]:
         return ()
     if isinstance(expect.of, Occasion):
         return (expect.of,)
-    return _DELETED if expect.of == "delete" else _CREATED
+    return tuple(map(Occasion.model_validate, _DELETED if expect.of == "delete" else _CREATED))
 
 
 def _watched(moment: Occasion, expect: Expect) -> WatchedQuestion:

@@ -32,7 +32,7 @@ from kubesim.concurrency import TaskSet
 from kubesim.scenario.client.api_steps import StepFailed
 from kubesim.scenario.ending.rest import WORKLOADS, is_at_rest, is_settled
 from kubesim.scenario.language.document import Spec
-from kubesim.scenario.language.step_items import Delete, Step
+from kubesim.scenario.language.object_items import Delete
 from kubesim.scenario.load.objects import apply_order, shown
 from kubesim.scenario.play.expectations import Judge
 from kubesim.scenario.play.world import World
@@ -40,6 +40,7 @@ from kubesim.values import part
 
 if TYPE_CHECKING:
     from kubesim.scenario.faults.interceptor import Interceptor
+    from kubesim.scenario.language.step_items import Step
     from kubesim.scenario.play.steps.when_steps import WhenSteps
 
 PATIENCE = 2 * MINUTE  # how long to wait for a rest that does not come

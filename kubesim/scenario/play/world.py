@@ -10,37 +10,6 @@ from kubesim.api.meta import ApiObject
 from kubesim.cluster.store.store import Listener
 from kubesim.golang.text import duration
 from kubesim.scenario.client.api_steps import StepFailed
-from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
-from kubesim.scenario.language.operations.dependency_items import DependencyStep
-from kubesim.scenario.language.operations.fault_items import Crash
-from kubesim.scenario.language.source_items import Manifest, ServeManifest
-from kubesim.scenario.language.step_items import (
-    ClockJump,
-    Cut,
-    Delete,
-    Drain,
-    Evict,
-    Exec,
-    Flush,
-    Hang,
-    Kill,
-    NodeFile,
-    NodeTarget,
-    Patch,
-    Pressure,
-    Reboot,
-    RemoveContainer,
-    Restart,
-    Scale,
-    Shutdown,
-    Start,
-    StaticPodFile,
-    Stop,
-    TaintNode,
-    Upgrade,
-    WriteFile,
-    WriteStaticPod,
-)
 from kubesim.scenario.play.node.simulated_node import SimulatedNode
 from kubesim.scenario.play.node.static_sources import behaviour
 from kubesim.scenario.play.steps.node_steps import NodeSteps
@@ -52,6 +21,38 @@ from kubesim.values import part
 
 if TYPE_CHECKING:
     from kubesim.scenario.hardware.device_plugins import DevicePlugins
+    from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
+    from kubesim.scenario.language.object_items import Delete
+    from kubesim.scenario.language.operations.dependency_items import DependencyStep
+    from kubesim.scenario.language.operations.fault_items import Crash
+    from kubesim.scenario.language.remote_source_items import ServeManifest
+    from kubesim.scenario.language.source_items import Manifest
+    from kubesim.scenario.language.step_items import (
+        ClockJump,
+        Cut,
+        Drain,
+        Evict,
+        Exec,
+        Flush,
+        Hang,
+        Kill,
+        NodeFile,
+        NodeTarget,
+        Patch,
+        Pressure,
+        Reboot,
+        RemoveContainer,
+        Restart,
+        Scale,
+        Shutdown,
+        Start,
+        StaticPodFile,
+        Stop,
+        TaintNode,
+        Upgrade,
+        WriteFile,
+        WriteStaticPod,
+    )
 
 JsonObject = dict[str, Any]
 
@@ -236,12 +237,16 @@ class SimulatedWorld(NodeSteps):
         plugins.set_health(resource, health.device, health.health)
 
     async def restart(self, restart: Restart) -> None:
+        from kubesim.scenario.language.step_items import Start
+
         await self.stop(restart)
         await self.clock.sleep(restart.down_for)
         again = {"what": restart.what, "node": restart.node, "resource": restart.resource}
         self.start(Start.model_validate(again))
 
     async def upgrade(self, upgrade: Upgrade) -> None:
+        from kubesim.scenario.language.step_items import Start
+
         nodes = [self._node(upgrade.node)] if upgrade.node else list(self.nodes.values())
         for node in nodes:
             if not node.kubelet_runs:
@@ -266,6 +271,8 @@ class SimulatedWorld(NodeSteps):
 
     async def crash(self, node: str, crash: Crash) -> None:
         """A fault: a component ends and comes back. One that is down already has nothing to lose."""
+        from kubesim.scenario.language.step_items import Reboot, Restart
+
         try:
             if crash.what == "node":
                 await self.reboot(Reboot.model_validate({"node": node, "downFor": duration(crash.down_for)}))

@@ -9,7 +9,7 @@ from kubesim.concurrency import TaskSet
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.kuberuntime.labels import POD_NAME
 from kubesim.scenario.language.document import Scenario
-from kubesim.scenario.language.step_items import Delete
+from kubesim.scenario.language.object_items import Delete
 from kubesim.trace.records import CriCall
 from tests.support.played import Played, pod
 

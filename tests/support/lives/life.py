@@ -19,7 +19,8 @@ from kubesim.concurrency import TaskSet
 from kubesim.errors import SyncError
 from kubesim.scenario.client.api_steps import StepFailed
 from kubesim.scenario.language.document import Scenario
-from kubesim.scenario.language.step_items import Delete, Kill, Patch
+from kubesim.scenario.language.object_items import Delete
+from kubesim.scenario.language.step_items import Kill, Patch
 from kubesim.trace import HashSink, MemorySink, Sink
 from tests.support.faulty_runtime import FaultyRuntime
 from tests.support.lives.rules import LifeRules

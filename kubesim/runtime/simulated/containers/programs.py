@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from kubesim.clock import LoopClock, Randomness
 from kubesim.clock.randomness import Stream
@@ -17,7 +18,6 @@ from kubesim.runtime.kuberuntime.naming import pod_logs_directory
 from kubesim.runtime.simulated.containers.behaviour import ZERO, Behaviour, BehaviourProcess
 from kubesim.runtime.simulated.containers.command_line import command_line
 from kubesim.runtime.simulated.containers.container_process import ContainerProcess, ProcessContext
-from kubesim.runtime.simulated.containers.learnt import LearntProcess, RealContainers
 from kubesim.runtime.simulated.containers.pod_files import PodFiles
 from kubesim.runtime.simulated.containers.shell_process import ShellProcess
 from kubesim.runtime.simulated.draws import Draw
@@ -30,6 +30,9 @@ from kubesim.shell.kernel.streams import LogLine
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
 from kubesim.values import part
+
+if TYPE_CHECKING:
+    from kubesim.runtime.simulated.containers.learnt import LearntProcess, RealContainers
 
 
 @part
@@ -105,6 +108,8 @@ class Programs:
             stream = self.randomness.stream("behaviour", uid, container.name, str(context.config.attempt))
             return BehaviourProcess(self.clock, stream, behaviour, container, state.view.ports)
         if self.lessons is not None:
+            from kubesim.runtime.simulated.containers.learnt import LearntProcess
+
             return LearntProcess(self.clock, self.lessons, context, state.view.ports)
         process = state.processes[context.container.name] = ShellProcess(
             context,

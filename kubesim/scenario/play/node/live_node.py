@@ -6,7 +6,7 @@ reads and writes there, as it does in any run.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kubesim.clock import LoopClock
 from kubesim.cluster.connection import ApiConnection
@@ -14,9 +14,11 @@ from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
 from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
 from kubesim.kubelet.probes.known_answers import KnownAnswer
-from kubesim.runtime.simulated.containers.learnt import RealContainers
 from kubesim.sources.config import ConfigStream, Source
 from kubesim.trace import Recorder
+
+if TYPE_CHECKING:
+    from kubesim.runtime.simulated.containers.learnt import RealContainers
 
 
 class LiveNode(Protocol):

@@ -24,7 +24,6 @@ from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.images.pull_records import PullRecords
 from kubesim.runtime.pod_directories import PodDirectories
 from kubesim.runtime.protocol import Runtime
-from kubesim.runtime.simulated.containers.learnt import RealImages
 from kubesim.runtime.simulated.containers.programs import Programs
 from kubesim.runtime.simulated.log_files import SimulatedLogFiles
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
@@ -185,6 +184,8 @@ class SimulatedNode:
         options = runtime_settings(number, around.spec, around.latencies)
         lessons = None if self.live is None else self.live.lessons
         if lessons is not None:
+            from kubesim.runtime.simulated.containers.learnt import RealImages
+
             options = replace(options, images=RealImages(options.images, lessons))
         self.programs = programs = Programs(
             around.clock,

@@ -7,13 +7,16 @@ brings none, in its `sources` or in the kubelet's configuration, is of the real 
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from kubesim.scenario.language.document import Spec
-from kubesim.scenario.language.source_items import ServeManifest
 from kubesim.sources.manifests.manifest_url import OK, Tls, UrlAnswer, UrlOptions
 from kubesim.sources.manifests.simulated_files import DIRECTORY
 from kubesim.sources.manifests.simulated_url import NO_PODS, URL, UrlBehaviour
 from kubesim.values import value_object
+
+if TYPE_CHECKING:
+    from kubesim.scenario.language.remote_source_items import ServeManifest
 
 
 @value_object

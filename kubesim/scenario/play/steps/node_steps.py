@@ -14,19 +14,6 @@ from kubesim.runtime.simulated.containers.shell_process import ShellProcess
 from kubesim.runtime.simulated.disturbances.dependencies import Dependency
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.scenario.client.api_steps import ApiSteps, StepFailed
-from kubesim.scenario.language.operations.dependency_items import DependencyStep
-from kubesim.scenario.language.step_items import (
-    ClockJump,
-    Cut,
-    Exec,
-    Flush,
-    Hang,
-    Kill,
-    NodeFile,
-    PodTarget,
-    RemoveContainer,
-    WriteFile,
-)
 from kubesim.scenario.play.node.simulated_node import SimulatedNode
 from kubesim.scenario.play.settings import duration_draw
 from kubesim.trace import Recorder
@@ -35,6 +22,19 @@ from kubesim.values import part
 
 if TYPE_CHECKING:
     from kubesim.scenario.faults.interceptor import Interceptor
+    from kubesim.scenario.language.operations.dependency_items import DependencyStep
+    from kubesim.scenario.language.step_items import (
+        ClockJump,
+        Cut,
+        Exec,
+        Flush,
+        Hang,
+        Kill,
+        NodeFile,
+        PodTarget,
+        RemoveContainer,
+        WriteFile,
+    )
 
 _FLUSH = {
     "routes": "ip -4 route flush table main && ip -6 route flush table main",
@@ -175,6 +175,7 @@ class NodeSteps(ApiSteps):
 
     async def _hang_container(self, hang: Hang) -> None:
         from kubesim.runtime.simulated.disturbances.frozen import freeze  # only a step that asks for it pays for it
+        from kubesim.scenario.language.step_items import PodTarget
 
         target = PodTarget(pod=hang.pod)
         identifier, container, runtime = await self._running_container(target, hang.container)
