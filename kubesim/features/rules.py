@@ -33,7 +33,7 @@ class Rules:
     general_predicates: bool = False  # by which it is admitted, instead of the scheduler's plugins
     rejected_status: str = "Pod was rejected: {message}"  # the message of a pod that was not admitted
     emits_volume_timeouts: bool = False  # an Event FailedMount for each sync that waited for volumes in vain
-    grace_override_is_final: bool = False  # True: an eviction's 0 s are no time at all; False: 2 s at least
+    grace_override_is_final: bool = False  # True: it replaces the grace period, also 0 s; False: 2 s at least
     reports_containers_of_failed: bool = True  # False: eviction and deadline leave phase, reason and message
     # Back-off, grace periods, eviction.
     retries_at_back_off_expiry: bool = True  # False: after 10 to 15 s, like any failed sync
@@ -50,8 +50,26 @@ class Rules:
     infers_finished_init_containers: bool = True  # from regular containers, when the records are gone
     pending_while_initializing_again: bool = True  # False: the phase stays Running in the next sandbox
     # Containers and images.
-    created_event: str = "Container created"
+    pulling_event: str = "Pulling image {image}"
+    pulled_event: str = (
+        "Successfully pulled image {image} in {took} ({waited} including waiting). Image size: {size} bytes."
+    )
+    created_event: str = "Container created"  # {id}: the first 12 digits of docker's
     started_event: str = "Container started"
+    reports_failed_step: bool = True  # of a start, as its reason; False: RunContainerError
+    hook_failed_event: str = "{hook} failed"
+    post_start_error: str = "PostStartHookError"  # the reason for which a container waits then
+    back_off_event: str = "Back-off restarting failed container {name} in pod {pod}"
+    back_off_message: str = "back-off {wait} restarting failed container={name} pod={pod}"
+    counts_restarts_by_logs: bool = True  # when the records are gone; False: from 0
+    # The end of a container.
+    emits_killing_after_stop: bool = False
+    killing_event: str = "{message}"
+    stopping_message: str = "Stopping container {name}"  # with its pod
+    changed_message: str = "Container {name} definition changed, will be restarted"
+    unhealthy_message: str = "Container {name} failed {probe} probe, will be restarted"
+    unhealthy_for_good_message: str = "Container {name} failed {probe} probe"  # it is not restarted
+    emits_unfinished_pre_stop_hooks: bool = False
     ends_exec_probes: bool = True  # when their timeout is over; False: they take as long as they take
     probe_error_event: str = "{kind} probe errored and resulted in {result} state: {error}"
     repeats_pull_error: bool = True  # while it backs off from pulling the image again
@@ -76,6 +94,11 @@ class Rules:
     network_status_s: int = 5  # how often the kubelet asks whether the network is ready
     sandbox_order: str = "containerd"  # or dockershim, dockertools: how sandboxes and their networks are made
     containerd: str = "2"  # or 1.7: whose order of RunPodSandbox it is
+
+    @property
+    def runtime_name(self) -> str:
+        """What the runtime calls itself; container ids in statuses begin with it."""
+        return "containerd" if self.sandbox_order == "containerd" else "docker"
 
 
 DEFAULT_RULES = Rules()

@@ -98,8 +98,9 @@ POD_WORKERS = (
     Difference(
         "grace_override_is_final",
         {"v1.12": True, "v1.6": True},
-        "The grace period of an eviction counts as it is: with 0 s no preStop hook runs, and the container is killed "
-        "at once. In v1.36 it has 2 s at least.",
+        "A preStop hook has the grace period of the pod, also when the pod is evicted. After it, the grace period of "
+        "the eviction counts as it is: with 0 s the container is killed at once. In v1.36 that of the eviction counts "
+        "for both, and the container has 2 s at least.",
         "pkg/kubelet/kuberuntime/kuberuntime_container.go killContainer, changed in v1.28",
         "versions/v1.12-eviction.yaml",
     ),

@@ -115,7 +115,7 @@ class ImageManager:
         self.backoff = new_image_backoff() if backoff is None else backoff  # an empty one is falsy
         self._records = records or PullRecords()
         self._check_access = gates.enabled("KubeletEnsureSecretPulledImages")
-        self._repeats_error = gates.rules.repeats_pull_error
+        self._rules = gates.rules
         self._previous_errors: dict[str, str] = {}  # by back-off key: what the last pull said
         settings = settings or ImagePullSettings()
         self._limiter = TokenBucket(settings.qps, settings.burst) if settings.qps else None
@@ -190,24 +190,20 @@ class ImageManager:
             message = f"Back-off pulling image {quoted(request.requested)}"
             self._event(request, "Normal", "BackOff", message)
             previous = self._previous_errors.get(key)
-            raise ImageError(
-                IMAGE_PULL_BACK_OFF, f"{message}: {previous}" if previous and self._repeats_error else message
-            )
+            repeats = previous and self._rules.repeats_pull_error
+            raise ImageError(IMAGE_PULL_BACK_OFF, f"{message}: {previous}" if repeats else message)
         self._previous_errors.pop(key, None)
-        self._event(request, "Normal", "Pulling", f"Pulling image {quoted(request.requested)}")
+        image = quoted(request.requested)
+        self._event(request, "Normal", "Pulling", self._rules.pulling_event.format(image=image))
         asked = self._clock.now()
         try:
             pulled = await self._take_turn(request)
         except RuntimeCallError as error:
             raise self._pull_failed(request, str(error)) from error
         now = self._clock.now()
-        self._event(
-            request,
-            "Normal",
-            "Pulled",
-            f"Successfully pulled image {quoted(request.requested)} in {_in_milliseconds(pulled.took)} "
-            f"({_in_milliseconds(now - asked)} including waiting). Image size: {pulled.size} bytes.",
-        )
+        took, waited = _in_milliseconds(pulled.took), _in_milliseconds(now - asked)
+        message = self._rules.pulled_event.format(image=image, took=took, waited=waited, size=pulled.size)
+        self._event(request, "Normal", "Pulled", message)
         self.backoff.gc(now)
         return pulled
 

@@ -22,6 +22,7 @@ SyncAction = Literal[
 ]
 
 RUN_CONTAINER_ERROR = "RunContainerError"
+VERIFY_NON_ROOT_ERROR = "VerifyNonRootError"  # of dockertools
 KILL_CONTAINER_ERROR = "KillContainerError"
 CREATE_POD_SANDBOX_ERROR = "CreatePodSandboxError"
 SETUP_NETWORK_ERROR = "SetupNetworkError"
@@ -31,7 +32,6 @@ RESIZE_POD_IN_PLACE_ERROR = "ResizePodInPlaceError"
 CRASH_LOOP_BACK_OFF = "CrashLoopBackOff"
 CREATE_CONTAINER_CONFIG_ERROR = "CreateContainerConfigError"
 CREATE_CONTAINER_ERROR = "CreateContainerError"
-POST_START_HOOK_ERROR = "PostStartHookError"
 
 
 @mutable

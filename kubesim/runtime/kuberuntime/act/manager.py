@@ -107,15 +107,14 @@ class RuntimeManager:
         self._gates = gates
         self._images = images
         hooks = HookRunner(runtime, clock, http_get)
-        is_final = gates.rules.grace_override_is_final
-        self._killer = ContainerKiller(runtime, clock, events, hooks, override_is_final=is_final)
+        self._killer = ContainerKiller(runtime, clock, events, hooks, gates.rules)
         self._starter = ContainerStarter(
             runtime, events, helper, images, hooks, self._killer, self.logs, self.actuated, recorder, gates
         )
         self._cgroups = disk.cgroups
         self._resizer = PodResizer(runtime, helper, self.actuated, disk.cgroups, gates)
         self.counts: Counter[tuple[str, ...]] = Counter()  # what was started, for the metrics
-        self._listed = ListedPods(runtime)
+        self._listed = ListedPods(runtime, gates.rules.runtime_name)
 
     # -- SyncPod ------------------------------------------------------------------------------------------------
 
@@ -418,7 +417,8 @@ class RuntimeManager:
                 containers.append(await self.runtime.container_status(bare_id(container.id)))
             except NotFound:
                 continue
-        return runtime_pod_status(pod, sandboxes, containers, self._actuated_of(pod.uid))
+        actuated = self._actuated_of(pod.uid)
+        return runtime_pod_status(pod, sandboxes, containers, actuated, self._gates.rules.runtime_name)
 
     def generate_pod_status(self, event: ContainerEventResponse) -> RuntimePodStatus:
         """The status of the pod that a container event is about."""

@@ -33,6 +33,7 @@ from kubesim.runtime.kuberuntime.decide.restart_policy import (
     should_container_be_restarted,
 )
 from kubesim.runtime.kuberuntime.decide.termination import KillReason
+from kubesim.runtime.kuberuntime.naming import format_pod
 from kubesim.runtime.types import ContainerRecord, ProbeResult, RuntimePodStatus
 
 __all__ = ["PodActions", "compute_pod_actions", "pod_sandbox_changed"]
@@ -236,25 +237,26 @@ def _adjust_running(decision: Decision, container: Container, record: ContainerR
     reason: KillReason = ""
     rules = decision.gates.rules
     hashed = hashed_part(container, decision.gates) if rules.hashes_whole_container else container
-    if record.hash != hash_container(hashed, rules):
+    if record.hash != (wanted := hash_container(hashed, rules)):
         # Whatever the policy says: what runs is not what is asked for.
         what = "definition" if rules.hashes_whole_container else "image"
-        message, because = f"Container {name} definition changed", f"the {what} of container {name} changed"
+        probe, text, because = "", rules.changed_message, f"the {what} of container {name} changed"
     elif decision.liveness.get(record.id) == "failure":
-        message, because = f"Container {name} failed liveness probe", f"container {name} failed its liveness probe"
-        reason, restart = "LivenessProbe", _restarts_after_kill(decision, container)
+        probe, reason = "liveness", "LivenessProbe"
     elif decision.startup.get(record.id) == "failure":
-        message, because = f"Container {name} failed startup probe", f"container {name} failed its startup probe"
-        reason, restart = "StartupProbe", _restarts_after_kill(decision, container)
+        probe, reason = "startup", "StartupProbe"
     else:
         resize = compute_pod_resize_action(decision, container, record)
         if resize == "unchanged":
             decision.kept.append(name)
         return resize != "restarted"
+    if probe:
+        because, restart = f"container {name} failed its {probe} probe", _restarts_after_kill(decision, container)
+        text = rules.unhealthy_message if restart else rules.unhealthy_for_good_message
     if restart:
         decision.actions.containers_to_start.append(container)
-        message += ", will be restarted"
-    decision.actions.kill(record, container, reason, message)
+    shown = {"name": name, "pod": format_pod(decision.pod), "probe": probe, "old": record.hash, "new": wanted}
+    decision.actions.kill(record, container, reason, text.format(**shown))
     outcome = "killed and started again" if restart else "killed and, with restartPolicy Never, stays down"
     decision.why.append(f"{because}, so it is {outcome}")
     return False
