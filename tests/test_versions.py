@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from kubesim.app import run_scenario
+from kubesim.app import Trial, run_scenario
 from kubesim.errors import UsageError
 from kubesim.features import DEFAULT_PROFILE, FeatureGates, known_gates
+from kubesim.features.comparing import DifferingValue, mixed
 from kubesim.features.differences import DIFFERENCES
 from kubesim.features.differences.gates import GATE_DIFFERENCES, GateDifference
-from kubesim.features.rules import Rules, rules_of
+from kubesim.features.rules import Difference, Rules, rules_of
 from kubesim.features.table import PROFILES
 from kubesim.scenario.load.loader import load_scenario
 from kubesim.scenario.load.overlay import Overlay
@@ -52,6 +53,15 @@ def test_a_row_has_a_scenario_of_a_profile_that_differs(row: object) -> None:
     found = load_scenario(str(SCENARIOS / scenario))
     assert found.spec.profile in values
     assert found.spec.expect
+
+
+@pytest.mark.violates_invariants
+@ROWS
+def test_the_scenario_of_a_row_fails_without_its_rule(row: Difference) -> None:
+    """Its own kubelet with this one rule of v1.36: so what the row states is what the scenario expects."""
+    scenario = load_scenario(str(SCENARIOS / row.scenario))
+    rule = DifferingValue("rule", row.rule, row.values[scenario.gates.profile], getattr(Rules(), row.rule))
+    assert not run_scenario(scenario, trial=Trial(mixed(scenario.gates, FeatureGates(), [rule]))).ok
 
 
 def test_the_command_line_overrides_the_profile_of_a_scenario() -> None:

@@ -87,7 +87,7 @@ class Rules:
     reads_port_name_as_number: bool = True  # if the container has no port of that name
     event_qps_of_zero: int = 5  # what eventRecordQPS: 0 means; 0: no limit
     # Sandboxes and networks.
-    failed_sandbox_event: str = "Failed to create pod sandbox"  # how its message begins; empty: there is none
+    failed_sandbox_event: str = "Failed to create pod sandbox"  # how its message begins
     network_problem: str = "container runtime network not ready: {problem}"  # why no pod can start
     network_not_ready: str = "network is not ready: {problem}"  # how a sync fails then
     emits_network_not_ready: bool = True  # the Event NetworkNotReady with the same text
