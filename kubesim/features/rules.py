@@ -42,6 +42,8 @@ class Rules:
     soft_eviction_within_pod_grace: bool = True  # False: the kubelet's maximum counts alone
     # SyncPod and its status.
     decides_resizes_at_sync: bool = False  # and reports them as status.resize; else at once, by conditions and Events
+    proposes_resizes: bool = False  # the API server writes it into status.resize; else it refuses what no node can give
+    starts_with_refused_resources: bool = False  # a container, when it restarts; else with what is allocated to it
     admits_finished_pods: bool = False  # again, when a kubelet starts: one that does not fit becomes Failed
     app_armor_rejects_pod: bool = True  # False: the pod stays Pending and is tried again
     reports_sandbox_ready_at_once: bool = True  # False: the next sync reports it

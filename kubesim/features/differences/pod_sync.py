@@ -40,6 +40,22 @@ POD_SYNC = (
         "versions/v1.30-resize.yaml",
     ),
     Difference(
+        "proposes_resizes",
+        {"v1.30": True},
+        "The API server takes every resize and writes `Proposed` into `status.resize`; the kubelet replaces it with its "
+        "decision. In v1.36 the API server refuses what the node could never give.",
+        "pkg/api/pod/util.go MarkPodProposedForResize, until v1.32; plugin/pkg/admission/podresize since v1.36",
+        "versions/v1.30-refused-resize.yaml",
+    ),
+    Difference(
+        "starts_with_refused_resources",
+        {"v1.30": True},
+        "A container whose resize was refused gets the refused resources when it restarts. In v1.36 it starts with what "
+        "is allocated to it.",
+        "pkg/kubelet/kubelet.go handlePodResourcesResize, until v1.31 (kubernetes/kubernetes#126033)",
+        "versions/v1.30-refused-resize.yaml",
+    ),
+    Difference(
         "honours_zero_grace",
         {"v1.30": False},
         "A grace period of 0 counts as not set: the pod has the one of its spec. In v1.36 it is 1 s.",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, Pod, ResourceRequirements
@@ -126,10 +126,12 @@ class RuntimeManager:
         *,
         restart_all_containers: bool = False,
         pull_secrets: tuple[ApiObject, ...] = (),
+        refused: Collection[str] = (),
     ) -> PodSyncResult:
-        """Bring the pod's sandbox and containers to what its spec asks for."""
+        """Bring the pod's sandbox and containers to what its spec asks for. The `refused` containers are not resized
+        while they run."""
         result = PodSyncResult()
-        actions = self._decide(pod, status, probes, restart_all_containers)
+        actions = self._decide(pod, status, probes, restart_all_containers, refused)
         if self._recorder.on:
             self._record(pod, actions)
         if actions.create_sandbox and actions.sandbox_id and self._gates.rules.sandbox_order != "dockertools":
@@ -193,7 +195,12 @@ class RuntimeManager:
         return is_pod_resize_in_progress(pod, status, self.actuated, self._gates)
 
     def _decide(
-        self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults, restart_all_containers: bool
+        self,
+        pod: Pod,
+        status: RuntimePodStatus,
+        probes: ProbeResults,
+        restart_all_containers: bool,
+        refused: Collection[str],
     ) -> PodActions:
         uid = pod.metadata.uid
         return compute_pod_actions(
@@ -204,6 +211,7 @@ class RuntimeManager:
             actuated=self.actuated.containers(uid),
             actuated_pod=self.actuated.pod(uid),
             restart_all_containers=restart_all_containers,
+            refused=refused,
             gates=self._gates,
         )
 

@@ -8,7 +8,7 @@ Mirrors: kuberuntime_manager.go computePodActions, getContainersToReset; kuberun
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kubesim.api.pod import Container, Pod, ResourceRequirements
 from kubesim.features import DEFAULT_GATES, FeatureGates
@@ -52,13 +52,14 @@ def compute_pod_actions(
     actuated: Mapping[str, ResourceRequirements] = _NO_RESOURCES,
     actuated_pod: ResourceRequirements | None = None,
     restart_all_containers: bool = False,
+    refused: Collection[str] = (),
     gates: FeatureGates = DEFAULT_GATES,
 ) -> PodActions:
     """The plan for one sync. Probe results are by container id; `actuated`, by name, is what was last applied."""
     changed, attempt, sandbox_id, cause, _ = pod_sandbox_changed(pod, status)
     actions = PodActions(kill_pod=changed, create_sandbox=changed, sandbox_id=sandbox_id, attempt=attempt)
     newest = {record.name: record for record in reversed(status.containers)}
-    decision = Decision(pod, status, liveness, startup, actuated, actuated_pod, gates, newest, actions)
+    decision = Decision(pod, status, liveness, startup, actuated, actuated_pod, gates, newest, actions, refused=refused)
     if restart_all_containers and gates.enabled("RestartAllContainersOnContainerExits"):
         _reset_all_containers(decision)
     elif changed:
