@@ -24,18 +24,22 @@ class Rules:
     # Pod workers and the sync loop.
     pod_worker_states: bool = True  # False: one kind of sync, and one update that waits for its end
     emits_sync_errors: bool = False  # an Event FailedSync for each sync that failed
+    doubles_loop_pause: bool = True  # from 0.1 s to 5 s while the runtime is down; False: 5 s each time
     readiness_through_loop: bool = True  # False: the probe manager writes it into the status itself
     # Statuses, Events and the end of a pod.
     removal_waits_for: str = "last sync"  # when the API object goes; or "records", or "containers"
     containers_ready_condition: bool = True  # beside Ready
     reports_pod_failed: bool = True  # as the reason why a failed pod is not ready; False: its containers
+    keeps_addresses: bool = True  # of a pod whose sandbox has stopped
     reports_all_addresses: bool = True  # False: one podIP and one hostIP, no lists
     general_predicates: bool = False  # by which it is admitted, instead of the scheduler's plugins
     rejected_status: str = "Pod was rejected: {message}"  # the message of a pod that was not admitted
+    volume_timeout_s: int = 123  # that a sync waits for volumes
     emits_volume_timeouts: bool = False  # an Event FailedMount for each sync that waited for volumes in vain
     grace_override_is_final: bool = False  # True: it replaces the grace period, also 0 s; False: 2 s at least
     reports_containers_of_failed: bool = True  # False: eviction and deadline leave phase, reason and message
     # Back-off, grace periods, eviction.
+    backs_off_in_new_sandbox: bool = True  # False: a container that crashed starts in it at once
     retries_at_back_off_expiry: bool = True  # False: after 10 to 15 s, like any failed sync
     honours_zero_grace: bool = True  # a grace period of 0 is 1 s; False: it is the pod's own
     hard_eviction_grace_s: int = 1
@@ -48,6 +52,7 @@ class Rules:
     app_armor_rejects_pod: bool = True  # False: the pod stays Pending and is tried again
     reports_sandbox_ready_at_once: bool = True  # False: the next sync reports it
     repeats_initialization: bool = True  # in a new sandbox
+    reports_failed_init_containers: bool = False  # as a failure of each sync, also of one that restarts it
     running_shows_initialized: bool = True  # a regular container that runs, when the records are gone
     infers_finished_init_containers: bool = True  # from regular containers, when the records are gone
     pending_while_initializing_again: bool = True  # False: the phase stays Running in the next sandbox
@@ -94,6 +99,7 @@ class Rules:
     network_not_ready: str = "network is not ready: {problem}"  # how a sync fails then
     emits_network_not_ready: bool = True  # the Event NetworkNotReady with the same text
     network_status_s: int = 5  # how often the kubelet asks whether the network is ready
+    makes_empty_sandboxes: bool = False  # also if nothing is to be started in them
     sandbox_order: str = "containerd"  # or dockershim, dockertools: how sandboxes and their networks are made
     containerd: str = "2"  # or 1.7: whose order of RunPodSandbox it is
 

@@ -14,6 +14,14 @@ POD_SYNC = (
         "versions/v1.30-crashloop.yaml",
     ),
     Difference(
+        "backs_off_in_new_sandbox",
+        {"v1.6": False},
+        "A container that waits for its back-off starts at once when the pod gets a new infra container. In v1.36 it "
+        "waits on.",
+        "pkg/kubelet/dockertools/docker_manager.go SyncPod, removed in v1.7",
+        "versions/v1.6-new-infra.yaml",
+    ),
+    Difference(
         "app_armor_rejects_pod",
         {"v1.6": False, "v1.12": False, "v1.30": False},
         "A pod whose AppArmor profile cannot be enforced stays Pending with containers that are Blocked, and is tried "
@@ -42,16 +50,16 @@ POD_SYNC = (
     Difference(
         "proposes_resizes",
         {"v1.30": True},
-        "The API server takes every resize and writes `Proposed` into `status.resize`; the kubelet replaces it with its "
-        "decision. In v1.36 the API server refuses what the node could never give.",
+        "The API server takes every resize and writes `Proposed` into `status.resize`; the kubelet replaces it with "
+        "its decision. In v1.36 the API server refuses what the node could never give.",
         "pkg/api/pod/util.go MarkPodProposedForResize, until v1.32; plugin/pkg/admission/podresize since v1.36",
         "versions/v1.30-refused-resize.yaml",
     ),
     Difference(
         "starts_with_refused_resources",
         {"v1.30": True},
-        "A container whose resize was refused gets the refused resources when it restarts. In v1.36 it starts with what "
-        "is allocated to it.",
+        "A container whose resize was refused gets the refused resources when it restarts. In v1.36 it starts with "
+        "what is allocated to it.",
         "pkg/kubelet/kubelet.go handlePodResourcesResize, until v1.31 (kubernetes/kubernetes#126033)",
         "versions/v1.30-refused-resize.yaml",
     ),
@@ -91,6 +99,14 @@ POD_SYNC = (
         "Init containers that succeeded do not run again in a new sandbox. In v1.36 the pod is initialized again.",
         "pkg/kubelet/dockertools/docker_manager.go findActiveInitContainer, removed in v1.7",
         "versions/v1.6-init-once.yaml",
+    ),
+    Difference(
+        "reports_failed_init_containers",
+        {"v1.6": True},
+        "A sync that restarts an init container fails nevertheless, with RunInitContainerError, and is tried again "
+        "after 10 to 15 s. In v1.36 it succeeds.",
+        "pkg/kubelet/dockertools/docker_manager.go SyncPod, removed in v1.7",
+        "versions/v1.6-failed-init.yaml",
     ),
     Difference(
         "running_shows_initialized",

@@ -23,6 +23,15 @@ POD_WORKERS = (
         "versions/v1.6-failed-sync.yaml",
     ),
     Difference(
+        "doubles_loop_pause",
+        {"v1.6": False},
+        "A kubelet that starts waits for 5 s before it handles its first pod, because the runtime is not known to work "
+        "in the first instant, and 5 s each time that the runtime is down. In v1.36 it waits for 0.1 s, then twice as "
+        "long each time, up to 5 s.",
+        "pkg/kubelet/kubelet.go syncLoop, changed in v1.10",
+        "versions/v1.6-slow-start.yaml",
+    ),
+    Difference(
         "readiness_through_loop",
         {"v1.12": False, "v1.6": False},
         "The probe manager writes readiness into the status, and no sync follows. In v1.36 the sync loop does it and "
@@ -64,6 +73,13 @@ POD_WORKERS = (
         "versions/v1.12-failed-pod.yaml",
     ),
     Difference(
+        "keeps_addresses",
+        {"v1.6": False},
+        "The address of a pod vanishes from its status when its sandbox has stopped. In v1.36 it stays.",
+        "pkg/kubelet/pleg/generic.go getPodIP, added in v1.9",
+        "versions/v1.6-conditions.yaml",
+    ),
+    Difference(
         "reports_all_addresses",
         {"v1.12": False, "v1.6": False},
         "The status has one podIP and one hostIP. In v1.36 it has the lists podIPs and hostIPs beside them.",
@@ -86,6 +102,14 @@ POD_WORKERS = (
         "TaintToleration.",
         "pkg/kubelet/lifecycle/predicate.go Admit, changed in v1.18; taints since v1.24",
         "versions/v1.6-rejected.yaml",
+    ),
+    Difference(
+        "volume_timeout_s",
+        {"v1.6": 120},
+        "A sync waits for volumes for 120 s; in v1.36 for 123 s, so that it sees the result of an attempt that began "
+        "before 120 s.",
+        "pkg/kubelet/volumemanager/volume_manager.go podAttachAndMountTimeout, changed in v1.7",
+        "versions/v1.6-failed-mount.yaml",
     ),
     Difference(
         "emits_volume_timeouts",

@@ -45,6 +45,14 @@ SANDBOXES = (
         "versions/v1.6-network-not-ready.yaml",
     ),
     Difference(
+        "makes_empty_sandboxes",
+        {"v1.12": True},
+        "A pod with restartPolicy Never whose sandbox dies gets a new one, with nothing in it, which the next sync "
+        "stops. In v1.36 the pod is stopped for good at once.",
+        "pkg/kubelet/kuberuntime/kuberuntime_manager.go computePodActions, changed in v1.13, v1.16 and v1.20",
+        "versions/v1.12-empty-sandbox.yaml",
+    ),
+    Difference(
         "sandbox_order",
         {"v1.12": "dockershim", "v1.6": "dockertools"},
         "The network plugin lives in the kubelet and is called after pause runs. A failed ADD leaves an exited "

@@ -29,8 +29,8 @@ STOPS = (
         "stopping_message",
         {"v1.6": "Need to kill pod.", "v1.12": "Need to kill Pod"},
         "What the Event Killing says when the whole pod ends; in v1.36 `Stopping container ...`.",
-        f"pkg/kubelet/kuberuntime/kuberuntime_container.go killContainersWithSyncResult, until v1.13; {_DOCKER_MANAGER} "
-        "killPodWithSyncResult, removed in v1.7",
+        f"pkg/kubelet/kuberuntime/kuberuntime_container.go killContainersWithSyncResult, until v1.13; "
+        f"{_DOCKER_MANAGER} killPodWithSyncResult, removed in v1.7",
         "versions/v1.12-killing.yaml",
     ),
     Difference(
@@ -68,8 +68,8 @@ STOPS = (
     Difference(
         "emits_unfinished_pre_stop_hooks",
         {"v1.6": True},
-        "A preStop hook that takes longer than the grace period leads to the Event UnfinishedPreStopHook. In v1.36 only "
-        "the log says so.",
+        "A preStop hook that takes longer than the grace period leads to the Event UnfinishedPreStopHook. In v1.36 "
+        "only the log says so.",
         f"{_DOCKER_MANAGER} killContainer, removed in v1.7",
         "versions/v1.6-pre-stop.yaml",
     ),

@@ -19,9 +19,11 @@ SyncAction = Literal[
     "ResizePodInPlace",
     "RemoveContainer",
     "SetupNetwork",
+    "InitContainer",
 ]
 
 RUN_CONTAINER_ERROR = "RunContainerError"
+RUN_INIT_CONTAINER_ERROR = "RunInitContainerError"  # of dockertools
 VERIFY_NON_ROOT_ERROR = "VerifyNonRootError"  # of dockertools
 KILL_CONTAINER_ERROR = "KillContainerError"
 CREATE_POD_SANDBOX_ERROR = "CreatePodSandboxError"

@@ -46,6 +46,7 @@ class StartTarget:
     sandbox: SandboxConfig
     pod_ips: tuple[str, ...]
     pull_secrets: tuple[ApiObject, ...] = ()
+    backs_off: bool = True  # from containers that crashed
 
 
 @part

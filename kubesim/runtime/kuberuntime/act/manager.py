@@ -41,13 +41,14 @@ from kubesim.runtime.kuberuntime.act.pod_listing import (
 from kubesim.runtime.kuberuntime.act.pod_resize import PodResizer, is_pod_resize_in_progress
 from kubesim.runtime.kuberuntime.decide.actions import PodActions, compute_pod_actions
 from kubesim.runtime.kuberuntime.decide.backoff import Backoff, do_back_off
-from kubesim.runtime.kuberuntime.decide.init_actions import init_records, superseded_init_records
+from kubesim.runtime.kuberuntime.decide.init_actions import failed_init_record, init_records, superseded_init_records
 from kubesim.runtime.kuberuntime.labels import restore_specs
 from kubesim.runtime.kuberuntime.naming import format_pod
 from kubesim.runtime.kuberuntime.results import (
     KILL_CONTAINER_ERROR,
     KILL_POD_SANDBOX_ERROR,
     REMOVE_CONTAINER_ERROR,
+    RUN_INIT_CONTAINER_ERROR,
     PodSyncResult,
 )
 from kubesim.runtime.kuberuntime.sandbox_config import check_pod_sandbox_config, generate_pod_sandbox_config
@@ -163,7 +164,12 @@ class RuntimeManager:
             pulls = await pull_image_volumes(pod, self._images)
         if sandbox is None or config is None:
             return result
-        target = StartTarget(sandbox.id, config, sandbox.ips, pull_secrets)
+        rules = self._gates.rules
+        if rules.reports_failed_init_containers and (failed := failed_init_record(pod, status)) is not None:
+            problem = f"init container {quoted(failed.name)} exited with {failed.exit_code}"
+            result.add("InitContainer", failed.name).fail(RUN_INIT_CONTAINER_ERROR, problem)
+        backs_off = rules.backs_off_in_new_sandbox or not actions.create_sandbox
+        target = StartTarget(sandbox.id, config, sandbox.ips, pull_secrets, backs_off)
         # Steps 7 to 9: ephemeral, init, regular containers. A plain init container that fails ends the round.
         initial = actions.init_containers_to_start
         for container in (*actions.ephemeral_containers_to_start, *initial, *actions.containers_to_start):
@@ -341,7 +347,9 @@ class RuntimeManager:
     ) -> bool:
         outcome = result.add("StartContainer", container.name)
         now = self._clock.wall()  # the runtime's timestamps are compared with it
-        delayed = do_back_off(self.backoff, pod, container, status, now, self._gates.rules)
+        delayed = None
+        if target.backs_off:
+            delayed = do_back_off(self.backoff, pod, container, status, now, self._gates.rules)
         if delayed is not None:
             self._events.event(pod, "Warning", "BackOff", delayed.event, container.name)
             outcome.fail("CrashLoopBackOff", delayed.message, self._clock.now() + delayed.retry_at - now)

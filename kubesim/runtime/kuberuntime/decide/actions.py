@@ -139,12 +139,16 @@ def _containers_to_reset(
 def _start_over(decision: Decision, cause: str) -> None:
     """A new sandbox: everything is killed, and the pod begins from its first init container."""
     pod, actions, why = decision.pod, decision.actions, decision.why
+    makes_empty = decision.gates.rules.makes_empty_sandboxes
+    if makes_empty and pod.spec.restart_policy == NEVER and actions.attempt != 0:
+        why.append(f"{cause}, so a new one is created; restartPolicy is Never, so nothing is started in it now")
+        return
     if pod.spec.restart_policy == NEVER and actions.attempt != 0 and decision.status.containers:
         actions.create_sandbox = False
         why.append(f"{cause}, but restartPolicy is Never and the pod has run, so it is stopped for good")
         return
     to_start = [container for container in pod.spec.containers if not _is_done(decision, container)]
-    if not to_start and _has_initialized(decision):
+    if not to_start and not makes_empty and _has_initialized(decision):
         actions.create_sandbox = False
         why.append(f"{cause}, but every container has succeeded and runs only once, so the pod is stopped for good")
         return
