@@ -77,6 +77,8 @@ class Rules:
     unhealthy_message: str = "Container {name} failed {probe} probe, will be restarted"
     unhealthy_for_good_message: str = "Container {name} failed {probe} probe"  # it is not restarted
     emits_unfinished_pre_stop_hooks: bool = False
+    probes_started_containers: bool = True  # at once; False: with the next tick of a worker that began at random
+    inspects_images_first: bool = False  # whatever the pull policy; else unless that is Always
     ends_exec_probes: bool = True  # when their timeout is over; False: they take as long as they take
     probe_error_event: str = "{kind} probe errored and resulted in {result} state: {error}"
     repeats_pull_error: bool = True  # while it backs off from pulling the image again

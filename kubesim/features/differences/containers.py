@@ -20,6 +20,15 @@ CONTAINERS = (
         "versions/v1.12-events.yaml",
     ),
     Difference(
+        "inspects_images_first",
+        {"v1.6": True, "v1.12": True, "v1.30": True},
+        "A runtime that cannot look up an image prevents the start of a container whatever its pull policy, and the "
+        "Event InspectFailed names the image. In v1.36 images with the policy Always are pulled without a look-up, and "
+        "the Event names no image.",
+        "pkg/kubelet/images/image_manager.go imagePullPrecheck, added in v1.32",
+        "versions/v1.30-image-inspect.yaml",
+    ),
+    Difference(
         "created_event",
         {
             "v1.6": "Created container with docker id {id}",
@@ -95,6 +104,15 @@ CONTAINERS = (
         "counts.",
         "pkg/kubelet/kuberuntime/kuberuntime_container.go calcRestartCountByLogDir, added in v1.22",
         "versions/v1.12-restart-count.yaml",
+    ),
+    Difference(
+        "probes_started_containers",
+        {"v1.6": False, "v1.12": False},
+        "A probe worker waits for a random part of its period before its first probe, and probes at its own ticks only: "
+        "a container becomes ready up to a period late. In v1.36 a container that has started is probed at once, and "
+        "first probes wait only after a start of the kubelet.",
+        "pkg/kubelet/prober/worker.go run, changed in v1.21",
+        "versions/v1.12-first-probe.yaml",
     ),
     Difference(
         "probe_error_event",

@@ -133,8 +133,11 @@ class ImageManager:
             message = f"Failed to apply default image tag {quoted(image)}: {error}"
             self._events.event(pod, "Warning", "InspectFailed", message, container)
             raise ImageError(INVALID_IMAGE_NAME, message) from error
-        image_ref = await self._precheck(request, pull_policy) if pull_policy in ("IfNotPresent", "Never") else ""
-        if image_ref:
+        may_be_present = pull_policy in ("IfNotPresent", "Never")
+        image_ref = ""
+        if may_be_present or self._rules.inspects_images_first:
+            image_ref = await self._precheck(request, pull_policy)
+        if image_ref and may_be_present:
             if self._may_use(request, image_ref):
                 return image_ref
             if pull_policy == "Never":
@@ -147,7 +150,9 @@ class ImageManager:
         try:
             info = await self._runtime.image_status(request.image)
         except RuntimeCallError as error:
-            message = f'Failed to inspect image "": {error}'  # upstream prints the id it did not get
+            # Today's kubelet prints the id that it did not get.
+            named = request.requested if self._rules.inspects_images_first else ""
+            message = f"Failed to inspect image {quoted(named)}: {error}"
             self._event(request, "Warning", "InspectFailed", message)
             raise ImageError(IMAGE_INSPECT_ERROR, message) from error
         if info is not None and info.id:
