@@ -27,7 +27,7 @@ class Rules:
     doubles_loop_pause: bool = True  # from 0.1 s to 5 s while the runtime is down; False: 5 s each time
     readiness_through_loop: bool = True  # False: the probe manager writes it into the status itself
     # Statuses, Events and the end of a pod.
-    removal_waits_for: str = "last sync"  # when the API object goes; or "records", or "containers"
+    removal_waits_for_records: bool = False  # of dead containers, before the API object goes
     containers_ready_condition: bool = True  # beside Ready
     reports_pod_failed: bool = True  # as the reason why a failed pod is not ready; False: its containers
     keeps_addresses: bool = True  # of a pod whose sandbox has stopped
@@ -39,6 +39,7 @@ class Rules:
     grace_override_is_final: bool = False  # True: it replaces the grace period, also 0 s; False: 2 s at least
     reports_containers_of_failed: bool = True  # False: eviction and deadline leave phase, reason and message
     # Back-off, grace periods, eviction.
+    retries_network_soon: bool = True  # after 1 s while the network is not ready; False: like any failed sync
     backs_off_in_new_sandbox: bool = True  # False: a container that crashed starts in it at once
     retries_at_back_off_expiry: bool = True  # False: after 10 to 15 s, like any failed sync
     honours_zero_grace: bool = True  # a grace period of 0 is 1 s; False: it is the pod's own

@@ -108,9 +108,9 @@ CONTAINERS = (
     Difference(
         "probes_started_containers",
         {"v1.6": False, "v1.12": False},
-        "A probe worker waits for a random part of its period before its first probe, and probes at its own ticks only: "
-        "a container becomes ready up to a period late. In v1.36 a container that has started is probed at once, and "
-        "first probes wait only after a start of the kubelet.",
+        "A probe worker waits for a random part of its period before its first probe, and probes at its own ticks "
+        "only: a container becomes ready up to a period late. In v1.36 a container that has started is probed at "
+        "once, and first probes wait only after a start of the kubelet.",
         "pkg/kubelet/prober/worker.go run, changed in v1.21",
         "versions/v1.12-first-probe.yaml",
     ),

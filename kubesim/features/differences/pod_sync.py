@@ -14,6 +14,13 @@ POD_SYNC = (
         "versions/v1.30-crashloop.yaml",
     ),
     Difference(
+        "retries_network_soon",
+        {"v1.6": False, "v1.12": False},
+        "A sync that waits for the network is tried again after 10 to 15 s. In v1.36 after 1 to 1.5 s.",
+        "pkg/kubelet/pod_workers.go wrapUp, changed in v1.13",
+        "versions/v1.12-network-not-ready.yaml",
+    ),
+    Difference(
         "backs_off_in_new_sandbox",
         {"v1.6": False},
         "A container that waits for its back-off starts at once when the pod gets a new infra container. In v1.36 it "
@@ -119,7 +126,7 @@ POD_SYNC = (
     ),
     Difference(
         "infers_finished_init_containers",
-        {"v1.6": False, "v1.12": False, "v1.30": False, "v1.35": False},
+        {"v1.12": False, "v1.30": False, "v1.35": False},
         "An init container whose record is gone is reported as waiting, also in a pod that runs. In v1.36 it is "
         "reported as Completed.",
         "pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses, until v1.35",

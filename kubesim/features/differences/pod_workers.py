@@ -10,7 +10,9 @@ POD_WORKERS = (
         {"v1.12": False, "v1.6": False},
         "A deletion is a sync like any other. A sync is never cancelled, so a shorter grace period does not shorten a "
         "stop that is under way, and the phase stays Running. A static pod that replaces another starts at once. In "
-        "v1.36 a pod is terminating, then terminated, and its worker ends the stop that takes too long.",
+        "v1.36 a pod is terminating, then terminated, and its worker ends the stop that takes too long. The API object "
+        "of a deleted pod goes when nothing of it runs and its volumes and its cgroup are gone; in v1.36 its worker's "
+        "last sync lets it go.",
         "pkg/kubelet/pod_workers.go, rewritten in v1.22 (kubernetes/kubernetes#102344)",
         "versions/v1.12-shorter-grace.yaml",
     ),
@@ -40,12 +42,11 @@ POD_WORKERS = (
         "versions/v1.12-readiness.yaml",
     ),
     Difference(
-        "removal_waits_for",
-        {"v1.12": "records", "v1.6": "containers"},
-        "The API object of a deleted pod goes when nothing of it runs, its volumes and its cgroup are gone and, in "
-        "v1.12, the records of its containers: up to 10 s after the last exit. In v1.36 its worker's last sync lets "
-        "it go.",
-        "pkg/kubelet/kubelet_pods.go PodResourcesAreReclaimed (v1.12), OkToDeletePod (v1.6), removed in v1.27",
+        "removal_waits_for_records",
+        {"v1.12": True},
+        "The API object of a deleted pod does not go before the records of its containers are gone, and nothing "
+        "reports when that is: up to 10 s later. In v1.36 records do not matter.",
+        "pkg/kubelet/kubelet_pods.go PodResourcesAreReclaimed, removed in v1.27",
         "versions/v1.12-slow-removal.yaml",
     ),
     Difference(
