@@ -339,6 +339,7 @@ class Simulation:
 
             self.store.binds_tokens = False
             TokensController(self.store)
+        self.store.proposes_resizes = self.gates.rules.proposes_resizes
         create_kubernetes_service(self.store)  # also here for a live cluster, of which only the pods are read
         NodeTaints(controllers)
         TaintEviction(controllers)

@@ -7,19 +7,28 @@ from pathlib import Path
 
 import pytest
 
-from kubesim.app import run_scenario
+from kubesim.app import Trial, run_scenario
 from kubesim.errors import UsageError
 from kubesim.features import DEFAULT_PROFILE, FeatureGates, known_gates
+from kubesim.features.comparing import DifferingValue, mixed
 from kubesim.features.differences import DIFFERENCES
 from kubesim.features.differences.gates import GATE_DIFFERENCES, GateDifference
-from kubesim.features.rules import Rules, rules_of
+from kubesim.features.rules import Difference, Rules, rules_of
 from kubesim.features.table import PROFILES
 from kubesim.scenario.load.loader import load_scenario
 from kubesim.scenario.load.overlay import Overlay
+from kubesim.trace import HashSink
 from tests.support.stepping import SCENARIOS
 
 NEIGHBOURS = ("v1.35", "v1.37")  # of the default profile
 SHOWN = sorted((SCENARIOS / "versions").glob("*.yaml"))
+
+OTHERS = [
+    (row, profile)
+    for row in DIFFERENCES
+    for profile in row.values
+    if not Path(row.scenario).name.startswith(f"{profile}-")
+]
 
 ROWS = pytest.mark.parametrize("row", DIFFERENCES, ids=lambda row: row.rule)
 
@@ -52,6 +61,28 @@ def test_a_row_has_a_scenario_of_a_profile_that_differs(row: object) -> None:
     found = load_scenario(str(SCENARIOS / scenario))
     assert found.spec.profile in values
     assert found.spec.expect
+
+
+@pytest.mark.violates_invariants
+@ROWS
+def test_the_scenario_of_a_row_fails_without_its_rule(row: Difference) -> None:
+    """Its own kubelet with this one rule of v1.36: so what the row states is what the scenario expects."""
+    scenario = load_scenario(str(SCENARIOS / row.scenario))
+    rule = DifferingValue("rule", row.rule, row.values[scenario.gates.profile], getattr(Rules(), row.rule))
+    assert not run_scenario(scenario, trial=Trial(mixed(scenario.gates, FeatureGates(), [rule]))).ok
+
+
+@pytest.mark.violates_invariants
+@pytest.mark.parametrize(("row", "profile"), OTHERS, ids=lambda value: getattr(value, "rule", value))
+def test_a_rule_has_an_effect_in_each_version_of_its_row(row: Difference, profile: str) -> None:
+    """The scenario of the row in the other versions, each with and without this one rule of v1.36."""
+    scenario = load_scenario(str(SCENARIOS / row.scenario), around=Overlay(profile=profile))
+    rule = DifferingValue("rule", row.rule, row.values[profile], getattr(Rules(), row.rule))
+    own, changed = (
+        run_scenario(scenario, sinks=(HashSink(),), trial=Trial(mixed(scenario.gates, FeatureGates(), values)))
+        for values in ([], [rule])
+    )
+    assert own.trace_hash != changed.trace_hash
 
 
 def test_the_command_line_overrides_the_profile_of_a_scenario() -> None:

@@ -225,9 +225,9 @@ def fidelity() -> str:
         "",
         *left_out_rows(),
         "",
-        "The API server is that of v1.36 in every profile, with the fields of probes that v1.37 added. So a kubelet",
-        "v1.30 is asked for a resize by the subresource `resize`, which refuses what no node can give. `status.resize`",
-        "is never `Proposed`: only an API server of v1.30 wrote that.",
+        "The API server is that of v1.36 in every profile, with the fields of probes that v1.37 added. Two things are",
+        "as in the cluster of that time: tokens of service accounts (v1.6, v1.12) and the answer to a resize (v1.30),",
+        "although it is asked for by the subresource `resize` and not by a change of the pod.",
         "",
         *_without_effect(),
     ]

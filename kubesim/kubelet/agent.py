@@ -117,7 +117,8 @@ class Kubelet:
         )
         self._make_runtime_side()
         self._make_syncer()
-        workers = PodWorkers if context.gates.rules.pod_worker_states else self._single_sync_workers()
+        rules, settings = context.gates.rules, self.settings
+        workers = PodWorkers if rules.pod_worker_states else self._single_sync_workers()
         self.workers = workers(
             context.clock,
             self.syncer,
@@ -128,8 +129,8 @@ class Kubelet:
             context.events,
             Delays(
                 context.randomness,
-                Intervals(self.settings.resync_interval, self.settings.backoff_period),
-                jitter=self.settings.jitter,
+                Intervals(settings.resync_interval, settings.backoff_period, rules.retries_network_soon),
+                jitter=settings.jitter,
             ),
             on_state=self._worker_state_changed,
         )
@@ -168,7 +169,7 @@ class Kubelet:
             lambda uid: self.views.cache.known(uid),
             self._terminate_pod,
         )
-        return UndeliveredUpdates(knowledge, removes_records=rules.removal_waits_for == "records")
+        return UndeliveredUpdates(knowledge, removes_records=rules.removal_waits_for_records)
 
     def _terminate_pod(self, pod: Pod) -> None:
         self.views.statuses.terminate_pod(pod)
@@ -292,7 +293,7 @@ class Kubelet:
         """Without a last sync, the status manager asks what a pod still holds."""
         from kubesim.kubelet.loop.single_sync_pod import PodResources, SinglePodSync
 
-        counts_records = self.context.gates.rules.removal_waits_for == "records"
+        counts_records = self.context.gates.rules.removal_waits_for_records
         resources = PodResources(self.views, self.volumes, self.runtime, counts_records)
         self.views.statuses.may_be_removed = resources.may_be_removed
         return SinglePodSync

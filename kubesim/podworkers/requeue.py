@@ -21,6 +21,7 @@ class Intervals:
 
     resync: int = 60 * SECOND
     backoff: int = 10 * SECOND
+    retries_network_soon: bool = True  # a sync that waits for it
 
 
 @value_object
@@ -37,7 +38,7 @@ def requeue_after(intervals: Intervals, phase_transition: bool, error: BaseExcep
         return Requeue(0, "the pod has entered its next phase")
     if error is None:
         return Requeue(intervals.resync, "the sync succeeded; the next one without a trigger is the periodic resync")
-    if NETWORK_NOT_READY in str(error):
+    if intervals.retries_network_soon and NETWORK_NOT_READY in str(error):
         return Requeue(TRANSIENT_BACKOFF, "the network may be ready soon")
     expires_at = min_backoff_expiration(error)
     if expires_at is None:

@@ -15,9 +15,10 @@ from typing import Any
 
 from kubesim.clock import go
 from kubesim.errors import KubesimError
+from kubesim.podworkers.requeue import requeue_after
 from kubesim.podworkers.state import PodWork, is_cache_terminal
 from kubesim.podworkers.syncer import SyncContext, SyncOutcome
-from kubesim.podworkers.undelivered import UndeliveredUpdates, requeue_after_sync
+from kubesim.podworkers.undelivered import UndeliveredUpdates
 from kubesim.podworkers.updates import UpdatePodOptions
 from kubesim.podworkers.workers import PodWorkers, Worker
 from kubesim.runtime.types import RuntimePodStatus
@@ -94,7 +95,7 @@ class SingleSyncWorkers(PodWorkers):
             options.kill.completed()
         if error is not None and self.emits_sync_errors and options.pod is not None:
             self.events.event(options.pod, "Warning", "FailedSync", f"Error syncing pod, skipping: {error}")
-        requeue = requeue_after_sync(self.delays.intervals, error)
+        requeue = requeue_after(self.delays.intervals, False, error, self.clock.now())
         delay = self._stretch(worker, requeue.delay)
         self._record_end(worker, work, error, delay, requeue.why)
         if not worker.closed:

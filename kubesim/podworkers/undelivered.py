@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Sequence
 
 from kubesim.api.pod import ContainerStatus, Pod, PodStatus
 from kubesim.api.pods.phases import TERMINAL_PHASES
-from kubesim.podworkers.requeue import Intervals, Requeue
 from kubesim.podworkers.state import KnownPods, NoWork, PodSyncStatuses, PodWork, UpdateDecision
 from kubesim.podworkers.sync_status import PodSyncStatus
 from kubesim.podworkers.updates import UpdatePodOptions
@@ -155,10 +154,3 @@ def has_ended(pod: Pod, reported: PodStatus | None) -> bool:
     status = pod.status if reported is None else reported
     is_deleted = pod.metadata.deletion_timestamp is not None
     return status.phase in TERMINAL_PHASES or (is_deleted and not_running(status.container_statuses))
-
-
-def requeue_after_sync(intervals: Intervals, error: BaseException | None) -> Requeue:
-    """Every failed sync waits alike, whatever failed."""
-    if error is None:
-        return Requeue(intervals.resync, "the sync succeeded; the next one without a trigger is the periodic resync")
-    return Requeue(intervals.backoff, "the sync failed; it is retried after the back-off")

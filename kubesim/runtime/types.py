@@ -1,7 +1,8 @@
 """What the kubelet knows of a pod's sandboxes and containers: the records that PLEG caches and decisions read.
 
 Mirrors: pkg/kubelet/container/runtime.go (PodStatus, Status, Pod, Container). Times are microseconds since the epoch,
-None is Go's zero time. Container ids are in their API form, `containerd://<id>`.
+None is Go's zero time. Container ids are in their API form, `containerd://<id>`, in old profiles
+`docker://<id>`.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ ProbeResult = Literal["success", "failure", "unknown"]
 RUNTIME_NAME = "containerd"
 
 
-def container_id(bare: str) -> str:
+def container_id(bare: str, runtime_name: str = RUNTIME_NAME) -> str:
     """The API form of a runtime's id."""
-    return f"{RUNTIME_NAME}://{bare}"
+    return f"{runtime_name}://{bare}"
 
 
 def bare_id(identifier: str) -> str:

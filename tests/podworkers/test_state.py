@@ -237,6 +237,11 @@ def test_when_to_look_again(error: Exception | None, expected: int) -> None:
     assert requeue_after(Intervals(), True, None, 100 * SECOND).delay == 0
 
 
+def test_an_old_kubelet_does_not_expect_the_network_soon() -> None:
+    error = SyncError("network is not ready: [cni]")
+    assert requeue_after(Intervals(retries_network_soon=False), False, error, 0).delay == 10 * SECOND
+
+
 def test_a_back_off_is_found_behind_the_error_it_caused() -> None:
     error = SyncError("start failed")
     error.__cause__ = BackoffError("x", 5)

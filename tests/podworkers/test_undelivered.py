@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from kubesim.api.pod import Pod, PodStatus
-from kubesim.errors import BackoffError, SyncError
-from kubesim.podworkers.requeue import Intervals
 from kubesim.podworkers.state import PodWork, UpdateDecision
-from kubesim.podworkers.undelivered import PodKnowledge, UndeliveredUpdates, has_ended, requeue_after_sync
+from kubesim.podworkers.undelivered import PodKnowledge, UndeliveredUpdates, has_ended
 from kubesim.podworkers.updates import KillPodOptions, SyncPodType, UpdatePodOptions
 from kubesim.runtime.types import ContainerRecord, RuntimePodStatus
 
@@ -163,9 +161,3 @@ def test_what_a_pod_holds_is_removed_when_nothing_of_it_runs() -> None:
     assert not Table(make_pod()).should_pod_runtime_be_removed("u")
     assert Table(deleted).should_pod_content_be_removed("u")
     assert not Table(deleted, removes_records=False).should_pod_content_be_removed("u")
-
-
-@pytest.mark.parametrize("error", [SyncError("network is not ready: x"), BackoffError("back-off", 2), SyncError("no")])
-def test_every_error_waits_alike(error: SyncError) -> None:
-    assert requeue_after_sync(Intervals(), error).delay == 10 * SECOND
-    assert requeue_after_sync(Intervals(), None).delay == 60 * SECOND

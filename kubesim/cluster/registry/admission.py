@@ -65,7 +65,11 @@ def admit_pod_update(new: JsonObject, old: JsonObject) -> None:
 
 
 def admit_pod_resize(store: Store, new: JsonObject, old: JsonObject) -> None:
-    """What a node could never give is refused here, before its kubelet hears of it."""
+    """What a node could never give is refused here, before its kubelet hears of it. An old server only says that the
+    resize is proposed."""
+    if store.proposes_resizes:
+        _mark_proposed(new, old)
+        return
     node_name = new["spec"].get("nodeName", "")
     if not node_name or new["metadata"].get("generation") == old["metadata"].get("generation"):
         return
@@ -87,6 +91,19 @@ def admit_pod_resize(store: Store, new: JsonObject, old: JsonObject) -> None:
     if lacking:
         problem = f"node didn't have enough allocatable resources: {'; '.join(lacking)}"
         raise _with_cause(_refuse(new, problem), "NodeCapacity")
+
+
+def _mark_proposed(new: JsonObject, old: JsonObject) -> None:
+    """Mirrors: pkg/api/pod/util.go MarkPodProposedForResize of v1.30"""
+    status = new.get("status") or {}
+    allocated = {each.get("name"): each.get("allocatedResources") for each in status.get("containerStatuses") or ()}
+    for after, before in zip(new["spec"]["containers"], old["spec"]["containers"], strict=True):
+        requests = (after.get("resources") or {}).get("requests")
+        if not requests or after.get("resources") == before.get("resources") or after["name"] not in allocated:
+            continue
+        if quantities(requests) != quantities(allocated[after["name"]] or {}):
+            new["status"] = {**status, "resize": "Proposed"}
+            return
 
 
 def _with_cause(error: ApiError, reason: str) -> ApiError:

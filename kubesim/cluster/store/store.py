@@ -48,6 +48,7 @@ class Store:
         self.now = now
         self.new_uid = new_uid
         self.binds_tokens = True  # are tokens of service accounts made for each pod, or kept as Secrets?
+        self.proposes_resizes = False  # in status.resize, as API servers did while resizes were alpha
         self.resource_version = 0
         self._objects: defaultdict[str, dict[Key, ApiObject]] = defaultdict(dict)
         self._listeners: defaultdict[str, tuple[Listener, ...]] = defaultdict(tuple)

@@ -14,6 +14,21 @@ POD_SYNC = (
         "versions/v1.30-crashloop.yaml",
     ),
     Difference(
+        "retries_network_soon",
+        {"v1.6": False, "v1.12": False},
+        "A sync that waits for the network is tried again after 10 to 15 s. In v1.36 after 1 to 1.5 s.",
+        "pkg/kubelet/pod_workers.go wrapUp, changed in v1.13",
+        "versions/v1.12-network-not-ready.yaml",
+    ),
+    Difference(
+        "backs_off_in_new_sandbox",
+        {"v1.6": False},
+        "A container that waits for its back-off starts at once when the pod gets a new infra container. In v1.36 it "
+        "waits on.",
+        "pkg/kubelet/dockertools/docker_manager.go SyncPod, removed in v1.7",
+        "versions/v1.6-new-infra.yaml",
+    ),
+    Difference(
         "app_armor_rejects_pod",
         {"v1.6": False, "v1.12": False, "v1.30": False},
         "A pod whose AppArmor profile cannot be enforced stays Pending with containers that are Blocked, and is tried "
@@ -38,6 +53,22 @@ POD_SYNC = (
         "reports the conditions PodResizePending and PodResizeInProgress.",
         "pkg/kubelet/kubelet.go handlePodResourcesResize, until v1.32",
         "versions/v1.30-resize.yaml",
+    ),
+    Difference(
+        "proposes_resizes",
+        {"v1.30": True},
+        "The API server takes every resize and writes `Proposed` into `status.resize`; the kubelet replaces it with "
+        "its decision. In v1.36 the API server refuses what the node could never give.",
+        "pkg/api/pod/util.go MarkPodProposedForResize, until v1.32; plugin/pkg/admission/podresize since v1.36",
+        "versions/v1.30-refused-resize.yaml",
+    ),
+    Difference(
+        "starts_with_refused_resources",
+        {"v1.30": True},
+        "A container whose resize was refused gets the refused resources when it restarts. In v1.36 it starts with "
+        "what is allocated to it.",
+        "pkg/kubelet/kubelet.go handlePodResourcesResize, until v1.31 (kubernetes/kubernetes#126033)",
+        "versions/v1.30-refused-resize.yaml",
     ),
     Difference(
         "honours_zero_grace",
@@ -77,6 +108,14 @@ POD_SYNC = (
         "versions/v1.6-init-once.yaml",
     ),
     Difference(
+        "reports_failed_init_containers",
+        {"v1.6": True},
+        "A sync that restarts an init container fails nevertheless, with RunInitContainerError, and is tried again "
+        "after 10 to 15 s. In v1.36 it succeeds.",
+        "pkg/kubelet/dockertools/docker_manager.go SyncPod, removed in v1.7",
+        "versions/v1.6-failed-init.yaml",
+    ),
+    Difference(
         "running_shows_initialized",
         {"v1.6": False, "v1.12": False},
         "When the records of init containers are gone, the first of them runs again beside the containers of the pod, "
@@ -87,7 +126,7 @@ POD_SYNC = (
     ),
     Difference(
         "infers_finished_init_containers",
-        {"v1.6": False, "v1.12": False, "v1.30": False, "v1.35": False},
+        {"v1.12": False, "v1.30": False, "v1.35": False},
         "An init container whose record is gone is reported as waiting, also in a pod that runs. In v1.36 it is "
         "reported as Completed.",
         "pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses, until v1.35",

@@ -10,7 +10,9 @@ POD_WORKERS = (
         {"v1.12": False, "v1.6": False},
         "A deletion is a sync like any other. A sync is never cancelled, so a shorter grace period does not shorten a "
         "stop that is under way, and the phase stays Running. A static pod that replaces another starts at once. In "
-        "v1.36 a pod is terminating, then terminated, and its worker ends the stop that takes too long.",
+        "v1.36 a pod is terminating, then terminated, and its worker ends the stop that takes too long. The API object "
+        "of a deleted pod goes when nothing of it runs and its volumes and its cgroup are gone; in v1.36 its worker's "
+        "last sync lets it go.",
         "pkg/kubelet/pod_workers.go, rewritten in v1.22 (kubernetes/kubernetes#102344)",
         "versions/v1.12-shorter-grace.yaml",
     ),
@@ -23,6 +25,15 @@ POD_WORKERS = (
         "versions/v1.6-failed-sync.yaml",
     ),
     Difference(
+        "doubles_loop_pause",
+        {"v1.6": False},
+        "A kubelet that starts waits for 5 s before it handles its first pod, because the runtime is not known to work "
+        "in the first instant, and 5 s each time that the runtime is down. In v1.36 it waits for 0.1 s, then twice as "
+        "long each time, up to 5 s.",
+        "pkg/kubelet/kubelet.go syncLoop, changed in v1.10",
+        "versions/v1.6-slow-start.yaml",
+    ),
+    Difference(
         "readiness_through_loop",
         {"v1.12": False, "v1.6": False},
         "The probe manager writes readiness into the status, and no sync follows. In v1.36 the sync loop does it and "
@@ -31,12 +42,11 @@ POD_WORKERS = (
         "versions/v1.12-readiness.yaml",
     ),
     Difference(
-        "removal_waits_for",
-        {"v1.12": "records", "v1.6": "containers"},
-        "The API object of a deleted pod goes when nothing of it runs, its volumes and its cgroup are gone and, in "
-        "v1.12, the records of its containers: up to 10 s after the last exit. In v1.36 its worker's last sync lets "
-        "it go.",
-        "pkg/kubelet/kubelet_pods.go PodResourcesAreReclaimed (v1.12), OkToDeletePod (v1.6), removed in v1.27",
+        "removal_waits_for_records",
+        {"v1.12": True},
+        "The API object of a deleted pod does not go before the records of its containers are gone, and nothing "
+        "reports when that is: up to 10 s later. In v1.36 records do not matter.",
+        "pkg/kubelet/kubelet_pods.go PodResourcesAreReclaimed, removed in v1.27",
         "versions/v1.12-slow-removal.yaml",
     ),
     Difference(
@@ -64,6 +74,13 @@ POD_WORKERS = (
         "versions/v1.12-failed-pod.yaml",
     ),
     Difference(
+        "keeps_addresses",
+        {"v1.6": False},
+        "The address of a pod vanishes from its status when its sandbox has stopped. In v1.36 it stays.",
+        "pkg/kubelet/pleg/generic.go getPodIP, added in v1.9",
+        "versions/v1.6-conditions.yaml",
+    ),
+    Difference(
         "reports_all_addresses",
         {"v1.12": False, "v1.6": False},
         "The status has one podIP and one hostIP. In v1.36 it has the lists podIPs and hostIPs beside them.",
@@ -88,6 +105,14 @@ POD_WORKERS = (
         "versions/v1.6-rejected.yaml",
     ),
     Difference(
+        "volume_timeout_s",
+        {"v1.6": 120},
+        "A sync waits for volumes for 120 s; in v1.36 for 123 s, so that it sees the result of an attempt that began "
+        "before 120 s.",
+        "pkg/kubelet/volumemanager/volume_manager.go podAttachAndMountTimeout, changed in v1.7",
+        "versions/v1.6-failed-mount.yaml",
+    ),
+    Difference(
         "emits_volume_timeouts",
         {"v1.12": True, "v1.6": True},
         "Each sync that waited for volumes in vain emits the Event FailedMount, with a list of them. In v1.36 only the "
@@ -98,8 +123,9 @@ POD_WORKERS = (
     Difference(
         "grace_override_is_final",
         {"v1.12": True, "v1.6": True},
-        "The grace period of an eviction counts as it is: with 0 s no preStop hook runs, and the container is killed "
-        "at once. In v1.36 it has 2 s at least.",
+        "A preStop hook has the grace period of the pod, also when the pod is evicted. After it, the grace period of "
+        "the eviction counts as it is: with 0 s the container is killed at once. In v1.36 that of the eviction counts "
+        "for both, and the container has 2 s at least.",
         "pkg/kubelet/kuberuntime/kuberuntime_container.go killContainer, changed in v1.28",
         "versions/v1.12-eviction.yaml",
     ),

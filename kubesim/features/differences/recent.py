@@ -23,7 +23,7 @@ RECENT = (
     ),
     Difference(
         "sync_cancels_exec_probes",
-        {"v1.6": False, "v1.12": False, "v1.30": False, "v1.37": False},
+        {"v1.30": False, "v1.37": False},
         "A pod that terminates is probed until its containers have stopped, and a readiness probe can make it not "
         "ready. In v1.35 and v1.36 probes by command end when the deletion arrives, and Ready stays as it is.",
         "prober_manager.go AddPod, #140882 in v1.37",

@@ -7,13 +7,11 @@ from kubesim.features.rules import Difference
 SANDBOXES = (
     Difference(
         "failed_sandbox_event",
-        {"v1.12": "Failed create pod sandbox", "v1.6": ""},
-        "The Event FailedCreatePodSandBox says `Failed create pod sandbox: ...` in v1.12. In v1.6 there is none, and "
-        "the sync fails with SetupNetworkError or RunContainerError. In v1.36 it says `Failed to create pod "
+        {"v1.12": "Failed create pod sandbox"},
+        "The Event FailedCreatePodSandBox says `Failed create pod sandbox: ...`; in v1.36 `Failed to create pod "
         "sandbox: ...`.",
-        "pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod, changed in v1.17; "
-        "pkg/kubelet/dockertools/docker_manager.go SyncPod, removed in v1.7",
-        "versions/v1.6-failed-add.yaml",
+        "pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod, changed in v1.17",
+        "versions/v1.12-failed-add.yaml",
     ),
     Difference(
         "network_problem",
@@ -47,12 +45,22 @@ SANDBOXES = (
         "versions/v1.6-network-not-ready.yaml",
     ),
     Difference(
+        "makes_empty_sandboxes",
+        {"v1.12": True},
+        "A pod with restartPolicy Never whose sandbox dies gets a new one, with nothing in it, which the next sync "
+        "stops. In v1.36 the pod is stopped for good at once.",
+        "pkg/kubelet/kuberuntime/kuberuntime_manager.go computePodActions, changed in v1.13, v1.16 and v1.20",
+        "versions/v1.12-empty-sandbox.yaml",
+    ),
+    Difference(
         "sandbox_order",
         {"v1.12": "dockershim", "v1.6": "dockertools"},
         "The network plugin lives in the kubelet and is called after pause runs. A failed ADD leaves an exited "
         "sandbox, so that the next attempt follows within two seconds: v1.12 runs DEL and says SandboxChanged, v1.6 "
-        "kills the infra container without DEL. In v1.36 containerd calls CNI before pause runs and leaves nothing; "
-        "the kubelet retries after 10 to 15 s.",
+        "kills the infra container without DEL and emits no Event about sandboxes: the sync fails with "
+        "SetupNetworkError or RunContainerError. Ids of containers begin with `docker://`, those of images with "
+        "`docker-pullable://`. In v1.36 containerd calls CNI before pause runs and leaves nothing; the kubelet retries "
+        "after 10 to 15 s.",
         "pkg/kubelet/dockershim/docker_sandbox.go RunPodSandbox, removed in v1.24; "
         "pkg/kubelet/dockertools/docker_manager.go SyncPod, removed in v1.7",
         "versions/v1.12-failed-add.yaml",

@@ -104,6 +104,8 @@ class SyncLoop:
     async def _iterate(self, select: Select) -> None:
         clock, settings = self.context.clock, self.context.settings
         pause = shortest = settings.runtime_down_backoff
+        if not self.context.gates.rules.doubles_loop_pause:
+            pause = shortest = settings.runtime_down_backoff_max
         why_not = self.runtime_state.runtime_problem
         while True:
             problem = why_not(clock.now())

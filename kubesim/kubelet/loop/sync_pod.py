@@ -6,7 +6,7 @@ Mirrors: pkg/kubelet/kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatingRunt
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 
 from kubesim.api.pod import Pod, PodCondition, PodStatus
 from kubesim.api.pods.phases import TERMINAL_PHASES
@@ -51,6 +51,8 @@ ALL_RESTARTING = "AllContainersRestarting"
 RESIZE = "InPlacePodVerticalScaling"
 ERROR = "Error"
 
+ResizeAtSync = Callable[[Pod], Awaitable[tuple[Pod, Collection[str]]]]
+
 
 @part
 class PodSync:
@@ -69,7 +71,7 @@ class PodSync:
     directories: PodDirectories
     userns: UsernsManager
     app_armor: AppArmorAdmission
-    resize: Callable[[Pod], Awaitable[Pod]] | None = None  # where syncs decide about resizes
+    resize: ResizeAtSync | None = None  # where syncs decide about resizes
 
     @property
     def probes(self) -> ProbeManager:
@@ -114,12 +116,13 @@ class PodSync:
         if missing and every_sync:
             report_missing_pull_secrets(pod, missing, self.context.events)
         self.probes.add_pod(pod, context)
+        refused: Collection[str] = ()
         if self.resize is not None:
-            pod = await self.resize(pod)
+            pod, refused = await self.resize(pod)
         restarting = gates.enabled("RestartAllContainersOnContainerExits") and _restart_all_containers(api_status)
         probed = ProbeResults(self.probes.liveness.by_id, self.probes.startup.by_id)
         result = await self.runtime.sync_pod(
-            pod, status, probed, restart_all_containers=restarting, pull_secrets=pull_secrets
+            pod, status, probed, restart_all_containers=restarting, pull_secrets=pull_secrets, refused=refused
         )
         self.generator.reasons.update(uid, result)
         if missing and not every_sync and any(one.error == ERR_IMAGE_PULL for one in result.results):

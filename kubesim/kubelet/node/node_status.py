@@ -14,7 +14,7 @@ from kubesim.clock import NEVER, LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.concurrency import JitteredTicker
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.features.releases import RELEASES
+from kubesim.features.releases import RELEASES, RUNTIMES
 from kubesim.kubelet.admission.pod_features import declared_features
 from kubesim.kubelet.cm.node_allocatable import (
     NOTHING_RESERVED,
@@ -81,7 +81,7 @@ def initial_node(
             ),
             node_info={
                 "kubeletVersion": RELEASES[gates.profile],
-                "containerRuntimeVersion": "containerd://2.3.0",
+                "containerRuntimeVersion": RUNTIMES[gates.profile],
                 "operatingSystem": "linux",
                 "architecture": "amd64",
                 **_swap(settings.swap, gates),

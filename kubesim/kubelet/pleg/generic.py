@@ -76,6 +76,7 @@ class GenericPleg:
         self._threshold = threshold
         self._list_duration = list_duration
         self._on_demand = gates.enabled("PLEGOnDemandRelist")
+        self._keeps_addresses = gates.rules.keeps_addresses
         self._records = PodRecords()
         self._reinspect: dict[str, int | None] = {}  # pods to inspect whatever their listing shows, and the cause
         self._causes: dict[str, int | None] = {}  # of changes since the last listing, for the trace
@@ -250,7 +251,7 @@ class GenericPleg:
         except RuntimeCallError as error:
             self._cache.set(uid, RuntimePodStatus(uid, pod.name, pod.namespace), error, read_at)
             return "failed"
-        ips = keep_pod_ips(status, self._cache.known(uid))
+        ips = keep_pod_ips(status, self._cache.known(uid)) if self._keeps_addresses else status.ips
         is_new = self._cache.set(uid, status if ips == status.ips else replace(status, ips=ips), None, read_at)
         return "updated" if is_new else "ignored"
 

@@ -119,6 +119,8 @@ class ProbeManager:
 
     def trigger_readiness(self, uid: str, container_name: str) -> bool:
         """The side effect of UpdatePodStatus: a started container without a good readiness verdict is probed now."""
+        if not self._environment.gates.rules.probes_started_containers:
+            return False
         worker = self._workers.get(uid, {}).get((container_name, "readiness"))
         return worker is not None and worker.trigger()
 

@@ -88,7 +88,8 @@ class ProbeWorker:
         )
         period = (subject.spec.period_seconds or DEFAULT_PERIOD) * SECOND
         # A kubelet that just started would run all its probes at once. Nothing can stop a worker during this sleep.
-        if environment.jitter and period > clock.wall() - environment.kubelet_start:
+        is_new = period > clock.wall() - environment.kubelet_start
+        if environment.jitter and (is_new or not environment.gates.rules.probes_started_containers):
             await clock.sleep(int(stream.random() * period))
         ticker = None
         try:

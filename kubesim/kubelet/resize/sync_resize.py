@@ -8,7 +8,7 @@ Mirrors: pkg/kubelet/kubelet.go handlePodResourcesResize, canResizePod of v1.30
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Protocol
 
 from kubesim.api.pod import Pod
@@ -23,7 +23,7 @@ from kubesim.values import part
 class ResizingSync(Protocol):
     """A sync of pods that asks this before it starts and resizes containers."""
 
-    resize: Callable[[Pod], Awaitable[Pod]] | None
+    resize: Callable[[Pod], Awaitable[tuple[Pod, Collection[str]]]] | None
 
 
 def allocation_at_sync(sync: ResizingSync, *parts: Any) -> AllocationAtSync:
@@ -39,26 +39,35 @@ class AllocationAtSync(AllocationManager):
     async def push_pending_resize(self, uid: str) -> None: ...
     async def retry_pending_resizes(self) -> None: ...
 
-    async def resize_at_sync(self, pod: Pod) -> Pod:
-        """The pod with what is allocated to it after a decision about what it asks for by now."""
-        uid = pod.metadata.uid
-        wanted = self.views.manager.by_uid(uid)
-        if wanted is None or is_static_pod(wanted) or wanted.status.phase != "Running":
-            return pod
+    async def resize_at_sync(self, pod: Pod) -> tuple[Pod, Collection[str]]:
+        """The pod to sync after a decision about what it asks for by now, and the containers that may not have it.
+
+        Upstream syncs the pod as it was written: a refused container that restarts gets what it was refused.
+        """
+        wanted = self.views.manager.by_uid(pod.metadata.uid)
+        if wanted is None or is_static_pod(wanted):
+            return pod, ()
+        if wanted.status.phase == "Running":
+            await self._consider(wanted)
         allocated = self.update_pod(wanted)
+        if not self.context.gates.rules.starts_with_refused_resources:
+            return allocated, ()
+        return wanted, () if allocated is wanted else _refused_containers(wanted, allocated)
+
+    async def _consider(self, wanted: Pod) -> None:
+        uid, allocated = wanted.metadata.uid, self.update_pod(wanted)
         if allocated is wanted:
             self.views.statuses.resize.clear_pending(uid)
-            return pod
+            return
         if not requests_differ(wanted, allocated):
-            if _requests(wanted) == _requests(allocated):
+            if not _refused_containers(wanted, allocated):
                 self.state.set(wanted, self.context.gates)
-            return self.update_pod(wanted)
+            return
         async with self._lock:
             await self._decide(wanted)
         status = self.views.statuses.get_pod_status(uid) or wanted.status
         resize = resize_status(self.views.statuses.resize.get(uid))
         self.views.statuses.set_pod_status(wanted, status.changed(resize=resize))
-        return self.update_pod(wanted)
 
     async def _decide(self, pod: Pod) -> None:
         uid, generation, now = pod.metadata.uid, pod.metadata.generation, self.context.clock.wall()
@@ -90,5 +99,9 @@ def requests_differ(wanted: Pod, allocated: Pod) -> bool:
     return False
 
 
-def _requests(pod: Pod) -> list[object]:
-    return [quantities(container.resources.requests) for container in pod.spec.containers]
+def _refused_containers(wanted: Pod, allocated: Pod) -> list[str]:
+    return [
+        after.name
+        for after, before in zip(wanted.spec.containers, allocated.spec.containers, strict=True)
+        if quantities(after.resources.requests) != quantities(before.resources.requests)
+    ]

@@ -15,6 +15,8 @@ def status_summary(status: PodStatus) -> dict[str, Any]:
         out["reason"] = status.reason
     if status.pod_ip:
         out["podIP"] = status.pod_ip
+    if status.resize:
+        out["resize"] = status.resize
     out["conditions"] = {c.type: f"{c.status}/{c.reason}" if c.reason else c.status for c in status.conditions}
     out["containers"] = _containers(status.container_statuses)
     for name, statuses in (

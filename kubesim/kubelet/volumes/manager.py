@@ -146,7 +146,8 @@ class VolumeManager:
             return not self._unmounted(uid, expected)
 
         try:
-            await poll_until(self._clock, what, context, all_mounted, interval=WAIT_INTERVAL, timeout=WAIT_TIMEOUT)
+            timeout = self._context.gates.rules.volume_timeout_s * SECOND
+            await poll_until(self._clock, what, context, all_mounted, interval=WAIT_INTERVAL, timeout=timeout)
         except (WaitTimedOut, SyncCancelled, VolumeError) as error:
             self._raise_not_mounted(uid, expected, error)
 

@@ -15,6 +15,7 @@ from kubesim.cni.plugin_manager import NOOP_NAME, NetworkPlugin, PluginManager
 from kubesim.cni.pod_config import PortMapping
 from kubesim.errors import CniError, KubesimError, RuntimeCallError
 from kubesim.golang.text import quoted
+from kubesim.runtime.docker.images import reported_image
 from kubesim.runtime.docker.orders.dockershim import Dockershim
 from kubesim.runtime.docker.orders.dockertools import Dockertools
 from kubesim.runtime.docker.orders.names import conflict, no_such_container
@@ -22,6 +23,7 @@ from kubesim.runtime.docker.orders.parts import SandboxContainer, SandboxOrder, 
 from kubesim.runtime.docker.settings import DockerSettings
 from kubesim.runtime.protocol import (
     UNKNOWN_ERROR,
+    ContainerConfig,
     NotFound,
     RuntimeConditions,
     SandboxConfig,
@@ -103,6 +105,9 @@ class DockerRuntime(SimulatedRuntime):
     def take_address(self, sandbox_id: str) -> str:
         """Of the simulated network."""
         return self._address(sandbox_id, self._container_of(sandbox_id).attempt)
+
+    def _reported_image(self, config: ContainerConfig) -> tuple[str, str]:
+        return reported_image(config.container.image)
 
     def port_mappings(self, sandbox_id: str) -> tuple[PortMapping, ...]:
         """As the checkpoint has them; dockertools gave plugins none."""

@@ -115,7 +115,7 @@ class ImageManager:
         self.backoff = new_image_backoff() if backoff is None else backoff  # an empty one is falsy
         self._records = records or PullRecords()
         self._check_access = gates.enabled("KubeletEnsureSecretPulledImages")
-        self._repeats_error = gates.rules.repeats_pull_error
+        self._rules = gates.rules
         self._previous_errors: dict[str, str] = {}  # by back-off key: what the last pull said
         settings = settings or ImagePullSettings()
         self._limiter = TokenBucket(settings.qps, settings.burst) if settings.qps else None
@@ -133,8 +133,11 @@ class ImageManager:
             message = f"Failed to apply default image tag {quoted(image)}: {error}"
             self._events.event(pod, "Warning", "InspectFailed", message, container)
             raise ImageError(INVALID_IMAGE_NAME, message) from error
-        image_ref = await self._precheck(request, pull_policy) if pull_policy in ("IfNotPresent", "Never") else ""
-        if image_ref:
+        may_be_present = pull_policy in ("IfNotPresent", "Never")
+        image_ref = ""
+        if may_be_present or self._rules.inspects_images_first:
+            image_ref = await self._precheck(request, pull_policy)
+        if image_ref and may_be_present:
             if self._may_use(request, image_ref):
                 return image_ref
             if pull_policy == "Never":
@@ -147,7 +150,9 @@ class ImageManager:
         try:
             info = await self._runtime.image_status(request.image)
         except RuntimeCallError as error:
-            message = f'Failed to inspect image "": {error}'  # upstream prints the id it did not get
+            # Today's kubelet prints the id that it did not get.
+            named = request.requested if self._rules.inspects_images_first else ""
+            message = f"Failed to inspect image {quoted(named)}: {error}"
             self._event(request, "Warning", "InspectFailed", message)
             raise ImageError(IMAGE_INSPECT_ERROR, message) from error
         if info is not None and info.id:
@@ -190,24 +195,20 @@ class ImageManager:
             message = f"Back-off pulling image {quoted(request.requested)}"
             self._event(request, "Normal", "BackOff", message)
             previous = self._previous_errors.get(key)
-            raise ImageError(
-                IMAGE_PULL_BACK_OFF, f"{message}: {previous}" if previous and self._repeats_error else message
-            )
+            repeats = previous and self._rules.repeats_pull_error
+            raise ImageError(IMAGE_PULL_BACK_OFF, f"{message}: {previous}" if repeats else message)
         self._previous_errors.pop(key, None)
-        self._event(request, "Normal", "Pulling", f"Pulling image {quoted(request.requested)}")
+        image = quoted(request.requested)
+        self._event(request, "Normal", "Pulling", self._rules.pulling_event.format(image=image))
         asked = self._clock.now()
         try:
             pulled = await self._take_turn(request)
         except RuntimeCallError as error:
             raise self._pull_failed(request, str(error)) from error
         now = self._clock.now()
-        self._event(
-            request,
-            "Normal",
-            "Pulled",
-            f"Successfully pulled image {quoted(request.requested)} in {_in_milliseconds(pulled.took)} "
-            f"({_in_milliseconds(now - asked)} including waiting). Image size: {pulled.size} bytes.",
-        )
+        took, waited = _in_milliseconds(pulled.took), _in_milliseconds(now - asked)
+        message = self._rules.pulled_event.format(image=image, took=took, waited=waited, size=pulled.size)
+        self._event(request, "Normal", "Pulled", message)
         self.backoff.gc(now)
         return pulled
 

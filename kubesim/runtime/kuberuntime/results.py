@@ -19,9 +19,12 @@ SyncAction = Literal[
     "ResizePodInPlace",
     "RemoveContainer",
     "SetupNetwork",
+    "InitContainer",
 ]
 
 RUN_CONTAINER_ERROR = "RunContainerError"
+RUN_INIT_CONTAINER_ERROR = "RunInitContainerError"  # of dockertools
+VERIFY_NON_ROOT_ERROR = "VerifyNonRootError"  # of dockertools
 KILL_CONTAINER_ERROR = "KillContainerError"
 CREATE_POD_SANDBOX_ERROR = "CreatePodSandboxError"
 SETUP_NETWORK_ERROR = "SetupNetworkError"
@@ -31,7 +34,6 @@ RESIZE_POD_IN_PLACE_ERROR = "ResizePodInPlaceError"
 CRASH_LOOP_BACK_OFF = "CrashLoopBackOff"
 CREATE_CONTAINER_CONFIG_ERROR = "CreateContainerConfigError"
 CREATE_CONTAINER_ERROR = "CreateContainerError"
-POST_START_HOOK_ERROR = "PostStartHookError"
 
 
 @mutable

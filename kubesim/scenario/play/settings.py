@@ -115,7 +115,7 @@ def coming_up(settings: KubeletSettings, stream: Stream) -> KubeletSettings:
     )
 
 
-def runtime_settings(number: int, spec: Spec, latencies: Latencies) -> SimulatedSettings:
+def runtime_settings(number: int, spec: Spec, latencies: Latencies, rules: Rules) -> SimulatedSettings:
     """The runtime of the node with this number; each node has its own range of pod addresses.
 
     A single node takes them from the `podCIDR` of its configuration; of several, each is told its own by the cluster.
@@ -126,7 +126,6 @@ def runtime_settings(number: int, spec: Spec, latencies: Latencies) -> Simulated
     images = {name: _image(name, item) for name, item in _images(spec)}
     node = spec.nodes[number]
     names = ("", *node.runtime_handlers)
-    containerd = rules_of(spec.profile).containerd
     return SimulatedSettings(
         latencies=latencies,
         images=images,
@@ -135,8 +134,8 @@ def runtime_settings(number: int, spec: Spec, latencies: Latencies) -> Simulated
         sandbox_faults=_sandbox_faults(node.sandbox_faults),
         security_profiles=_security_profiles(node.security_profiles),
         handlers=tuple(RuntimeHandler(name, node.user_namespaces is not False) for name in names),
-        reports_handlers=containerd != "1.7" or node.user_namespaces is not None,
-        containerd=containerd,
+        reports_handlers=rules.containerd != "1.7" or node.user_namespaces is not None,
+        containerd=rules.containerd,
     )
 
 

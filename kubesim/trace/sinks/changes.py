@@ -15,7 +15,7 @@ def status_changes(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> lis
     out = []
     if new.get("phase") != before.get("phase"):
         out.append(_arrow(before.get("phase"), new.get("phase")))
-    for name in ("reason", "podIP"):
+    for name in ("reason", "podIP", "resize"):
         if new.get(name) != before.get(name):
             out.append(f"{name}: {_arrow(before.get(name), new.get(name))}")
     for kind in _CONTAINER_KINDS:

@@ -14,6 +14,7 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, go, wake
 from kubesim.concurrency import run_together
 from kubesim.errors import RuntimeCallError
+from kubesim.features.rules import DEFAULT_RULES, Rules
 from kubesim.golang.text import quoted
 from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.kuberuntime.act.hooks import HookFailed, HookRunner
@@ -25,6 +26,7 @@ from kubesim.runtime.kuberuntime.decide.termination import (
 )
 from kubesim.runtime.kuberuntime.naming import format_pod
 from kubesim.runtime.kuberuntime.results import KILL_CONTAINER_ERROR, SyncResult
+from kubesim.runtime.kuberuntime.start_failure import SHORT_ID
 from kubesim.runtime.protocol import NotFound, Runtime
 from kubesim.runtime.types import ListedContainer, bare_id, container_id
 
@@ -65,10 +67,9 @@ class ContainerKiller:
         clock: LoopClock,
         events: EventRecorder,
         hooks: HookRunner,
-        *,
-        override_is_final: bool = False,
+        rules: Rules = DEFAULT_RULES,
     ) -> None:
-        self._override_is_final = override_is_final  # else every container has the least grace period
+        self._rules = rules
         self._runtime = runtime
         self._clock = clock
         self._events = events
@@ -81,35 +82,50 @@ class ContainerKiller:
         identifier: str,
         name: str,
         *,
-        message: str = "",
+        message: str | None = None,
         reason: KillReason = "",
         grace_override_s: int | None = None,
         ordering: TerminationOrdering | None = None,
     ) -> None:
-        """Raises RuntimeCallError when the runtime could not stop it."""
+        """Raises RuntimeCallError when the runtime could not stop it. Without a message it ends with its pod."""
         container = pod.spec.find_container(name)
         if container is None:
             raise RuntimeCallError(
                 f"failed to get containerSpec {quoted(name)} (id={quoted(container_id(bare_id(identifier)))}) in pod "
-                f"{quoted(format_pod(pod))} when killing container for reason {quoted(message)}"
+                f"{quoted(format_pod(pod))} when killing container for reason {quoted(message or '')}"
             )
+        rules = self._rules
         grace_s = termination_grace_period(pod, container, reason)
-        self._events.event(pod, "Normal", "Killing", message or f"Stopping container {name}", name)
-        if grace_override_s is not None:
+        if not rules.emits_killing_after_stop:
+            self._emit_killing(pod, identifier, name, message)
+        if grace_override_s is not None and not rules.grace_override_is_final:
             grace_s = grace_override_s
         if container.lifecycle is not None and container.lifecycle.pre_stop is not None and grace_s > 0:
             grace_s -= await self._execute_pre_stop_hook(pod, identifier, container, grace_s)
         if ordering is not None and grace_s > 0:
             grace_s -= await ordering.wait_for_turn(name, grace_s)
         grace_s = max(grace_s, MINIMUM_GRACE_PERIOD_S)
-        if grace_override_s is not None and self._override_is_final:
+        if grace_override_s is not None and rules.grace_override_is_final:
             grace_s = grace_override_s
+        problem: RuntimeCallError | None = None
         try:
             await self._runtime.stop_container(bare_id(identifier), grace_s * SECOND)
         except NotFound:
             pass
+        except RuntimeCallError as error:
+            problem = error
+        if rules.emits_killing_after_stop:
+            self._emit_killing(pod, identifier, name, message)
+        if problem is not None:
+            raise problem
         if ordering is not None:
             ordering.container_terminated(name)
+
+    def _emit_killing(self, pod: Pod, identifier: str, name: str, message: str | None) -> None:
+        rules, short_id = self._rules, bare_id(identifier)[:SHORT_ID]
+        message = rules.stopping_message.format(name=name) if message is None else message
+        text = rules.killing_event.format(name=name, id=short_id, message=message)
+        self._events.event(pod, "Normal", "Killing", text if message else text.rstrip(": "), name)
 
     async def _execute_pre_stop_hook(self, pod: Pod, identifier: str, container: Container, grace_s: int) -> int:
         """Whole seconds used. A hook that takes longer than the grace goes on, but nobody waits for it."""
@@ -121,16 +137,22 @@ class ContainerKiller:
             assert container.lifecycle.pre_stop is not None
             try:
                 await self._hooks.run(bare_id(identifier), pod, container, container.lifecycle.pre_stop)
-            except HookFailed:
-                # The message may hold secrets of the server's answer, so the event does not tell it.
-                self._events.event(pod, "Warning", "FailedPreStopHook", "PreStopHook failed", container.name)
+            except HookFailed as failure:
+                # Today's Event is short, because the message may hold secrets of the server's answer.
+                text = self._rules.hook_failed_event.format(hook="PreStopHook", message=failure)
+                self._events.event(pod, "Warning", "FailedPreStopHook", text, container.name)
             finally:
                 wake(done, None)
 
         task = go(hook(), f"prestop {container.name}")
         self.hooks_under_way[task] = None
         task.add_done_callback(self._hook_ended)
-        await _within(self._clock, done, begin + grace_s * SECOND)
+        in_time = await _within(self._clock, done, begin + grace_s * SECOND)
+        if not in_time and self._rules.emits_unfinished_pre_stop_hooks:
+            metadata = pod.metadata
+            shown = quoted(f"{bare_id(identifier)} {container.name} {metadata.namespace}/{metadata.name}")
+            text = f"preStop hook for container {shown} did not complete in {grace_s} seconds"
+            self._events.event(pod, "Warning", "UnfinishedPreStopHook", text, container.name)
         return (self._clock.now() - begin) // SECOND
 
     def _hook_ended(self, task: asyncio.Task[None]) -> None:

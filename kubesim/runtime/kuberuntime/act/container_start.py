@@ -22,12 +22,7 @@ from kubesim.runtime.kuberuntime.decide.security_profiles import security_contex
 from kubesim.runtime.kuberuntime.labels import new_container_annotations, new_container_labels
 from kubesim.runtime.kuberuntime.logs import LogDirectory
 from kubesim.runtime.kuberuntime.naming import container_log_path
-from kubesim.runtime.kuberuntime.results import (
-    CREATE_CONTAINER_CONFIG_ERROR,
-    CREATE_CONTAINER_ERROR,
-    POST_START_HOOK_ERROR,
-    RUN_CONTAINER_ERROR,
-)
+from kubesim.runtime.kuberuntime.start_failure import SHORT_ID, Step, post_start_failure, start_failure
 from kubesim.runtime.kuberuntime.steps import take_create_step, take_created_step, take_link_step
 from kubesim.runtime.protocol import ContainerConfig, NamespaceOptions, Runtime, SandboxConfig
 from kubesim.runtime.types import RuntimePodStatus, bare_id
@@ -51,6 +46,7 @@ class StartTarget:
     sandbox: SandboxConfig
     pod_ips: tuple[str, ...]
     pull_secrets: tuple[ApiObject, ...] = ()
+    backs_off: bool = True  # from containers that crashed
 
 
 @part
@@ -80,17 +76,18 @@ class ContainerStarter:
         try:
             identifier = await self.runtime.create_container(target.sandbox_id, config, target.sandbox)
         except RuntimeCallError as error:
-            raise self._failed(pod, container, CREATE_CONTAINER_ERROR, error.message) from error
+            raise self._failed(pod, container, "create", error.message) from error
         lifecycle.pre_start_container(pod, container, identifier)
         if self.recorder.details:
             take_created_step(self.recorder, pod, container)
         self.logs.created(pod, container.name, attempt)
-        self.events.event(pod, "Normal", "Created", rules.created_event.format(name=container.name), container.name)
+        shown = {"name": container.name, "id": identifier[:SHORT_ID]}
+        self.events.event(pod, "Normal", "Created", rules.created_event.format(**shown), container.name)
         try:
             await self.runtime.start_container(identifier)
         except RuntimeCallError as error:
-            raise self._failed(pod, container, RUN_CONTAINER_ERROR, error.message, identifier) from error
-        self.events.event(pod, "Normal", "Started", rules.started_event.format(name=container.name), container.name)
+            raise self._failed(pod, container, "start", error.message, identifier) from error
+        self.events.event(pod, "Normal", "Started", rules.started_event.format(**shown), container.name)
         if self.recorder.details:
             log = f"{target.sandbox.log_directory}/{config.log_path}"
             take_link_step(self.recorder, pod, container, identifier, log)
@@ -107,13 +104,16 @@ class ContainerStarter:
                 pull_secrets=target.pull_secrets,
             )
         except ImageError as error:
-            self.events.event(pod, "Warning", "Failed", f"Error: {error.reason}", container.name)
+            if self.gates.rules.reports_failed_step:
+                self.events.event(pod, "Warning", "Failed", f"Error: {error.reason}", container.name)
             raise ContainerStartFailed(error.reason, error.message, error.retry_at) from error
 
     def _restart_count(self, pod: Pod, container: Container, status: RuntimePodStatus) -> int:
-        """One more than the newest record's; without a record, the log files tell how often it ran."""
+        """One more than the newest record's; without a record, the log files show how often it ran."""
         record = status.find(container.name)
-        return self.logs.next_attempt(pod, container.name) if record is None else record.restart_count + 1
+        if record is not None:
+            return record.restart_count + 1
+        return self.logs.next_attempt(pod, container.name) if self.gates.rules.counts_restarts_by_logs else 0
 
     async def _config(
         self,
@@ -132,14 +132,14 @@ class ContainerStarter:
             uid, username = (None, "") if image is None else (image.uid, image.username)
             problem = verify_run_as_non_root(pod, container, uid, username)
             if problem:
-                raise ContainerConfigError(problem)
+                raise self._failed(pod, container, "user", problem)
             security = security_context_of(pod, container)
         except (ContainerConfigError, SandboxConfigError) as error:
-            raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, str(error)) from error
+            raise self._failed(pod, container, "config", str(error)) from error
         except MessageTooLarge as error:
-            raise self._failed(pod, container, CREATE_CONTAINER_ERROR, error.message) from error
+            raise self._failed(pod, container, "create", error.message) from error
         except RuntimeCallError as error:
-            raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, error.message) from error
+            raise self._failed(pod, container, "config", error.message) from error
         rules = self.gates.rules
         hashed = hashed_part(container, self.gates) if rules.hashes_whole_container else container
         annotations = new_container_annotations(hashed, pod, attempt, rules)
@@ -167,25 +167,24 @@ class ContainerStarter:
         )
 
     def _failed(
-        self, pod: Pod, container: Container, reason: str, message: str, identifier: str = ""
+        self, pod: Pod, container: Container, step: Step, message: str, identifier: str = ""
     ) -> ContainerStartFailed:
-        # An id means nothing to a reader and makes every event a new one, so the name stands in for it.
-        shown = message.replace(identifier, container.name) if identifier else message
-        self.events.event(pod, "Warning", "Failed", f"Error: {shown}", container.name)
-        return ContainerStartFailed(reason, message)
+        failure = start_failure(self.gates.rules, pod, container, step, message, identifier)
+        if failure.event:
+            self.events.event(pod, "Warning", "Failed", failure.event, container.name)
+        return ContainerStartFailed(failure.reason, failure.message)
 
     async def _post_start(self, pod: Pod, container: Container, identifier: str, hook: LifecycleHandler) -> None:
         try:
             await self.hooks.run(identifier, pod, container, hook)
-        except HookFailed as failure:
-            self.events.event(pod, "Warning", "FailedPostStartHook", "PostStartHook failed", container.name)
+        except HookFailed as hook_failure:
+            failure, message = post_start_failure(self.gates.rules, str(hook_failure), hook_failure.cause)
+            self.events.event(pod, "Warning", "FailedPostStartHook", failure.event, container.name)
             try:
-                await self.killer.kill(
-                    pod, identifier, container.name, message="FailedPostStartHook", reason="FailedPostStartHook"
-                )
+                await self.killer.kill(pod, identifier, container.name, message=message, reason="FailedPostStartHook")
             except RuntimeCallError:
-                pass  # the container is found running by the next sync, which decides anew
-            raise ContainerStartFailed(POST_START_HOOK_ERROR, str(failure)) from failure
+                pass  # the container is found running by the next sync, which decides again
+            raise ContainerStartFailed(failure.reason, failure.message) from hook_failure
 
 
 def _namespaces(of_pod: NamespaceOptions, container: Container, status: RuntimePodStatus) -> NamespaceOptions:

@@ -19,7 +19,11 @@ HttpGet = Callable[[Pod, Container, HTTPGetAction], Awaitable[None]]
 
 
 class HookFailed(Exception):
-    """A hook did not succeed; the text is what the container's waiting message shows."""
+    """A hook did not succeed; the text is what the container's waiting message shows, `cause` the bare error."""
+
+    def __init__(self, text: str, cause: str) -> None:
+        super().__init__(text)
+        self.cause = cause
 
 
 class HookRunner:
@@ -37,17 +41,21 @@ class HookRunner:
             try:
                 result = await self._runtime.exec_sync(container_id, handler.exec.command, 0)
             except RuntimeCallError as error:
-                raise HookFailed(f'Exec lifecycle hook ({command}) {where} {error}, message: ""') from error
+                text = f'Exec lifecycle hook ({command}) {where} {error}, message: ""'
+                raise HookFailed(text, str(error)) from error
             if result.exit_code:
                 shown = f"command '{' '.join(handler.exec.command)}' exited with {result.exit_code}: {result.stderr}"
                 output = quoted(result.stdout + result.stderr)
-                raise HookFailed(f"Exec lifecycle hook ({command}) {where} {shown}, message: {output}")
+                raise HookFailed(f"Exec lifecycle hook ({command}) {where} {shown}, message: {output}", shown)
         elif handler.http_get is not None:
             try:
                 await self._http_get(pod, container, handler.http_get)
             except RuntimeCallError as error:
-                raise HookFailed(f"HTTP lifecycle hook ({handler.http_get.path}) {where} {error}") from error
+                raise HookFailed(
+                    f"HTTP lifecycle hook ({handler.http_get.path}) {where} {error}", str(error)
+                ) from error
         elif handler.sleep is not None:
             await self._clock.sleep(handler.sleep.seconds * SECOND)
         else:
-            raise HookFailed(f"Cannot run handler: invalid handler: {handler}")
+            problem = f"invalid handler: {handler}"
+            raise HookFailed(f"Cannot run handler: {problem}", problem)

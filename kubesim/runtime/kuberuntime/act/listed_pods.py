@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from kubesim.runtime.kuberuntime.act.pod_listing import group_by_pod, running_part, runtime_pod
 from kubesim.runtime.protocol import ContainerInfo, Runtime, SandboxInfo
-from kubesim.runtime.types import RuntimePod
+from kubesim.runtime.types import RUNTIME_NAME, RuntimePod
 
 _ALL = ""  # what the runtime reports if it does not know which pod has changed
 
@@ -20,8 +20,9 @@ class ListedPods:
     """Several callers may be listing at the same time, and a listing may fail or take minutes: a pod counts as changed
     until a listing that began after its change has been read."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, runtime_name: str = RUNTIME_NAME) -> None:
         self._runtime = runtime
+        self._runtime_name = runtime_name
         self._pods: dict[str, RuntimePod] = {}
         self._running: dict[str, RuntimePod] = {}
         self._changes = 0
@@ -45,7 +46,7 @@ class ListedPods:
         """None if there is nothing of it."""
         begun = self._changes
         sandboxes, containers = await self._runtime.list_pod_sandboxes(uid), await self._runtime.list_containers(uid)
-        pod = runtime_pod(uid, sandboxes, containers) if sandboxes or containers else None
+        pod = runtime_pod(uid, sandboxes, containers, self._runtime_name) if sandboxes or containers else None
         if self._changed.get(uid, begun + 1) <= begun:
             self._hold(uid, pod)
             del self._changed[uid]
@@ -65,7 +66,7 @@ class ListedPods:
             for uid in changed:
                 self._hold(uid, None)
         for uid, infos in group_by_pod(sandboxes, containers).items():
-            self._hold(uid, runtime_pod(uid, *infos))
+            self._hold(uid, runtime_pod(uid, *infos, self._runtime_name))
 
     def _hold(self, uid: str, pod: RuntimePod | None) -> None:
         for held, new in ((self._pods, pod), (self._running, None if pod is None else running_part(pod))):

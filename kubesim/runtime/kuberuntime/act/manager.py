@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, Pod, ResourceRequirements
@@ -41,13 +41,14 @@ from kubesim.runtime.kuberuntime.act.pod_listing import (
 from kubesim.runtime.kuberuntime.act.pod_resize import PodResizer, is_pod_resize_in_progress
 from kubesim.runtime.kuberuntime.decide.actions import PodActions, compute_pod_actions
 from kubesim.runtime.kuberuntime.decide.backoff import Backoff, do_back_off
-from kubesim.runtime.kuberuntime.decide.init_actions import init_records, superseded_init_records
+from kubesim.runtime.kuberuntime.decide.init_actions import failed_init_record, init_records, superseded_init_records
 from kubesim.runtime.kuberuntime.labels import restore_specs
 from kubesim.runtime.kuberuntime.naming import format_pod
 from kubesim.runtime.kuberuntime.results import (
     KILL_CONTAINER_ERROR,
     KILL_POD_SANDBOX_ERROR,
     REMOVE_CONTAINER_ERROR,
+    RUN_INIT_CONTAINER_ERROR,
     PodSyncResult,
 )
 from kubesim.runtime.kuberuntime.sandbox_config import check_pod_sandbox_config, generate_pod_sandbox_config
@@ -107,15 +108,14 @@ class RuntimeManager:
         self._gates = gates
         self._images = images
         hooks = HookRunner(runtime, clock, http_get)
-        is_final = gates.rules.grace_override_is_final
-        self._killer = ContainerKiller(runtime, clock, events, hooks, override_is_final=is_final)
+        self._killer = ContainerKiller(runtime, clock, events, hooks, gates.rules)
         self._starter = ContainerStarter(
             runtime, events, helper, images, hooks, self._killer, self.logs, self.actuated, recorder, gates
         )
         self._cgroups = disk.cgroups
         self._resizer = PodResizer(runtime, helper, self.actuated, disk.cgroups, gates)
         self.counts: Counter[tuple[str, ...]] = Counter()  # what was started, for the metrics
-        self._listed = ListedPods(runtime)
+        self._listed = ListedPods(runtime, gates.rules.runtime_name)
 
     # -- SyncPod ------------------------------------------------------------------------------------------------
 
@@ -127,6 +127,7 @@ class RuntimeManager:
         *,
         restart_all_containers: bool = False,
         pull_secrets: tuple[ApiObject, ...] = (),
+        refused: Collection[str] = (),
     ) -> PodSyncResult:
         """Bring the pod's sandbox and containers to the state of its spec, in the nine steps of the kubelet:
 
@@ -141,9 +142,10 @@ class RuntimeManager:
         9. Start regular containers.
 
         A failure in steps 2 to 4 ends the sync, and so does a failed init container; the result holds all errors.
+        The `refused` containers are not resized while they run.
         """
         result = PodSyncResult()
-        actions = self._decide(pod, status, probes, restart_all_containers)
+        actions = self._decide(pod, status, probes, restart_all_containers, refused)
         if self._recorder.on:
             self._record(pod, actions)
         if actions.create_sandbox and actions.sandbox_id and self._gates.rules.sandbox_order != "dockertools":
@@ -175,7 +177,8 @@ class RuntimeManager:
             pulls = await pull_image_volumes(pod, self._images)
         if sandbox is None or config is None:
             return result
-        target = StartTarget(sandbox.id, config, sandbox.ips, pull_secrets)
+        backs_off = self._gates.rules.backs_off_in_new_sandbox or not actions.create_sandbox
+        target = StartTarget(sandbox.id, config, sandbox.ips, pull_secrets, backs_off)
         await self._start_steps(pod, status, actions, target, pulls, result)
         return result
 
@@ -189,6 +192,10 @@ class RuntimeManager:
         result: PodSyncResult,
     ) -> None:
         """Steps 7 to 9: start ephemeral, init and regular containers. A plain init container that fails ends them."""
+        failed = failed_init_record(pod, status) if self._gates.rules.reports_failed_init_containers else None
+        if failed is not None:
+            problem = f"init container {quoted(failed.name)} exited with {failed.exit_code}"
+            result.add("InitContainer", failed.name).fail(RUN_INIT_CONTAINER_ERROR, problem)
         initial = actions.init_containers_to_start
         for container in (*actions.ephemeral_containers_to_start, *initial, *actions.containers_to_start):
             started = await self._start(pod, status, container, target, pulls, result)
@@ -218,7 +225,12 @@ class RuntimeManager:
         return is_pod_resize_in_progress(pod, status, self.actuated, self._gates)
 
     def _decide(
-        self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults, restart_all_containers: bool
+        self,
+        pod: Pod,
+        status: RuntimePodStatus,
+        probes: ProbeResults,
+        restart_all_containers: bool,
+        refused: Collection[str],
     ) -> PodActions:
         uid = pod.metadata.uid
         return compute_pod_actions(
@@ -229,6 +241,7 @@ class RuntimeManager:
             actuated=self.actuated.containers(uid),
             actuated_pod=self.actuated.pod(uid),
             restart_all_containers=restart_all_containers,
+            refused=refused,
             gates=self._gates,
         )
 
@@ -358,7 +371,9 @@ class RuntimeManager:
     ) -> bool:
         outcome = result.add("StartContainer", container.name)
         now = self._clock.wall()  # the runtime's timestamps are compared with it
-        delayed = do_back_off(self.backoff, pod, container, status, now, self._gates.rules)
+        delayed = None
+        if target.backs_off:
+            delayed = do_back_off(self.backoff, pod, container, status, now, self._gates.rules)
         if delayed is not None:
             self._events.event(pod, "Warning", "BackOff", delayed.event, container.name)
             outcome.fail("CrashLoopBackOff", delayed.message, self._clock.now() + delayed.retry_at - now)
@@ -442,7 +457,8 @@ class RuntimeManager:
                 containers.append(await self.runtime.container_status(bare_id(container.id)))
             except NotFound:
                 continue
-        return runtime_pod_status(pod, sandboxes, containers, self._actuated_of(pod.uid))
+        actuated = self._actuated_of(pod.uid)
+        return runtime_pod_status(pod, sandboxes, containers, actuated, self._gates.rules.runtime_name)
 
     def generate_pod_status(self, event: ContainerEventResponse) -> RuntimePodStatus:
         """The status of the pod that a container event is about."""

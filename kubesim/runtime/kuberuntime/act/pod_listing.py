@@ -16,12 +16,14 @@ from kubesim.runtime.allocation.linux_resources import with_actuated
 from kubesim.runtime.kuberuntime.labels import CONTAINER_HASH, POD_NAME, POD_NAMESPACE
 from kubesim.runtime.protocol import ContainerEventResponse, ContainerInfo, SandboxInfo
 from kubesim.runtime.types import (
+    RUNTIME_NAME,
     ContainerRecord,
     ListedContainer,
     RuntimePod,
     RuntimePodStatus,
     SandboxNetwork,
     SandboxRecord,
+    bare_id,
     container_id,
 )
 from kubesim.values import replace
@@ -47,7 +49,9 @@ def group_by_pod(sandboxes: Iterable[SandboxInfo], containers: Iterable[Containe
     return grouped
 
 
-def runtime_pod(uid: str, sandboxes: list[SandboxInfo], containers: list[ContainerInfo]) -> RuntimePod:
+def runtime_pod(
+    uid: str, sandboxes: list[SandboxInfo], containers: list[ContainerInfo], runtime_name: str = RUNTIME_NAME
+) -> RuntimePod:
     """A pod in a listing; newest first, then by id. Of sandboxes, the latest attempt counts as the newest."""
     if len(sandboxes) > 1:
         sandboxes = sorted(sandboxes, key=lambda s: (-s.attempt, -s.created_at, s.id))
@@ -60,10 +64,16 @@ def runtime_pod(uid: str, sandboxes: list[SandboxInfo], containers: list[Contain
         namespace=sandboxes[0].pod_namespace if sandboxes else labels.get(POD_NAMESPACE, ""),
         created_at=sandboxes[-1].created_at if sandboxes else 0,
         containers=tuple(
-            [ListedContainer(container_id(c.id), c.name, c.state, _hash(c), c.sandbox_id) for c in containers]
+            [
+                ListedContainer(container_id(c.id, runtime_name), c.name, c.state, _hash(c), c.sandbox_id)
+                for c in containers
+            ]
         ),
         sandboxes=tuple(
-            [ListedContainer(container_id(s.id), "", "running" if s.ready else "exited") for s in sandboxes]
+            [
+                ListedContainer(container_id(s.id, runtime_name), "", "running" if s.ready else "exited")
+                for s in sandboxes
+            ]
         ),
     )
 
@@ -83,10 +93,12 @@ def sandbox_record(info: SandboxInfo) -> SandboxRecord:
     return SandboxRecord(info.id, info.attempt, info.ready, info.created_at, info.network_namespace, info.network)
 
 
-def container_record(info: ContainerInfo, active: bool, actuated: ResourceRequirements | None) -> ContainerRecord:
+def container_record(
+    info: ContainerInfo, active: bool, actuated: ResourceRequirements | None, runtime_name: str = RUNTIME_NAME
+) -> ContainerRecord:
     exited = info.state == "exited"
     return ContainerRecord(
-        id=container_id(info.id),
+        id=container_id(info.id, runtime_name),
         name=info.name,
         state=info.state,
         hash=_hash(info),
@@ -112,13 +124,14 @@ def runtime_pod_status(
     sandboxes: list[SandboxInfo],
     containers: list[ContainerInfo],
     actuated: Mapping[str, ResourceRequirements],
+    runtime_name: str = RUNTIME_NAME,
 ) -> RuntimePodStatus:
     """Everything about one pod; `actuated`, by container name, is what the kubelet last applied. Addresses come from
     the newest sandbox of the listing only, and only while it is ready; what has gone since the listing is not among
     `sandboxes` and `containers`."""
     if len(containers) > 1:
         containers = sorted(containers, key=_CREATED_AT, reverse=True)
-    newest = sandboxes[0] if sandboxes and container_id(sandboxes[0].id) == pod.sandboxes[0].id else None
+    newest = sandboxes[0] if sandboxes and sandboxes[0].id == bare_id(pod.sandboxes[0].id) else None
     active = newest.id if newest is not None and newest.ready else None
     return RuntimePodStatus(
         uid=pod.uid,
@@ -126,7 +139,9 @@ def runtime_pod_status(
         namespace=pod.namespace,
         ips=sandbox_ips(newest.network) if newest is not None and active else (),
         sandboxes=tuple([sandbox_record(s) for s in sandboxes]),
-        containers=tuple([container_record(c, c.sandbox_id == active, actuated.get(c.name)) for c in containers]),
+        containers=tuple(
+            [container_record(c, c.sandbox_id == active, actuated.get(c.name), runtime_name) for c in containers]
+        ),
     )
 
 

@@ -8,7 +8,7 @@ resourceRequirements.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field
 from typing import Literal
 
@@ -107,3 +107,4 @@ class Decision:
     actions: PodActions
     why: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)  # names of containers that run and are left alone
+    refused: Collection[str] = ()  # names of containers that may not have the resources that they ask for

@@ -8,7 +8,7 @@ Mirrors: kuberuntime_manager.go computePodActions, getContainersToReset; kuberun
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kubesim.api.pod import Container, Pod, ResourceRequirements
 from kubesim.features import DEFAULT_GATES, FeatureGates
@@ -33,6 +33,7 @@ from kubesim.runtime.kuberuntime.decide.restart_policy import (
     should_container_be_restarted,
 )
 from kubesim.runtime.kuberuntime.decide.termination import KillReason
+from kubesim.runtime.kuberuntime.naming import format_pod
 from kubesim.runtime.types import ContainerRecord, ProbeResult, RuntimePodStatus
 
 __all__ = ["PodActions", "compute_pod_actions", "pod_sandbox_changed"]
@@ -51,13 +52,14 @@ def compute_pod_actions(
     actuated: Mapping[str, ResourceRequirements] = _NO_RESOURCES,
     actuated_pod: ResourceRequirements | None = None,
     restart_all_containers: bool = False,
+    refused: Collection[str] = (),
     gates: FeatureGates = DEFAULT_GATES,
 ) -> PodActions:
     """The plan for one sync. Probe results are by container id; `actuated`, by name, is what was last applied."""
     changed, attempt, sandbox_id, cause, _ = pod_sandbox_changed(pod, status)
     actions = PodActions(kill_pod=changed, create_sandbox=changed, sandbox_id=sandbox_id, attempt=attempt)
     newest = {record.name: record for record in reversed(status.containers)}
-    decision = Decision(pod, status, liveness, startup, actuated, actuated_pod, gates, newest, actions)
+    decision = Decision(pod, status, liveness, startup, actuated, actuated_pod, gates, newest, actions, refused=refused)
     if restart_all_containers and gates.enabled("RestartAllContainersOnContainerExits"):
         _reset_all_containers(decision)
     elif changed:
@@ -137,12 +139,16 @@ def _containers_to_reset(
 def _start_over(decision: Decision, cause: str) -> None:
     """A new sandbox: everything is killed, and the pod begins from its first init container."""
     pod, actions, why = decision.pod, decision.actions, decision.why
+    makes_empty = decision.gates.rules.makes_empty_sandboxes
+    if makes_empty and pod.spec.restart_policy == NEVER and actions.attempt != 0:
+        why.append(f"{cause}, so a new one is created; restartPolicy is Never, so nothing is started in it now")
+        return
     if pod.spec.restart_policy == NEVER and actions.attempt != 0 and decision.status.containers:
         actions.create_sandbox = False
         why.append(f"{cause}, but restartPolicy is Never and the pod has run, so it is stopped for good")
         return
     to_start = [container for container in pod.spec.containers if not _is_done(decision, container)]
-    if not to_start and _has_initialized(decision):
+    if not to_start and not makes_empty and _has_initialized(decision):
         actions.create_sandbox = False
         why.append(f"{cause}, but every container has succeeded and runs only once, so the pod is stopped for good")
         return
@@ -236,25 +242,26 @@ def _adjust_running(decision: Decision, container: Container, record: ContainerR
     reason: KillReason = ""
     rules = decision.gates.rules
     hashed = hashed_part(container, decision.gates) if rules.hashes_whole_container else container
-    if record.hash != hash_container(hashed, rules):
+    if record.hash != (wanted := hash_container(hashed, rules)):
         # Whatever the policy says: what runs is not what is asked for.
         what = "definition" if rules.hashes_whole_container else "image"
-        message, because = f"Container {name} definition changed", f"the {what} of container {name} changed"
+        probe, text, because = "", rules.changed_message, f"the {what} of container {name} changed"
     elif decision.liveness.get(record.id) == "failure":
-        message, because = f"Container {name} failed liveness probe", f"container {name} failed its liveness probe"
-        reason, restart = "LivenessProbe", _restarts_after_kill(decision, container)
+        probe, reason = "liveness", "LivenessProbe"
     elif decision.startup.get(record.id) == "failure":
-        message, because = f"Container {name} failed startup probe", f"container {name} failed its startup probe"
-        reason, restart = "StartupProbe", _restarts_after_kill(decision, container)
+        probe, reason = "startup", "StartupProbe"
     else:
         resize = compute_pod_resize_action(decision, container, record)
         if resize == "unchanged":
             decision.kept.append(name)
         return resize != "restarted"
+    if probe:
+        because, restart = f"container {name} failed its {probe} probe", _restarts_after_kill(decision, container)
+        text = rules.unhealthy_message if restart else rules.unhealthy_for_good_message
     if restart:
         decision.actions.containers_to_start.append(container)
-        message += ", will be restarted"
-    decision.actions.kill(record, container, reason, message)
+    shown = {"name": name, "pod": format_pod(decision.pod), "probe": probe, "old": record.hash, "new": wanted}
+    decision.actions.kill(record, container, reason, text.format(**shown))
     outcome = "killed and started again" if restart else "killed and, with restartPolicy Never, stays down"
     decision.why.append(f"{because}, so it is {outcome}")
     return False

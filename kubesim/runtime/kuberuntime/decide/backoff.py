@@ -156,7 +156,7 @@ def do_back_off(
         return None
     wait = backoff.get(key)
     return InBackOff(
-        message=f"back-off {duration(wait)} restarting failed container={container.name} pod={format_pod(pod)}",
-        event=f"Back-off restarting failed container {container.name} in pod {format_pod(pod)}",
+        message=rules.back_off_message.format(wait=duration(wait), name=container.name, pod=format_pod(pod)),
+        event=rules.back_off_event.format(name=container.name, pod=format_pod(pod)),
         retry_at=finished_at + wait,
     )

@@ -277,6 +277,15 @@ def find_next_init_container_to_run(decision: Decision) -> NextInit:
     return NextInit(False, spec.init_containers[0], why="no init container has run yet")
 
 
+def failed_init_record(pod: Pod, status: RuntimePodStatus) -> ContainerRecord | None:
+    """Of the last init container that has one, if it failed (findActiveInitContainer of v1.6)."""
+    for container in reversed(pod.spec.init_containers):
+        record = status.find(container.name)
+        if record is not None:
+            return record if record.state == "exited" and record.exit_code != 0 else None
+    return None
+
+
 def compute_next_init_container(decision: Decision) -> bool:
     """Plan the next init container. True: the pod is initialized, go on with the regular containers."""
     step = find_next_init_container_to_run(decision)

@@ -36,7 +36,7 @@ def compute_pod_resize_action(
     if not decision.gates.enabled("InPlacePodVerticalScaling") or _is_as_written(decision, container):
         return "unchanged"
     desired, current = _desired_and_current(decision, container)
-    if desired == current:
+    if desired == current or container.name in decision.refused:
         return "unchanged"
     if _needs_restart(container, desired, current):
         _restart(decision, container, record, is_init)
@@ -61,7 +61,7 @@ def compute_pod_level_resources_resize_action(decision: Decision) -> bool:
 def starting_resized_container(decision: Decision, starting: Iterable[Container]) -> bool:
     """Does any container about to start have other resources than those last applied?"""
     for container in starting:
-        if not _is_as_written(decision, container):
+        if not _is_as_written(decision, container) and container.name not in decision.refused:
             desired, actuated = _desired_and_current(decision, container)
             if desired != actuated:
                 return True

@@ -3,7 +3,7 @@
 The kubelet counts from the records of the runtime, and if they are gone from the log files on its disk
 (calcRestartCountByLogDir); without either it keeps the count that the API server has.
 
-Exceptions: kubelets before v1.19 count from records alone, so their counts fall when the records are gone. And a
+Exceptions: kubelets before v1.22 count from records alone, so their counts fall when the records are gone. And a
 kubelet that starts does not read the status of its static pods from their mirrors: it counts from records alone, too.
 """
 
@@ -30,10 +30,14 @@ def pod_changed(pod: PodSeen | None, change: WatchEvent) -> str:
         for status in after:
             count = counts.get(status.name, 0)
             if status.restart_count < count and not (
-                mirrored_uid(new) and status.restart_count == _recorded(pod, status)
+                _counts_from_records(pod, new) and status.restart_count == _recorded(pod, status)
             ):
                 return f"the restart count of container {status.name} fell from {count} to {status.restart_count}"
     return ""
+
+
+def _counts_from_records(pod: PodSeen | None, new: Pod) -> bool:
+    return bool(mirrored_uid(new)) or (pod is not None and not pod.node.rules.counts_restarts_by_logs)
 
 
 def _recorded(pod: PodSeen | None, status: ContainerStatus) -> int:

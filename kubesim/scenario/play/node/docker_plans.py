@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubesim.api.timestamps import SECOND
 from kubesim.errors import UsageError
-from kubesim.features.rules import rules_of
+from kubesim.features.rules import Rules
 from kubesim.runtime.docker.make import DockerPlan
 from kubesim.runtime.docker.settings import DockerSettings, NetworkPluginSettings, split_dirs
 from kubesim.scenario.language.cni_items import CniItem, NetworkPluginItem
@@ -12,9 +12,8 @@ from kubesim.scenario.language.document import Spec
 from kubesim.scenario.language.machine_items import DockerItem
 
 
-def docker_plan(number: int, spec: Spec, pod_cidr: str) -> DockerPlan:
+def docker_plan(number: int, spec: Spec, pod_cidr: str, rules: Rules) -> DockerPlan:
     """Of the node with this number."""
-    rules = rules_of(spec.profile)
     order, item = rules.sandbox_order, spec.cni.plugin or NetworkPluginItem()
     if item.dir and order != "dockertools":
         raise UsageError("cni.plugin.dir (--network-plugin-dir) is for profile v1.6: use --cni-conf-dir")

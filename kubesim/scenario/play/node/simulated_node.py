@@ -181,7 +181,7 @@ class SimulatedNode:
 
     def _make_runtime(self, number: int) -> SimulatedRuntime:
         around, settings = self._around, self._settings
-        options = runtime_settings(number, around.spec, around.latencies)
+        options = runtime_settings(number, around.spec, around.latencies, around.gates.rules)
         lessons = None if self.live is None else self.live.lessons
         if lessons is not None:
             from kubesim.runtime.simulated.containers.learnt import RealImages
@@ -229,7 +229,7 @@ class SimulatedNode:
         from kubesim.scenario.play.node.docker_plans import docker_plan
 
         around = self._around
-        plan = docker_plan(number, around.spec, pod_cidrs(number, around.spec)[0])
+        plan = docker_plan(number, around.spec, pod_cidrs(number, around.spec)[0], around.gates.rules)
         given = (around.clock, self._randomness, programs, options, around.recorder)
         if around.real is None:
             return simulated_runtime(plan, *given, self.name)
