@@ -345,11 +345,12 @@ class SimulatedNode:
     def stop_runtime(self, containers: Containers = "kept") -> None:
         """The runtime goes down. Its containers go on, or else it will know nothing of them when it is back."""
         self.service.stop()
+        self.runtime.go_down()
         if containers == "gone":
             self.runtime.lose_everything()
 
     def start_runtime(self) -> None:
-        self.runtime.tell_start_up()
+        self.runtime.start_up()
         self.service.start()
 
     async def power_off(self) -> None:
@@ -357,6 +358,7 @@ class SimulatedNode:
         self.is_on = False
         await self.stop_kubelet()
         self.service.stop()
+        self.runtime.go_down()
         self.runtime.lose_processes()
         self.disk = replace(self.disk, cgroups=PodCgroups())
         self.volumes.lose_memory()
