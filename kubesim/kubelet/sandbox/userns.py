@@ -172,9 +172,10 @@ def range_problem(first_id: int, length: int, ids_per_pod: int, max_pods: int) -
 def parse_mappings(content: str) -> tuple[int, int]:
     """First id and length in a pod's file. Raises SandboxConfigError for one that no kubelet wrote."""
     try:
-        found: Any = go_json.loads(content)
+        go_json.loads(content)  # for its words
     except ValueError as error:
         raise SandboxConfigError(f"invalid user namespace mappings file: {error}") from error
+    found: dict[str, Any] = json.loads(content)
     uids, gids = found.get("uidMappings") or [], found.get("gidMappings") or []
     invalid = "invalid user namespace configuration: "
     if len(uids) != 1:

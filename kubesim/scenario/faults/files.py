@@ -52,6 +52,21 @@ def half(text: str) -> str:
     return text[: len(text) // 2]
 
 
+class CniCacheWrites:
+    """The results of ADD that libcni keeps for DEL. It writes in place, so a write that fails leaves an empty file."""
+
+    def __init__(self, node: str, interceptor: Interceptor) -> None:
+        self._node, self._interceptor = node, interceptor
+
+    def __call__(self, name: str, content: bytes) -> bytes:
+        operation = Operation("disk", "WriteCniCache", self._node, subject=name)
+        outcome = self._interceptor.decide(operation)
+        if outcome is not None and outcome.kind == "crash":
+            self._interceptor.start_crash(operation, outcome)
+        left = left_by(outcome)
+        return content if left == "new" else content[: len(content) // 2] if left == "torn" else b""
+
+
 class StateFiles:
     """The state files of the kubelet of one node."""
 

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from kubesim.sources.checkpoint import ANNOTATION
-from kubesim.trace.records import ConfigUpdate, CriCall, Fault
+from kubesim.trace.records import CniExec, ConfigUpdate, CriCall, Fault
 from tests.support.played import SERVER, Played, pod
 
 CHECKPOINT = (
     "could not restore state from checkpoint: unexpected end of JSON input, please drain this node and delete {what} "
     'checkpoint file "/var/lib/kubelet/{name}" before restarting Kubelet'
 )
-RESTART = {"at": "20s", "restart": {"what": "kubelet", "downFor": "1s"}}
-OWN_CPUS = {
+RESTART: dict[str, Any] = {"at": "20s", "restart": {"what": "kubelet", "downFor": "1s"}}
+OWN_CPUS: dict[str, Any] = {
     "nodes": [{"name": "node-1", "capacity": {"cpu": 4, "memory": "8Gi"}, "topology": {}}],
     "kubeletConfiguration": {
         "cpuManagerPolicy": "static",
@@ -58,7 +58,7 @@ def of_checkpoint(what: str, name: str) -> str:
     ],
 )  # fmt: skip
 def test_a_kubelet_does_not_start_with_a_damaged_checkpoint_until_it_is_deleted(name: str, problem: str) -> None:
-    steps = [RESTART, {"at": "45s", "removeFile": {"path": f"/var/lib/kubelet/{name}"}},
+    steps: list[dict[str, Any]] = [RESTART, {"at": "45s", "removeFile": {"path": f"/var/lib/kubelet/{name}"}},
              {"at": "1m", "apply": guaranteed("late")}]  # fmt: skip
     story = Played(*steps, objects=[guaranteed()], faults=[torn(name, end="30s")], duration="2m", **OWN_CPUS)
     assert exits(story) == [problem] * 3  # at 21, 31 and 41 s
@@ -139,10 +139,21 @@ def test_an_image_whose_record_is_damaged_is_pulled_again_after_a_restart() -> N
         assert story.result.phases == {"default/web": "Running", "default/late": "Running"}
 
 
+def test_the_torn_result_of_an_add_is_no_hindrance_for_del() -> None:
+    """libcni has no result to hand to the plugins then, and bridge and host-local do without."""
+    fault = {"operation": "disk.WriteCniCache", "subject": "*-eth0", "torn": True}
+    story = Played({"at": "20s", "delete": {"pod": "web"}}, runtime="cni", objects=[pod("web")], faults=[fault])
+    assert [r.fault for r in story.records if isinstance(r, Fault)] == ["disk.WriteCniCache: torn write"]
+    dels = [r for r in story.records if isinstance(r, CniExec) and r.command == "DEL" and r.plugin == "bridge"]
+    assert dels
+    assert not [r.error for r in dels if r.error]
+    assert story.result.phases == {"default/web": "Succeeded"}
+
+
 def test_a_damaged_bootstrap_checkpoint_is_left_out() -> None:
     kept = pod("kept", automountServiceAccountToken=False)
     kept["metadata"]["annotations"] = {ANNOTATION: "true"}
-    steps = [{"at": "10s", "stop": "apiserver"}, {"at": "11s", "reboot": {"downFor": "5s"}}]
+    steps: list[dict[str, Any]] = [{"at": "10s", "stop": "apiserver"}, {"at": "11s", "reboot": {"downFor": "5s"}}]
     story = Played(*steps, profile="v1.12", sources={"bootstrapCheckpoint": {}}, objects=[kept],
                    faults=[torn("Pod_*.yaml")], duration="40s")  # fmt: skip
     restored = [record.pods for record in story.records if isinstance(record, ConfigUpdate) and record.op == "RESTORE"]

@@ -26,7 +26,7 @@ OPERATIONS = {
         "GetPod", "CreatePod", "PatchPodStatus", "DeletePod", "GetNode", "CreateNode", "PatchNodeStatus", "CreateEvent",
         "PatchEvent",
     ),
-    "disk": ("WriteStaticPod", "WriteCheckpoint"),
+    "disk": ("WriteStaticPod", "WriteCheckpoint", "WriteCniCache"),
 }  # fmt: skip
 SIMULATED_CNI = ("ADD", "DEL")  # those that a simulated network has
 

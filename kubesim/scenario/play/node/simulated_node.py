@@ -257,6 +257,10 @@ class SimulatedNode:
 
             interceptor = around.interceptor
             real.around_exec = lambda exec: InterceptedExec(exec, self.name, interceptor)
+            if interceptor.concerns("disk", "WriteCniCache"):
+                from kubesim.scenario.faults.files import CniCacheWrites
+
+                real.cache_written = CniCacheWrites(self.name, interceptor)
         runtime = real.runtime(around.clock, self._randomness, programs, options, around.recorder)
         around.tasks.start(f"{self.name} cni conf", real.follow_configuration(around.clock, runtime))
         self._sandboxed = runtime
