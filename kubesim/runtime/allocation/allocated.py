@@ -9,8 +9,8 @@ pkg/kubelet/allocation/state
 
 from __future__ import annotations
 
-from collections.abc import Container as Collection
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Container as Collection
 from typing import ClassVar
 
 from kubesim.api.pod import Container, Pod, PodSpec, ResourceList, ResourceRequirements

@@ -84,4 +84,3 @@ def at_most_one(names: Sequence[str], but: tuple[str, str] = ("", "")) -> Schema
     """`but` are two that go together."""
     pairs = [pair for pair in combinations(names, 2) if set(pair) != {*but}]
     return {"not": {"anyOf": [{"required": list(pair)} for pair in pairs]}}
-

@@ -70,7 +70,12 @@ def test_a_kubelet_does_not_start_with_a_damaged_checkpoint_until_it_is_deleted(
 def test_a_write_that_fails_leaves_the_old_checkpoint() -> None:
     """The kubelet goes on with what it has in memory. The next one knows nothing of the pod, and gives it its CPUs
     again: the container keeps running."""
-    fault = {"operation": "disk.WriteCheckpoint", "subject": "cpu_manager_state", "error": "no space left", "end": "15s"}
+    fault = {
+        "operation": "disk.WriteCheckpoint",
+        "subject": "cpu_manager_state",
+        "error": "no space left",
+        "end": "15s",
+    }
     story = Played(RESTART, objects=[guaranteed()], faults=[fault], duration="1m", **OWN_CPUS)
     assert exits(story) == []
     given = [note for note in story.notes() if note.startswith("CPUs 1 of NUMA node 0 are its own")]
@@ -110,10 +115,11 @@ def test_a_damaged_checkpoint_of_claims_keeps_the_kubelet_from_starting() -> Non
     story = Played(RESTART, {"at": "30s", "removeFile": {"path": "/var/lib/kubelet/dra_manager_state"}},
                    nodes=[{"name": "node-1", "draDrivers": [driver]}], scheduler="on", objects=objects,
                    faults=[torn("dra_manager_state", end="15s")])  # fmt: skip
-    assert exits(story) == [
+    [problem] = exits(story)
+    assert problem == (
         "create ResourceClaim cache: GetOrCreate() on checkpoint state: failed to get checkpoint dra_manager_state: "
         "unexpected end of JSON input"
-    ]
+    )
 
 
 def test_a_damaged_file_of_a_user_namespace_keeps_the_kubelet_from_starting() -> None:
