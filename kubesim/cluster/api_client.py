@@ -6,6 +6,7 @@ Every call may take time, and fails with `ApiError`: its code is the HTTP status
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from kubesim.api.event import Event
@@ -33,10 +34,14 @@ class ApiClient(Protocol):
 
     async def get_node(self, name: str) -> Node: ...
 
+    def known_node(self, name: str) -> Node:
+        """The node as an informer knows it. Needs no request; without a connection it is as it was before."""
+        ...
+
     async def create_node(self, node: Node) -> Node: ...
 
-    async def patch_node_status(self, name: str, old: Node, new: Node) -> Node:
-        """Write what differs between the statuses of the two."""
+    async def patch_node_status(self, name: str, old: Node, new: Node, accepted: Callable[[], None]) -> Node:
+        """Write what differs between the statuses of the two. `accepted` is called before others see the change."""
         ...
 
     async def create_event(self, event: Event) -> Event: ...

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kubesim.api.event import Event
 from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
@@ -43,6 +45,11 @@ class MemoryClient:
         self._store = store
         self._latencies = latencies or ApiLatencies()
         self._connection = connection or ApiConnection()
+        self._nodes: dict[str, ApiObject] = {}  # without a connection: as they were when it was lost
+        self._connection.listen(self._remember_nodes)
+
+    def _remember_nodes(self, up: bool) -> None:
+        self._nodes = {} if up else {node.metadata.name: node for node in self._store.list("Node")}
 
     async def _takes(self, duration: int) -> None:
         """Without a connection the request fails at once, or gets lost on its way."""
@@ -86,8 +93,12 @@ class MemoryClient:
         self._store.delete("Pod", namespace, name, uid=uid, grace_s=grace_period_seconds)
 
     async def get_node(self, name: str) -> Node:
-        """Takes no time: a kubelet reads its own node from an informer's cache."""
+        await self._takes(self._latencies.node)
         return self._node(name)
+
+    def known_node(self, name: str) -> Node:
+        known = self._nodes.get(name)
+        return known if isinstance(known, Node) else self._node(name)
 
     def _node(self, name: str) -> Node:
         node = self._store.get("Node", "", name)
@@ -100,8 +111,11 @@ class MemoryClient:
         assert isinstance(created, Node)
         return created
 
-    async def patch_node_status(self, name: str, old: Node, new: Node) -> Node:
+    async def patch_node_status(
+        self, name: str, old: Node, new: Node, accepted: Callable[[], None] = lambda: None
+    ) -> Node:
         await self._takes(self._latencies.node)
+        accepted()
         node = self._node(name)
         status = apply_changes(node.status, old.status, new.status)
         if status == node.status:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Final
 
@@ -76,6 +76,7 @@ class NetworkAttachment:
 class Cache:
     def __init__(self, directory: str = DEFAULT_CACHE_DIR) -> None:
         self.results = os.path.join(directory, "results")
+        self.written: Callable[[str, bytes], bytes] = lambda name, content: content  # what of it reaches the disk
 
     def path(self, network: str, runtime: RuntimeConf) -> str:
         if not network or not runtime.container_id or not runtime.ifname:
@@ -97,7 +98,7 @@ class Cache:
             # Written in place, as libcni does it: whoever reads meanwhile must cope with half a file.
             fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             try:
-                os.write(fd, content)
+                os.write(fd, self.written(os.path.basename(path), content))
             finally:
                 os.close(fd)
         except OSError as error:

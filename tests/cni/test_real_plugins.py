@@ -186,7 +186,7 @@ async def a_sandbox_after_a_crash(folder: str) -> dict[str, Any]:
     before = service(folder, FakeController())
     await before.run(request(1))
     again = PodSandboxService(before._parts)
-    await again.recover()
+    again.recover({"sandbox1": True})
     states = {name: sandbox.state for name, sandbox in again.sandboxes.items()}
     await again.remove("sandbox1")
     return {"states": states, "after": left_over()}
@@ -194,7 +194,7 @@ async def a_sandbox_after_a_crash(folder: str) -> dict[str, Any]:
 
 def test_what_was_running_before_a_crash_can_be_removed(tmp_path: Path) -> None:
     told = on_host(a_sandbox_after_a_crash, folder=str(tmp_path))
-    assert told["states"] == {"sandbox1": "UNKNOWN"}
+    assert told["states"] == {"sandbox1": "READY"}
     assert told["after"] == NOTHING_LEFT
 
 

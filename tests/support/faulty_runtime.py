@@ -20,7 +20,7 @@ class FaultyRuntime:
     """Stands before another runtime; `calls` counts what was asked, `failed`, `hung` and `lost` what became of it.
 
     A call that fails or hangs had no effect; one whose answer is lost had. `heard` is told every call as it begins.
-    After `until` (a moment) there are no faults any more.
+    `went_wrong` is called at each fault. After `until` (a moment) there are no faults any more.
     """
 
     def __init__(
@@ -34,6 +34,7 @@ class FaultyRuntime:
         losing: float = 0,
         until: int | None = None,
         heard: Callable[[str, tuple[Any, ...]], None] = lambda name, args: None,
+        went_wrong: Callable[[], None] = lambda: None,
     ) -> None:
         self._inner = inner
         self._clock = clock
@@ -43,6 +44,7 @@ class FaultyRuntime:
         self._losing = failing + hanging + losing
         self._until = until
         self._heard = heard
+        self._went_wrong = went_wrong
         self.calls: Counter[str] = Counter()
         self.failed = 0
         self.hung = 0
@@ -59,14 +61,17 @@ class FaultyRuntime:
             drawn = 1.0 if self._until is not None and self._clock.now() >= self._until else self._stream.random()
             if drawn < self._failing:
                 self.failed += 1
+                self._went_wrong()
                 raise RuntimeCallError("rpc error: code = Unknown desc = something went wrong")
             if drawn < self._hanging:
                 self.hung += 1
                 await self._clock.sleep(REQUEST_TIMEOUT)
+                self._went_wrong()
                 raise DeadlineExceeded("rpc error: code = DeadlineExceeded desc = context deadline exceeded")
             answer = await call(*args, **options)
             if drawn < self._losing:
                 self.lost += 1
+                self._went_wrong()
                 raise RuntimeCallError("rpc error: code = Unavailable desc = error reading from server: EOF")
             return answer
 

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     from kubesim.cluster.kubectl import printing
-    from kubesim.cluster.kubectl.arguments import KubectlError, name_with_kind
+    from kubesim.cluster.kubectl.arguments import KubectlError
     from kubesim.cluster.kubectl.events import events_table, in_order
     from kubesim.cluster.saved.moment import ObjectSelection
     from kubesim.cluster.store.kinds import RESOURCES
@@ -49,7 +49,7 @@ def execute(args: argparse.Namespace) -> int:
         asking.complain(f"No events found{where}.")
         return 0
     if args.output == "name":
-        asking.put("".join(name_with_kind(RESOURCES["Event"], event["metadata"]["name"]) + "\n" for event in events))
+        pass  # the printer of names refuses lists, and kubectl ignores that
     elif args.output:
         whole = {**printing.as_list(in_order(events)), "kind": "EventList"}
         sys.stdout.write(printing.as_yaml(whole) if args.output == "yaml" else printing.as_json(whole))

@@ -46,13 +46,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="add a column for each of these labels",
     )
     parser.add_argument("--no-headers", action="store_true", help="omit the header line of a table")
+    parser.add_argument("--chunk-size", type=int, default=500, metavar="N", help="has no effect: all objects are here")
+    parser.add_argument("--subresource", choices=("status", "resize"), help="has no effect: the object is printed")
     parser.add_argument("--ignore-not-found", action="store_true", help="do not fail if an object is not found")
     parser.usage = USAGE
     asking.allow_flags_anywhere(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
-    from kubesim.cluster.kubectl.arguments import KubectlError, targets
+    from kubesim.cluster.kubectl.arguments import KubectlError, targets, warnings
 
     words, run = asking.split_run(args.words, USAGE)
     if not words:
@@ -60,6 +62,8 @@ def execute(args: argparse.Namespace) -> int:
     moment = asking.moment_of(args, run)
     try:
         wanted = targets(words, moment.custom_resources())
+        for warning in warnings(words):
+            asking.complain(warning)
         problems = _check(args, wanted)
         found = _objects(args, moment, wanted, problems)
         _print(args, moment, wanted, found)

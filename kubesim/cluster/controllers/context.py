@@ -6,6 +6,7 @@ from dataclasses import field
 
 from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.controllers.owners import OwnerIndex
+from kubesim.cluster.controllers.pods import is_pod_unfinished
 from kubesim.cluster.controllers.volumes.pod_claims import PodClaimIndex
 from kubesim.cluster.store.store import Store
 from kubesim.features import DEFAULT_GATES, FeatureGates
@@ -23,6 +24,7 @@ class ControllerContext:
     randomness: Randomness
     gates: FeatureGates = DEFAULT_GATES
     _indexes: dict[str, OwnerIndex] = field(default_factory=dict)
+    _unfinished: OwnerIndex | None = None
     _pods_by_claim: PodClaimIndex | None = None
 
     def owned(self, kind: str) -> OwnerIndex:
@@ -31,6 +33,12 @@ class ControllerContext:
         if index is None:
             index = self._indexes[kind] = OwnerIndex(self.store, kind)
         return index
+
+    def unfinished_pods(self) -> OwnerIndex:
+        """The index of the pods whose phase is not terminal, kept from the first call on."""
+        if self._unfinished is None:
+            self._unfinished = OwnerIndex(self.store, "Pod", is_pod_unfinished)
+        return self._unfinished
 
     def pods_by_claim(self) -> PodClaimIndex:
         """The index of the pods by the claims that they use, kept from the first call on."""

@@ -39,22 +39,25 @@ def controller_reference(owner: ApiObject) -> OwnerReference:
 class OwnerIndex:
     """The objects of one kind by the uid of their controller; those without one by their namespace.
 
-    An informer's index: it follows the store, so that a sync costs no more than the objects it is about.
+    An informer's index: it follows the store, so that a sync costs no more than the objects it is about. `only` says
+    which objects are in it.
     """
 
-    def __init__(self, store: Store, kind: str) -> None:
+    def __init__(self, store: Store, kind: str, only: Callable[[ApiObject], bool] = lambda _: True) -> None:
         self._store = store
         self._kind = kind
+        self._only = only
         self._owned: defaultdict[str, dict[Key, None]] = defaultdict(dict)
-        for obj in store.list(kind):
+        for obj in filter(only, store.list(kind)):
             self._owned[_group(obj)][_key(obj)] = None
         store.watch(kind, self._changed)
 
     def _changed(self, change: WatchEvent) -> None:
         obj, old = change.object, change.previous
-        if old is not None and (change.type == "DELETED" or _group(old) != _group(obj)):
+        is_in = change.type != "DELETED" and self._only(obj)
+        if old is not None and (not is_in or _group(old) != _group(obj)):
             self._owned[_group(old)].pop(_key(old), None)
-        if change.type != "DELETED":
+        if is_in:
             self._owned[_group(obj)][_key(obj)] = None
 
     def of(self, owner: ApiObject) -> list[ApiObject]:

@@ -18,6 +18,11 @@ from kubesim.api.workloads.templates import PodTemplateSpec
 from kubesim.cluster.controllers.owners import controller_reference
 
 
+def is_pod_unfinished(pod: ApiObject) -> bool:
+    assert isinstance(pod, Pod)
+    return pod.status.phase not in TERMINAL_PHASES
+
+
 def is_pod_active(pod: ApiObject) -> bool:
     """Neither finished nor about to be deleted."""
     assert isinstance(pod, Pod)

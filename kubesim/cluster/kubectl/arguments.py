@@ -38,6 +38,8 @@ def _by_name() -> dict[str, Resource]:
             found[name] = resource
             if resource.group:
                 found[f"{name}.{resource.group}"] = found[f"{name}.v1.{resource.group}"] = resource
+            if resource is RESOURCES["Event"]:
+                found[f"{name}.{_EVENTS.partition('/')[0]}"] = resource
     return found
 
 
@@ -51,6 +53,13 @@ def resource_named(name: str, others: Iterable[Resource] = ()) -> Resource:
     if found is None:
         raise KubectlError(f'error: the server doesn\'t have a resource type "{name}"')
     return found
+
+
+def warnings(words: Sequence[str]) -> list[str]:
+    """What kubectl says of short names that two groups have."""
+    types = {word.partition("/")[0] for word in words[0].split(",")}
+    text = 'Warning: short name "ev" could also match lower priority resource events.events.k8s.io'
+    return [text] if "ev" in types else []
 
 
 def targets(words: Sequence[str], others: Iterable[Resource] = ()) -> list[KubectlTarget]:

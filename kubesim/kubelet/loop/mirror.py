@@ -33,7 +33,7 @@ class MirrorClient:
 
     async def _create(self, pod: Pod) -> None:
         try:
-            node = await self._client.get_node(self._node_name)
+            node = self._client.known_node(self._node_name)
             if node.metadata.deletion_timestamp is None:
                 await self._client.create_pod(mirror_pod(pod, node))
         except ApiError:

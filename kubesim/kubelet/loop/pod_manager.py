@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import KeysView
 
 from kubesim.api.pod import Pod
+from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.pods.pod_kinds import is_mirror_pod, is_static_pod, pod_full_name
 from kubesim.sources.checkpoint import PodCheckpoints
 
@@ -27,6 +28,7 @@ class PodManager:
         self._mirrors_by_full_name: dict[str, Pod] = {}
         self._pod_of_mirror: dict[str, str] = {}
         self.with_deadline: dict[str, Pod] = {}  # by uid, those with activeDeadlineSeconds
+        self.finished: set[str] = set()  # uids of pods whose phase at their source is terminal
 
     def update(self, pod: Pod) -> PodAndMirror:
         """Hold this version of the pod; answers what `pod_and_mirror` says of it from now on."""
@@ -46,6 +48,10 @@ class PodManager:
             self.with_deadline[uid] = pod
         else:
             self.with_deadline.pop(uid, None)
+        if pod.status.phase in TERMINAL_PHASES:
+            self.finished.add(uid)
+        else:
+            self.finished.discard(uid)
         mirror = self._mirrors_by_full_name.get(name)
         if mirror is not None:
             self._pod_of_mirror[mirror.metadata.uid] = uid
@@ -60,6 +66,7 @@ class PodManager:
         else:
             self._by_uid.pop(pod.metadata.uid, None)
             self.with_deadline.pop(pod.metadata.uid, None)
+            self.finished.discard(pod.metadata.uid)
             self._by_full_name.pop(name, None)
         if self._checkpoints is not None:
             self._checkpoints.remove(pod)

@@ -5,14 +5,13 @@ What they should say is a function of the node's health; `NodeStatusUpdater` com
 it if it changed. A heartbeat alone is not written: nothing in a run depends on its time.
 
 Mirrors: pkg/kubelet/nodestatus/setters.go MemoryPressureCondition, DiskPressureCondition, PIDPressureCondition,
-ReadyCondition; kubelet_node_status.go syncNodeStatus
+ReadyCondition; kubelet_node_status.go syncNodeStatus, updateNodeStatus, tryUpdateNodeStatus
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 
 from kubesim.api.node import Node, NodeCondition
 from kubesim.api.timestamps import SECOND, format_time
@@ -27,7 +26,7 @@ from kubesim.kubelet.admission.pod_features import declared_features
 from kubesim.kubelet.cm.devicemanager.capacity import DeviceCapacity, with_device_capacity
 from kubesim.kubelet.eviction.signals import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
 from kubesim.trace import Recorder
-from kubesim.trace.records import ApiWrite
+from kubesim.trace.records import ApiWrite, Note
 from kubesim.values import value_object
 
 UPDATE_PERIOD = 10 * SECOND
@@ -198,23 +197,30 @@ class NodeStatusUpdater:
     async def update(self) -> bool:
         """Bring the API server up to date, now; whether it was not, or could not be asked."""
         async with self._lock:
-            for _ in range(UPDATE_TRIES):
-                with suppress(ApiError):
-                    return await self._try_update()
+            for number in range(UPDATE_TRIES):
+                try:
+                    return await self._try_update(number)
+                except ApiError as error:
+                    if self._recorder.on:
+                        text = f"update of the node status failed, try {number + 1} of {UPDATE_TRIES}: {error}"
+                        self._recorder.record(Note(node=self._node_name, text=text))
         return True
 
-    async def _try_update(self) -> bool:
-        now = self._clock.wall()
-        old = await self._client.get_node(self._node_name)
+    async def _try_update(self, number: int) -> bool:
+        """The first try starts from the node that an informer knows, the others ask the API server."""
+        now, client, name = self._clock.wall(), self._client, self._node_name
+        old = await client.get_node(name) if number else client.known_node(name)
         new, events = with_conditions(old, self._health(), now)
         for event in events:
             self._tell("Normal", event, f"Node {self._node_name} status is now: {event}")
         if not has_changed(old, new):
             return False
+        await client.patch_node_status(name, old, new, lambda: self._record_write(new))
+        return True
+
+    def _record_write(self, new: Node) -> None:
         if self._recorder.on:
             conditions = {condition.type: condition.status for condition in new.status.conditions}
             self._recorder.record(
                 ApiWrite(node=self._node_name, verb="patch", resource="nodes/status", by="kubelet", summary=conditions)
             )
-        await self._client.patch_node_status(self._node_name, old, new)
-        return True

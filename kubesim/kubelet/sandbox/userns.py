@@ -14,6 +14,7 @@ from typing import Any
 from kubesim.api.pod import Pod
 from kubesim.clock.randomness import Stream
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.golang import json as go_json
 from kubesim.golang.text import quoted
 from kubesim.runtime.helper import SandboxConfigError
 from kubesim.runtime.protocol import HOST_USERS, IdMapping, UserNamespace
@@ -106,7 +107,11 @@ class UsernsManager:
         self._used.add(number)
         self._used_by[uid] = first_id
         mapping = [{"hostId": first_id, "containerId": 0, "length": self._length}]
-        self._files[uid] = json.dumps({"uidMappings": mapping, "gidMappings": mapping}, separators=(",", ":"))
+        try:
+            self._files[uid] = json.dumps({"uidMappings": mapping, "gidMappings": mapping}, separators=(",", ":"))
+        except SandboxConfigError:
+            self.release(uid)
+            raise
         return first_id
 
     def _read(self, uid: str) -> int:
@@ -167,9 +172,10 @@ def range_problem(first_id: int, length: int, ids_per_pod: int, max_pods: int) -
 def parse_mappings(content: str) -> tuple[int, int]:
     """First id and length in a pod's file. Raises SandboxConfigError for one that no kubelet wrote."""
     try:
-        found: dict[str, Any] = json.loads(content)
+        go_json.loads(content)  # for its words
     except ValueError as error:
         raise SandboxConfigError(f"invalid user namespace mappings file: {error}") from error
+    found: dict[str, Any] = json.loads(content)
     uids, gids = found.get("uidMappings") or [], found.get("gidMappings") or []
     invalid = "invalid user namespace configuration: "
     if len(uids) != 1:

@@ -6,12 +6,14 @@ UpdateActuatedPodLevelResources; kuberuntime_container.go setActuatedContainerRe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 from kubesim.api.pod import Container, Pod, ResourceList, ResourceRequirements
 from kubesim.api.pods.resources import CPU, MEMORY
 from kubesim.api.quantity import quantity
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.runtime.allocation.state_file import nothing_watches
 
 _NONE: Mapping[str, ResourceRequirements] = {}
 _POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
@@ -20,7 +22,10 @@ _POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
 class ActuatedState:
     """By pod uid and container name. A pod whose control group was never made has no entry."""
 
+    CONTENT: ClassVar[tuple[str, ...]] = ("_containers", "_pods")
+
     def __init__(self) -> None:
+        self.on_write: Callable[[], object] = nothing_watches
         self._containers: dict[str, Mapping[str, ResourceRequirements]] = {}  # a change makes a new mapping
         self._pods: dict[str, ResourceRequirements] = {}
 
@@ -30,6 +35,7 @@ class ActuatedState:
         known = self._containers.get(uid, _NONE)
         if known.get(container.name) is not actuated:
             self._containers[uid] = {**known, container.name: actuated}
+            self.on_write()
 
     def pod_cgroup_made(self, pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> None:
         """Containers that have not started yet count as having what they will start with."""
@@ -40,6 +46,7 @@ class ActuatedState:
         resources = spec.resources
         if resources is not None and (resources.requests or resources.limits):
             self._pods[uid] = resources
+            self.on_write()
 
     def pod_resized(self, pod: Pod, resource: str) -> None:
         """One resource of the pod as a whole is now what its spec says."""
@@ -51,6 +58,7 @@ class ActuatedState:
             requests=_with(before.requests, wanted.requests, resource),
             limits=_with(before.limits, wanted.limits, resource),
         )
+        self.on_write()
 
     def containers(self, uid: str) -> Mapping[str, ResourceRequirements]:
         """The same object until one of them changes."""
@@ -65,6 +73,7 @@ class ActuatedState:
     def forget(self, uid: str) -> None:
         self._containers.pop(uid, None)
         self._pods.pop(uid, None)
+        self.on_write()
 
 
 def effective_requirements(pod: Pod, resources: ResourceRequirements, gates: FeatureGates) -> ResourceRequirements:

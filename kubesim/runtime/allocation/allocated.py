@@ -9,13 +9,15 @@ pkg/kubelet/allocation/state
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Container as Collection
-from collections.abc import Iterator, Mapping
+from typing import ClassVar
 
 from kubesim.api.pod import Container, Pod, PodSpec, ResourceList, ResourceRequirements
 from kubesim.api.pods.resources import quantities
 from kubesim.api.pods.sidecars import is_restartable_init_container
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.runtime.allocation.state_file import nothing_watches
 from kubesim.values import value_object
 
 _POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
@@ -33,7 +35,10 @@ class PodAllocation:
 class AllocationState:
     """By pod uid."""
 
+    CONTENT: ClassVar[tuple[str, ...]] = ("_pods", "_asked")
+
     def __init__(self) -> None:
+        self.on_write: Callable[[], object] = nothing_watches
         self._pods: dict[str, PodAllocation] = {}
         self._asked: dict[str, PodSpec] = {}  # the specs that were allocated as they are
 
@@ -47,14 +52,19 @@ class AllocationState:
             {container.name: container.resources for container in resizable_containers(pod, gates)},
             pod.spec.resources if gates.enabled(_POD_LEVEL) else None,
         )
+        self.on_write()
 
     def remove(self, uid: str) -> None:
         self._pods.pop(uid, None)
         self._asked.pop(uid, None)
+        self.on_write()
 
     def remove_orphans(self, remaining: Collection[str]) -> None:
-        for uid in [uid for uid in self._pods if uid not in remaining]:
+        orphans = [uid for uid in self._pods if uid not in remaining]
+        for uid in orphans:
             del self._pods[uid], self._asked[uid]
+        if orphans:
+            self.on_write()
 
     def update_pod(self, pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> Pod:
         """The pod with its allocation in place of what it asks for; the same object where that is the same."""

@@ -78,6 +78,7 @@ class CniNode:
         self._bin_dirs = bin_dirs
         self._faults = [fault.with_own_counts() for name, fault in settings.faults if name in ("", plan.name)]
         self.around_exec: Callable[[PluginExec], PluginExec] = lambda exec: exec  # a scenario may intercept plugins
+        self.cache_written: Callable[[str, bytes], bytes] = lambda name, content: content  # and writes of their results
         self._is_conf_dir_ours = not settings.conf_dir
         self._conf_dir = settings.conf_dir or f"{home.directory}/net.d"
         if self._is_conf_dir_ours:
@@ -195,6 +196,7 @@ class CniNode:
         )
         cni = CNI(places, self._exec(clock, randomness, recorder))
         cni.libcni.environ |= self._environ
+        cni.libcni.cache.written = self.cache_written
         try:
             cni.load_now(*options)
         except CniError:

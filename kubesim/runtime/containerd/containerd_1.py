@@ -29,6 +29,7 @@ class FirstSandboxAttempt(SandboxAttempt):
     """Of containerd 1.7."""
 
     every_tear_down_counts = True
+    container_comes_first = True
     steps = STEPS
 
     def __init__(self, parts: Parts, request: SandboxRequest) -> None:

@@ -117,7 +117,7 @@ class SandboxStore(Protocol):
     async def create(self, sandbox: PodSandbox) -> None: ...
     async def update(self, sandbox: PodSandbox) -> None: ...
     async def delete(self, sandbox_id: str) -> None: ...
-    async def load(self) -> list[PodSandbox]: ...
+    def load(self) -> list[PodSandbox]: ...
 
 
 class SandboxObserver:
@@ -158,6 +158,7 @@ class PodSandboxService:
         self._names = NameIndex()
         self.sandboxes: dict[str, PodSandbox] = {}
         self._attempts: dict[str, PodSandbox] = {}
+        self._lost: set[str] = set()  # stored, but nobody knows of them any more
 
     def all(self) -> list[PodSandbox]:
         """Also those that are being made at this moment."""
@@ -165,14 +166,24 @@ class PodSandboxService:
 
     def forget(self) -> None:
         """The memory of all sandboxes is lost; whatever they hold is still there."""
+        self._lost.update(stored.id for stored in self._parts.store.load())
         self.sandboxes.clear()
         self._names = NameIndex()
 
-    async def recover(self) -> None:
-        """After a restart: what was stored is there, in a state that nobody knows."""
-        for stored in await self._parts.store.load():
-            self._names.reserve(stored.name, stored.id)
-            self.sandboxes[stored.id] = replace(stored, state="UNKNOWN")
+    def recover(self, containers: Mapping[str, bool]) -> None:
+        """After a restart: all that is stored is there. `containers` are the sandboxes that have a pause container, and
+        whether it runs. One that has none is NOTREADY and its name is free, so the kubelet stops it and runs the next.
+
+        Mirrors: containerd internal/cri/server/restart.go recover, podsandbox/recover.go RecoverContainer
+        """
+        known, self.sandboxes, self._names = self.sandboxes, {}, NameIndex()
+        for stored in self._parts.store.load():
+            if stored.id in self._lost:
+                continue
+            if stored.id in containers or self._order.container_comes_first:
+                self._names.reserve(stored.name, stored.id)
+            state: State = "READY" if containers.get(stored.id) else "NOTREADY"
+            self.sandboxes[stored.id] = replace(known.get(stored.id, stored), state=state)
 
     # -- run ----------------------------------------------------------------------------------------------------
 
@@ -302,6 +313,7 @@ class SandboxAttempt:
     """One RunPodSandbox on its way, in the order of containerd 2; `to_undo` is undone if it fails, last first."""
 
     every_tear_down_counts = False  # also that of a network that never came up
+    container_comes_first = False  # before the network
     steps: Mapping[StepName, SandboxStep] = BY_NAME
 
     def __init__(self, parts: Parts, request: SandboxRequest) -> None:

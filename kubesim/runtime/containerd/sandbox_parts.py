@@ -107,7 +107,7 @@ class SandboxDirectory:
         except OSError as error:
             raise RuntimeCallError(str(error)) from error
 
-    async def load(self) -> list[PodSandbox]:
+    def load(self) -> list[PodSandbox]:
         names = sorted(name for name in os.listdir(self._directory) if name.endswith(".json"))
         return [self._read(os.path.join(self._directory, name)) for name in names]
 

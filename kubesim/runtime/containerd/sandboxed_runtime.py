@@ -50,6 +50,7 @@ class SandboxedRuntime(SimulatedRuntime):
         self._wall_limit_s = wall_limit_s
         self._cleaner = cleaner
         self._running: set[asyncio.Task[SandboxFailed | None]] = set()
+        self._begun: dict[str, SandboxConfig] = {}  # sandboxes that are being made, by id
         self._cleaning: asyncio.TimerHandle | asyncio.Task[None] | None = None  # due, or under way
 
     async def status(self) -> RuntimeConditions:
@@ -77,6 +78,7 @@ class SandboxedRuntime(SimulatedRuntime):
         )
         self._made_sandboxes += 1
         self.settings.check_runtime_handler(request.id, config.runtime_handler)
+        self._begun[request.id] = config
         with with_timeout(self._wall_limit_s) as ctx:
             running = go(self._run(request, config, ctx), f"RunPodSandbox {metadata.namespace}/{metadata.name}")
             self._running.add(running)
@@ -95,10 +97,12 @@ class SandboxedRuntime(SimulatedRuntime):
         try:
             sandbox = await self.service.run(request, ctx)
         except SandboxFailed as error:
+            self._begun.pop(request.id, None)
             self._clean_later()
             if error.kept is not None:
                 self._enter_sandbox(request.id, config, SandboxNetwork(), ready=False)
             return error
+        self._begun.pop(request.id, None)
         self._enter_sandbox(request.id, config, _network(sandbox))
         return None
 
@@ -131,6 +135,20 @@ class SandboxedRuntime(SimulatedRuntime):
             except RuntimeCallError as error:
                 raise await self._failure(error, ctx, deadline) from error
         await super().remove_pod_sandbox(sandbox_id)
+
+    def go_down(self) -> None:
+        """Nobody undoes what the calls under way have begun."""
+        for running in self._running:
+            running.cancel()
+
+    def start_up(self) -> None:
+        """Sandboxes that were being made are listed again, as not ready, if they had been stored."""
+        super().start_up()
+        self.service.recover({identifier: info.ready for identifier, info in self._sandboxes.items()})
+        for identifier, config in self._begun.items():
+            if identifier in self.service.sandboxes:
+                self._enter_sandbox(identifier, config, SandboxNetwork(), ready=False)
+        self._begun.clear()
 
     def lose_everything(self) -> None:
         super().lose_everything()

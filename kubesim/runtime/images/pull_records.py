@@ -39,6 +39,8 @@ class PullRecords:
         self._policy = policy or verification_policy("NeverVerifyPreloadedImages")
         self._pulled: dict[str, dict[str, _Access]] = {}  # image id -> repositories it was pulled by
         self._intents: Counter[str] = Counter()
+        self.unreadable: set[str] = set()  # image ids whose record is damaged
+        self.on_write: Callable[[str], object] = lambda image_ref: None
 
     def record_pull_intent(self, image: str) -> None:
         self._intents[image] += 1
@@ -49,11 +51,15 @@ class PullRecords:
         self._end_intent(image)
 
     def _record(self, image: str, image_ref: str, secret: PullSecret | None) -> None:
+        if image_ref in self.unreadable:
+            self.unreadable.discard(image_ref)
+            self._pulled.pop(image_ref, None)
         access = self._pulled.setdefault(image_ref, {}).setdefault(trim_image_tag_digest(image), _Access())
         if secret is None:
             access.all_pods, access.secrets = True, []
         elif not access.all_pods:
             access.secrets = [known for known in access.secrets if not known.is_at(secret)] + [secret]
+        self.on_write(image_ref)
 
     def record_image_pull_failed(self, image: str) -> None:
         self._end_intent(image)
@@ -67,6 +73,8 @@ class PullRecords:
         self, image: str, image_ref: str, secrets: Callable[[], Collection[PullSecret]]
     ) -> bool:
         """Is a pull needed although the image is present? `secrets` are those of the pod that fit the image."""
+        if image_ref in self.unreadable:
+            return True
         repositories = self._pulled.get(image_ref)
         # A pull under way makes an image that was there before count as the kubelet's own.
         pulled_by_kubelet = repositories is not None or image in self._intents

@@ -12,18 +12,19 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
-from pydantic.alias_generators import to_camel
 
+from kubesim.features import known_gates
+from kubesim.features.releases import RELEASES
 from kubesim.kubeletconfig.fields import struct_fields
 from kubesim.kubeletconfig.table import KIND, STRUCTS
+from kubesim.scenario.authoring.choices import choices
 from kubesim.scenario.authoring.descriptions import all_types, of_field, of_type
 from kubesim.scenario.language import strict
 from kubesim.scenario.language.document import Scenario, on_or_off
 from kubesim.scenario.language.durations import read_duration, read_signed_duration
-from kubesim.scenario.language.object_items import ObjectTarget
 from kubesim.scenario.language.object_names import is_object_name
+from kubesim.scenario.language.operations.names import known_operation, operation_names
 from kubesim.scenario.language.remote_source_items import one_or_several
-from kubesim.scenario.language.step_items import ACTIONS, Step
 from kubesim.scenario.language.variation.matrix_items import read_seeds
 from kubesim.scenario.load.kubelet_configuration import JITTER, KubeletConfiguration
 
@@ -31,9 +32,9 @@ Schema = dict[str, Any]
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 _NUMBER = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)"
-_DURATION = rf"^[+-]?(0|({_NUMBER}(ns|us|µs|μs|ms|s|m|h))+)$"
-_QUANTITY = rf"[+-]?{_NUMBER}([eE][+-]?[0-9]+|[KMGTPE]i|[numkMGTPE])?"
-_AMOUNT: Schema = {"anyOf": [{"type": "string", "pattern": f"^{_QUANTITY}$"}, {"type": "number"}]}
+_UNIT = "(ns|us|µs|μs|ms|s|m|h)"
+_DURATION = rf"(0|({_NUMBER}{_UNIT})+)$"
+_QUANTITY = rf"{_NUMBER}([eE][+-]?[0-9]+|[KMGTPE]i|[numkMGTPE])?"
 _TAINT: Schema = {
     "type": "object",
     "properties": {
@@ -42,8 +43,8 @@ _TAINT: Schema = {
         "effect": {"enum": ["NoSchedule", "PreferNoSchedule", "NoExecute"]},
         "timeAdded": {"type": "string"},
     },
-    "required": ["key", "effect"],
     "additionalProperties": False,
+    "required": ["key", "effect"],
 }
 _OBJECT = "KubernetesObject"
 _DEFINED: Schema = {
@@ -66,24 +67,30 @@ _CONSTRAINTS = {
 }  # fmt: skip
 # What a validator of a field accepts, instead of what the type behind it says.
 _READERS: Mapping[Callable[..., Any], Callable[[Schema], Schema]] = {
-    read_duration: lambda own: {"anyOf": [{"type": "string", "pattern": _DURATION}, {"const": 0}]},
-    read_signed_duration: lambda own: {"anyOf": [{"type": "string", "pattern": _DURATION}, {"const": 0}]},
+    read_duration: lambda own: _text_or({"const": 0}, f"^[+]?{_DURATION}"),
+    read_signed_duration: lambda own: _text_or({"const": 0}, f"^[+-]?{_DURATION}"),
     read_seeds: lambda own: {"anyOf": [own, {"type": "string", "pattern": "^[0-9]+\\.\\.[0-9]+$"}]},
     on_or_off: lambda own: {"enum": [*own["enum"], True, False]},
     one_or_several: lambda own: {"anyOf": [own, {"type": "string"}]},
     is_object_name: lambda own: {**own, "pattern": "^([^/]+(/[^/]+){1,2})?$"},
-    strict.is_amount: lambda own: _AMOUNT,
-    strict.is_capacity: lambda own: _AMOUNT,
-    strict.is_amount_or_percentage: lambda own: {
-        "anyOf": [{"type": "string", "pattern": rf"^({_QUANTITY}|[0-9]+(\.[0-9]+)?%)$"}, {"type": "number"}]
-    },
+    strict.is_amount: lambda own: _text_or({"type": "number"}, f"^[+-]?{_QUANTITY}$"),
+    strict.is_capacity: lambda own: _text_or({"type": "number", "minimum": 0}, f"^[+]?{_QUANTITY}$"),
+    strict.is_amount_or_percentage: lambda own: _text_or(
+        {"type": "number"}, rf"^([+-]?{_QUANTITY}|[0-9]+(\.[0-9]+)?%)$"
+    ),
     strict.is_taint: lambda own: _TAINT,
+    known_operation: lambda own: {"anyOf": [{"enum": ["", *operation_names()]}, {"pattern": "[*?[]"}]},
 }
 # Fields that hold whole Kubernetes objects.
 _REFERENCE = {"$ref": f"#/definitions/{_OBJECT}"}
 _OBJECTS: Mapping[tuple[str, str], Schema] = {
     ("Spec", "objects"): {"type": "array", "items": _REFERENCE},
     ("Step", "apply"): _REFERENCE,
+    ("Spec", "featureGates"): {
+        "type": "object",
+        "propertyNames": {"enum": sorted({name for profile in RELEASES for name in known_gates(profile)})},
+        "additionalProperties": {"type": "boolean"},
+    },
 }
 
 
@@ -128,17 +135,12 @@ def _model(model: type[BaseModel]) -> Schema:
         needed += ["apiVersion", "kind"]
     if needed:
         schema["required"] = needed
-    return schema | _choice(model)
+    return schema | choices(model)
 
 
-def _choice(model: type[BaseModel]) -> Schema:
-    """Of some fields, one must be given."""
-    if model is Step:
-        begins = [{"required": ["at"]}, {"required": ["when"]}]
-        return {"oneOf": [{"required": [to_camel(name)]} for name in ACTIONS], "anyOf": begins}
-    if issubclass(model, ObjectTarget) and "node" not in model.model_fields:
-        return {"oneOf": [{"required": ["pod"]}, {"required": ["object"]}]}
-    return {}
+def _text_or(other: Schema, pattern: str) -> Schema:
+    """A text of this pattern, or a number. What is wrong is reported once, and not for each alternative."""
+    return {"if": {"type": "number"}, "then": other, "else": {"type": "string", "pattern": pattern}}
 
 
 def _of(annotation: Any) -> Schema:
@@ -171,14 +173,13 @@ def _any_of(schemas: list[Schema]) -> Schema:
 
 def _with(own: Schema, metadata: Any) -> Schema:
     """With what is said beside the type: limits, and functions that read or check a value."""
-    for item in metadata:
-        read = getattr(item, "func", None)
+    for read in filter(None, (getattr(item, "func", None) for item in metadata)):
         if isinstance(read, partial) and read.func is strict.unfold:
             own = _short_form(own, read.args[0])
-        elif read is not None and read in _READERS:
+        elif read in _READERS:
             own = _READERS[read](own)
-        elif read is None:
-            own = own | _limits(item, own)
+    for item in metadata:
+        own = own | _limits(item, own)
     return own
 
 
@@ -188,7 +189,7 @@ def _short_form(own: Schema, key: str) -> Schema:
     model = next(model for model in all_types() if model.__name__ == name)
     field = next(name for name, field in model.model_fields.items() if (field.alias or name) == key)
     inner = {key: value for key, value in field_schema(model, field).items() if key not in ("description", "examples")}
-    return {"anyOf": [own, inner]}
+    return {"if": {"type": "object"}, "then": own, "else": inner}
 
 
 def _limits(item: Any, own: Schema) -> Schema:
@@ -196,6 +197,9 @@ def _limits(item: Any, own: Schema) -> Schema:
     least = getattr(item, "min_length", None)
     if least is not None:
         found["minItems" if own.get("type") == "array" else "minLength"] = least
+    if found.get("exclusiveMinimum") == 0 and "else" in own:  # a duration: no text of zeros
+        zero = {"anyOf": [{"const": 0}, {"pattern": rf"^[+]?(0|([0.]+{_UNIT})+)$"}]}
+        return {"not": zero}
     return found
 
 

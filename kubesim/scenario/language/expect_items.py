@@ -31,13 +31,13 @@ OCCURRENCES = ("event", "log", "call")  # things that happen, and are counted
 QUESTIONS = (*STATES, *OCCURRENCES)
 _CONTAINER_STATES = ("state", "waiting", "exit_code")
 _OF_PODS = ("phase", "restart_count", *_CONTAINER_STATES, "log")
-_QUANTITIES = ("equals", "at_least", "at_most", "matches")
+QUANTITIES = ("equals", "at_least", "at_most", "matches")
 # Which questions a field adds something to; beside any other it would be ignored.
-_BELONGS = {
+BELONGS = {
     "container": ("restart_count", *_CONTAINER_STATES, *OCCURRENCES),
     "message": ("event", *_CONTAINER_STATES),
     "reason": ("state", "exit_code"),
-    **dict.fromkeys(_QUANTITIES, ("field",)),
+    **dict.fromkeys(QUANTITIES, ("field",)),
 }
 _GLOB = "*?["
 
@@ -106,12 +106,12 @@ class ObjectQuestion(ObjectTarget):
         if not asked:
             names = ", ".join(to_camel(name) for name in QUESTIONS)
             raise PydanticCustomError("expect", "an expectation asks for one of {names}", {"names": names})
-        given = [name for name in _QUANTITIES if name in self.model_fields_set]
+        given = [name for name in QUANTITIES if name in self.model_fields_set]
         if self.field is not None and not given:
             raise PydanticCustomError("expect", "field needs equals, atLeast, atMost or matches")
         if self.field is not None and len(given) > 1 and given != ["at_least", "at_most"]:
             raise PydanticCustomError("expect", "give one of equals, matches, or atLeast and atMost")
-        for name, questions in _BELONGS.items():
+        for name, questions in BELONGS.items():
             if name in self.model_fields_set and asked not in questions:
                 belongs = ", ".join(map(to_camel, questions))
                 problem = "{name} has no effect here: it belongs to {belongs}"
@@ -225,7 +225,7 @@ class Expect(ObjectQuestion):
     def _asks_otherwise(self) -> bool:
         if self.order is None:
             return False
-        given = [to_camel(name) for name in (*QUESTIONS, *_BELONGS, "count") if name in self.model_fields_set]
+        given = [to_camel(name) for name in (*QUESTIONS, *BELONGS, "count") if name in self.model_fields_set]
         if given:
             raise PydanticCustomError("expect", "{name} does not go with order", {"name": given[0]})
         if not self.has_target and not all(moment.has_target for moment in self.order):

@@ -150,10 +150,10 @@ def is_taint(value: dict[str, Any]) -> dict[str, Any]:
         if key not in _TAINT_FIELDS:
             raise _unknown(key, list(_TAINT_FIELDS))
     if not value.get("key") or not isinstance(value["key"], str):
-        raise PydanticCustomError("taint", "a taint needs a key")
+        raise problem_at(("key",), "a taint needs a key")
     if value.get("effect") not in _TAINT_EFFECTS:
         expected = f"{', '.join(_TAINT_EFFECTS[:-1])} or {_TAINT_EFFECTS[-1]}"
-        raise PydanticCustomError("taint", "the effect of a taint must be {expected}", {"expected": expected})
+        raise problem_at(("effect",), f"the effect of a taint must be {expected}")
     return value
 
 

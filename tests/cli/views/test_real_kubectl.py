@@ -33,4 +33,4 @@ def test_a_command(run: dict[str, Any], cluster: Path, capsys: pytest.CaptureFix
 
 def test_every_way_to_ask_is_among_them() -> None:
     assert {run["command"][0] for run in RUNS} == {"get", "describe", "logs", "events"}
-    assert len(RUNS) >= 49
+    assert len(RUNS) >= 55

@@ -11,7 +11,7 @@ import pytest
 from kubesim.app import run_scenario
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.trace import HashSink
-from kubesim.trace.records import ApiWrite, CriReturn, Fault
+from kubesim.trace.records import ApiWrite, CniExec, CriReturn, Fault
 from tests.support.played import Played, pod
 
 
@@ -123,6 +123,24 @@ def test_the_simulated_network_refuses_in_the_words_of_containerd() -> None:
     [error] = [r.error for r in story.records if isinstance(r, CriReturn) and r.error]
     assert error.startswith('rpc error: code = Unknown desc = failed to setup network for sandbox "')
     assert error.endswith('": plugin type="bridge" failed (add): no addresses left')
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_runtime_that_crashed_after_an_add_recovers_and_the_next_sandbox_has_a_network(gone: bool) -> None:
+    """The sandbox is stored but has no container: it is listed as not ready, and DEL gives its address back."""
+    crash = {"what": "runtime", "downFor": "3s"}
+    fault = {"operation": "cni.ADD", "subject": "bridge", "crash": crash, "moment": "after", "times": 1}
+    steps = [{"at": "30s", "delete": {"pod": "web"}}] if gone else []
+    story = Played(*steps, runtime="cni", objects=[pod("web")], faults=[fault], duration="1m")
+    assert told(story) == ["cni.ADD: crash of the runtime, after it has had its effect"]
+    assert story.result.ok
+    assert story.calls()[:5] == [
+        "RunPodSandbox", "StopPodSandbox", "RunPodSandbox", "CreateContainer", "StartContainer",
+    ]  # fmt: skip
+    plugins = [r.command for r in story.records if isinstance(r, CniExec) and r.plugin == "bridge"]
+    assert plugins[:3] == ["ADD", "DEL", "ADD"]
+    assert not [error for error in story.sync_errors("web") if "reserved" in error]
+    assert story.result.phases == {"default/web": "Succeeded" if gone else "Running"}
 
 
 def test_no_plugin_is_called_for_a_pod_on_the_network_of_its_node() -> None:

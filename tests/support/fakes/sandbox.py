@@ -151,5 +151,5 @@ class _Store:
         self._all.diary.note("delete metadata")
         self._all.stored.pop(sandbox_id, None)
 
-    async def load(self) -> list[PodSandbox]:
+    def load(self) -> list[PodSandbox]:
         return list(self._all.stored.values())

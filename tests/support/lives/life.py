@@ -114,8 +114,13 @@ class _Life:
             losing=faults.losing,
             until=VIRTUAL_START + STORM,
             heard=self._rules.called,
+            went_wrong=self._disturb,
         )
         self._node.service.serve(faulty)
+
+    def _disturb(self) -> None:
+        """The invariants know that a call to the runtime failed."""
+        self._node.service.disturbed_at = self._clock.now()
 
     async def run(self, begins: Callable[[Simulation], object] | None) -> str:
         clock, story = self._clock, self._story

@@ -68,7 +68,7 @@ class ReplicasController(Controller):
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
-        self._pods = context.owned("Pod")
+        self._pods = context.unfinished_pods()  # finished ones count for nothing, and there may be thousands
         self.watch(self.kind)
         self.watch_owned("Pod", self.kind)
         context.store.watch("Pod", self._orphan_changed)

@@ -26,6 +26,7 @@ _ALONE = {
     "CronJob": workloads.describe_cron_job,
     "ConfigMap": others.describe_config_map,
     "ServiceAccount": others.describe_service_account,
+    "PriorityClass": others.describe_priority_class,
     "PersistentVolume": storage.describe_persistent_volume,
     "StorageClass": storage.describe_storage_class,
 }

@@ -112,6 +112,17 @@ def describe_service_account(page: DescriptionPage, obj: JsonObject, events: Seq
     page.events(events)
 
 
+def describe_priority_class(page: DescriptionPage, obj: JsonObject, events: Sequence[JsonObject]) -> None:
+    page.field("Name", obj["metadata"]["name"])
+    page.field("Value", obj.get("value", 0))
+    page.field("GlobalDefault", _text(obj.get("globalDefault", False)))
+    page.field("PreemptionPolicy", obj.get("preemptionPolicy", ""))
+    page.field("Description", obj.get("description", ""))
+    annotations = dig(obj, "metadata.annotations") or {}
+    page.field("Annotations", ",".join(f"{key}={value}" for key, value in sorted(annotations.items())) or NONE)
+    page.events(events)
+
+
 def describe_namespace(page: DescriptionPage, obj: JsonObject) -> None:
     page.field("Name", obj["metadata"]["name"])
     page.marks(obj)

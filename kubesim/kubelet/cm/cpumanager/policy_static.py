@@ -66,7 +66,7 @@ class StaticPolicy:
         if not default:
             if state.assignments:
                 raise MachineError("default cpuset cannot be empty")
-            state.default_cpus = every
+            state.set_default(every)
             return
         self._check_reserved(default)
         for uid, containers in state.assignments.items():
@@ -151,7 +151,7 @@ class StaticPolicy:
             aligned = self._aligned_cpus(nodes, allocatable)
             cpus = self.take_by_topology(aligned, min(len(aligned), count))
         cpus |= self.take_by_topology(allocatable - cpus, count - len(cpus))
-        self.state.default_cpus -= cpus
+        self.state.set_default(self.state.default_cpus - cpus)
         return cpus
 
     def _aligned_cpus(self, nodes: NumaNodes, allocatable: CpuSet) -> CpuSet:
@@ -179,9 +179,10 @@ class StaticPolicy:
         state.delete(uid, container)
         if self.gates.enabled(POD_LEVEL) and uid in state.pods:
             if uid not in state.assignments:
-                state.default_cpus |= state.pods.pop(uid)
+                state.set_default(state.default_cpus | state.pods.pop(uid))
             return
-        state.default_cpus |= cpus - NO_CPUS.union(*state.assignments.get(uid, {}).values())
+        given_back = cpus - NO_CPUS.union(*state.assignments.get(uid, {}).values())
+        state.set_default(state.default_cpus | given_back)
 
     # -- a pod with pod-level resources -------------------------------------------------------------------------
 
@@ -194,7 +195,8 @@ class StaticPolicy:
         self._enforce_smt_alignment(total)
         uid, containers = pod.metadata.uid, all_containers(pod)
         nodes = self.affinity(uid, containers[0].name).numa_nodes
-        of_pod = self.state.pods[uid] = self._allocate_cpus(total, nodes, NO_CPUS)
+        of_pod = self._allocate_cpus(total, nodes, NO_CPUS)
+        self.state.set_pod(uid, of_pod)
         own: dict[str, CpuSet] = {}
         of_sidecars = NO_CPUS
         for container in pod.spec.init_containers:

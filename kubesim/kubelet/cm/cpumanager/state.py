@@ -5,10 +5,13 @@ Mirrors: pkg/kubelet/cm/cpumanager/state/state.go, state_mem.go, state_checkpoin
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
+from typing import ClassVar
 
 from kubesim.kubelet.cm.machine import MachineError
 from kubesim.runtime.allocation.cpuset import NO_CPUS, CpuSet
+from kubesim.runtime.allocation.state_file import nothing_watches
 from kubesim.values import mutable
 
 Assignments = dict[str, dict[str, CpuSet]]  # by pod uid and container name
@@ -18,10 +21,12 @@ Assignments = dict[str, dict[str, CpuSet]]  # by pod uid and container name
 class CpuState:
     """On the kubelet's disk as `cpu_manager_state`."""
 
+    CONTENT: ClassVar[tuple[str, ...]] = ("policy", "default_cpus", "assignments", "pods")
     policy: str = ""  # empty: nothing was stored yet
     default_cpus: CpuSet = NO_CPUS
     assignments: Assignments = field(default_factory=dict)
     pods: dict[str, CpuSet] = field(default_factory=dict)  # pod-level assignments, by pod uid
+    on_write: Callable[[], object] = nothing_watches
 
     def get(self, uid: str, container: str) -> CpuSet | None:
         return self.assignments.get(uid, {}).get(container)
@@ -32,12 +37,22 @@ class CpuState:
 
     def set(self, uid: str, container: str, cpus: CpuSet) -> None:
         self.assignments.setdefault(uid, {})[container] = cpus
+        self.on_write()
+
+    def set_default(self, cpus: CpuSet) -> None:
+        self.default_cpus = cpus
+        self.on_write()
+
+    def set_pod(self, uid: str, cpus: CpuSet) -> None:
+        self.pods[uid] = cpus
+        self.on_write()
 
     def delete(self, uid: str, container: str) -> None:
         of_pod = self.assignments.get(uid, {})
         of_pod.pop(container, None)
         if not of_pod:
             self.assignments.pop(uid, None)
+        self.on_write()
 
 
 def restore(state: CpuState, policy: str) -> None:

@@ -54,6 +54,7 @@ class StaticMemoryPolicy:
             if state.assignments:
                 raise MachineError("[memorymanager] machine state can not be empty when it has memory assignments")
             state.machine = default_machine_state(self.machine, self.reserved)
+            state.on_write()
             return
         pods = state.pods if self.gates.enabled(POD_LEVEL) else {}
         expected = assigned_machine_state(self.machine, self.reserved, state.assignments, pods)
@@ -165,11 +166,13 @@ class StaticMemoryPolicy:
             state.delete(uid, container)
             if uid not in state.assignments:
                 release(state.machine, state.pods.pop(uid))
+                state.on_write()
             return
         blocks = state.get(uid, container)
         if blocks is not None:
             state.delete(uid, container)
             release(state.machine, blocks)
+            state.on_write()
 
     # -- memory of init containers ------------------------------------------------------------------------------
 

@@ -5,11 +5,13 @@ Mirrors: pkg/kubelet/cm/memorymanager/state/state.go, state_mem.go, state_checkp
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import field
+from typing import ClassVar
 
 from kubesim.kubelet.cm.machine import MachineError
-from kubesim.values import mutable, value_object
+from kubesim.runtime.allocation.state_file import nothing_watches
+from kubesim.values import mutable, replace, value_object
 
 Group = tuple[int, ...]  # NUMA nodes, in order
 
@@ -32,6 +34,9 @@ class NumaNodeState:
     cells: Group
     memory: dict[str, MemoryTable] = field(default_factory=dict)  # by resource name
     assignments: int = 0  # blocks that lie here
+
+    def clone(self) -> NumaNodeState:
+        return replace(self, memory={name: replace(table) for name, table in self.memory.items()})
 
     def free(self, resource: str) -> int:
         table = self.memory.get(resource)
@@ -57,22 +62,26 @@ Blocks = tuple[Block, ...]
 class MemoryState:
     """On the kubelet's disk as `memory_manager_state`."""
 
+    CONTENT: ClassVar[tuple[str, ...]] = ("policy", "machine", "assignments", "pods")
     policy: str = ""  # empty: nothing was stored yet
     machine: MachineState = field(default_factory=dict)
     assignments: dict[str, dict[str, Blocks]] = field(default_factory=dict)  # by pod uid and container name
     pods: dict[str, Blocks] = field(default_factory=dict)  # pod-level assignments, by pod uid
+    on_write: Callable[[], object] = nothing_watches
 
     def get(self, uid: str, container: str) -> Blocks | None:
         return self.assignments.get(uid, {}).get(container)
 
     def set(self, uid: str, container: str, blocks: Blocks) -> None:
         self.assignments.setdefault(uid, {})[container] = blocks
+        self.on_write()
 
     def delete(self, uid: str, container: str) -> None:
         of_pod = self.assignments.get(uid, {})
         of_pod.pop(container, None)
         if not of_pod:
             self.assignments.pop(uid, None)
+        self.on_write()
 
 
 def restore(state: MemoryState, policy: str) -> None:

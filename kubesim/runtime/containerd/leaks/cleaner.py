@@ -97,7 +97,7 @@ class Cleaner:
             if path not in kept:
                 self._node.remove_netns(path)
         known = {sandbox.id for sandbox in living} | {each.sandbox_id for each in noted}
-        for stored in await self._sandboxes.load():
+        for stored in self._sandboxes.load():
             if stored.id not in known:
                 await self._sandboxes.delete(stored.id)
 

@@ -84,8 +84,15 @@ class RuntimeListeners:
         self._conditions = replace(conditions, handlers=self.settings.reported_handlers)
         self._changed("")
 
+    def go_down(self) -> None:
+        """The process of the runtime ends. What it keeps on the disk is there when it starts again."""
+
+    def start_up(self) -> None:
+        """The runtime starts again."""
+        self.tell_start_up()
+
     def tell_start_up(self) -> None:
-        """The runtime starts: its steps are details of the trace."""
+        """The steps of its start are details of the trace."""
         walk = self.sandbox_walk()
         if walk is not None:
             from kubesim.runtime.simulated.cri.start_up import START_UP, START_UP_1

@@ -26,7 +26,7 @@ OPERATIONS = {
         "GetPod", "CreatePod", "PatchPodStatus", "DeletePod", "GetNode", "CreateNode", "PatchNodeStatus", "CreateEvent",
         "PatchEvent",
     ),
-    "disk": ("WriteStaticPod", "WriteCheckpoint"),
+    "disk": ("WriteStaticPod", "WriteCheckpoint", "WriteCniCache"),
 }  # fmt: skip
 SIMULATED_CNI = ("ADD", "DEL")  # those that a simulated network has
 
@@ -42,15 +42,19 @@ def matching(pattern: str) -> Iterator[tuple[str, str]]:
         yield from ((group, name) for name in names if is_operation(pattern, group, name))
 
 
-def _known(pattern: str) -> str:
+def operation_names() -> list[str]:
+    """Each one alone and with its group."""
+    return [word for group, names in OPERATIONS.items() for name in names for word in (name, f"{group}.{name}")]
+
+
+def known_operation(pattern: str) -> str:
     if any(matching(pattern)):
         return pattern
-    known = [word for group, names in OPERATIONS.items() for name in names for word in (name, f"{group}.{name}")]
-    near = difflib.get_close_matches(pattern, known, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(pattern, operation_names(), n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}?" if near else f"the groups are {', '.join(OPERATIONS)}: try runtime.* or PullImage"
     raise PydanticCustomError(
         "operation", "no operation is named {name}; {hint}", {"name": repr(pattern), "hint": hint}
     )
 
 
-OperationName = Annotated[str, AfterValidator(_known)]
+OperationName = Annotated[str, AfterValidator(known_operation)]

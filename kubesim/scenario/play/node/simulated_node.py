@@ -7,16 +7,19 @@ and from what its sources tell.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node, Taint
+from kubesim.api.timestamps import SECOND
 from kubesim.clock import Randomness
 from kubesim.clock.clock import SkewedClock
 from kubesim.cluster.connection import ApiConnection
 from kubesim.kubelet.admission.node_admission import NodeAdmission
 from kubesim.kubelet.agent import Kubelet
+from kubesim.kubelet.cm.machine import MachineError
 from kubesim.kubelet.node.node_status import Heartbeat, initial_node
 from kubesim.runtime.allocation.cgroups import PodCgroups
 from kubesim.runtime.containerd.cni_settings import NetworkPicture
@@ -47,15 +50,18 @@ from kubesim.scenario.play.settings import (
 )
 from kubesim.sources.checkpoint import CheckpointDirectory, CheckpointStore, MemoryCheckpoints
 from kubesim.sources.manifests.simulated_files import SimulatedFiles
+from kubesim.trace.records import Note
 from kubesim.values import replace
 
 if TYPE_CHECKING:
     from kubesim.runtime.containerd.sandboxed_runtime import SandboxedRuntime
     from kubesim.runtime.docker.runtime import DockerRuntime
+    from kubesim.scenario.faults.files import StateFiles
     from kubesim.scenario.hardware.device_plugins import DevicePlugins
     from kubesim.scenario.hardware.dra_drivers import DraDrivers
 
 Containers = Literal["kept", "gone"]
+RESTART_AFTER = 10 * SECOND  # RestartSec of the kubelet's unit
 
 
 class SimulatedNode:
@@ -86,12 +92,18 @@ class SimulatedNode:
             cgroups=PodCgroups(item.cgroup_errors),
         )
         self.manifests = SimulatedFiles(file_plan(spec).path)
+        self.checkpoints = _checkpoint_store(spec)
+        self.state_files: StateFiles | None = None  # of the kubelet, if a fault may happen to them
+        self._retry: asyncio.TimerHandle | None = None  # of a kubelet that exits when it starts
         if around.interceptor is not None:
-            from kubesim.scenario.faults.files import InterceptedFiles, InterceptedState
+            from kubesim.scenario.faults.files import InterceptedCheckpoints, InterceptedFiles, StateFiles
 
             self.manifests = InterceptedFiles(self.manifests.path, item.name, around.interceptor)
-            self.disk = replace(self.disk, state_files=InterceptedState(item.name, around.interceptor))
-        self.checkpoints = _checkpoint_store(spec)
+            if around.interceptor.concerns("disk", "WriteCheckpoint"):
+                self.state_files = StateFiles(item.name, around.interceptor)
+                self.disk = self.state_files.on_disk(self.disk)
+                if self.checkpoints is not None:
+                    self.checkpoints = InterceptedCheckpoints(self.checkpoints, self.state_files)
         self.log_files = SimulatedLogFiles()
         self.volumes = NodeVolumes(clock.now, around.storage, {"/etc/hostname": f"{item.name}\n", **item.files})
         self.device_plugins = self._make_device_plugins(item)
@@ -246,6 +258,10 @@ class SimulatedNode:
 
             interceptor = around.interceptor
             real.around_exec = lambda exec: InterceptedExec(exec, self.name, interceptor)
+            if interceptor.concerns("disk", "WriteCniCache"):
+                from kubesim.scenario.faults.files import CniCacheWrites
+
+                real.cache_written = CniCacheWrites(self.name, interceptor)
         runtime = real.runtime(around.clock, self._randomness, programs, options, around.recorder)
         around.tasks.start(f"{self.name} cni conf", real.follow_configuration(around.clock, runtime))
         self._sandboxed = runtime
@@ -291,15 +307,43 @@ class SimulatedNode:
         if self._agent.ended:
             if profile:
                 self.gates = self._around.spec.gates_of(profile)
+            if problem := self._problem_of_files():
+                self._exits(problem)
+                return
             self._lives += 1
             randomness = Randomness(self._randomness.stream("agent", str(self._lives)).getrandbits(62))
             settings = coming_up(self._settings, randomness.stream("phases"))
             self._agent = NodeAgent(self, self._around, settings, randomness)
             if self._docker is not None:
                 self._docker.kubelet_starts()
-        self._agent.start()
+        try:
+            self._agent.start()
+        except MachineError as error:
+            if self._lives == 1:
+                raise
+            self._around.tasks.start("kubelet exits", self._agent.end())
+            manager = "memory" if str(error).startswith("[memorymanager]") else "cpu"
+            self._exits(f"start {manager} manager error: {error}")
+            return
         self._running = True
         self._signs_of_life()
+
+    def _problem_of_files(self) -> str:
+        """Why the kubelet cannot start with the state files that it finds; empty if it can."""
+        if self.state_files is None:
+            return ""
+        from kubesim.kubelet.start_problem import start_problem
+
+        self.state_files.kubelet_starts()
+        managers = self._settings.resource_managers
+        return start_problem(self.state_files.damaged, self.disk.user_namespaces, managers, self.gates)
+
+    def _exits(self, problem: str) -> None:
+        """The kubelet ends when it starts; systemd starts it again, and again."""
+        clock = self._around.clock
+        text = f"the kubelet exits, and systemd restarts it after {RESTART_AFTER // SECOND} s: {problem}"
+        self._around.recorder.record(Note(node=self.name, text=text))
+        self._retry = clock.call_at(clock.now() + RESTART_AFTER, self.start)
 
     def begin_story(self) -> None:
         """From here on the trace is recorded. How a kubelet with docker started belongs to its story."""
@@ -321,6 +365,8 @@ class SimulatedNode:
     async def stop_kubelet(self) -> None:
         """Kill the agent, whatever it is doing."""
         self._running = False
+        if self._retry is not None:
+            self._retry.cancel()
         if self.device_plugins is not None:
             self.device_plugins.kubelet_is_gone()
         if self.dra_drivers is not None:
@@ -346,11 +392,12 @@ class SimulatedNode:
     def stop_runtime(self, containers: Containers = "kept") -> None:
         """The runtime goes down. Its containers go on, or else it will know nothing of them when it is back."""
         self.service.stop()
+        self.runtime.go_down()
         if containers == "gone":
             self.runtime.lose_everything()
 
     def start_runtime(self) -> None:
-        self.runtime.tell_start_up()
+        self.runtime.start_up()
         self.service.start()
 
     async def power_off(self) -> None:
@@ -358,6 +405,7 @@ class SimulatedNode:
         self.is_on = False
         await self.stop_kubelet()
         self.service.stop()
+        self.runtime.go_down()
         self.runtime.lose_processes()
         self.disk = replace(self.disk, cgroups=PodCgroups())
         self.volumes.lose_memory()
@@ -405,7 +453,7 @@ class SimulatedNode:
 
     async def close(self) -> None:
         self.renew_lease()
-        if self._running:
+        if self._running or self._retry is not None:
             await self.stop_kubelet()
         if self._sandboxed is not None:
             self._sandboxed.close()

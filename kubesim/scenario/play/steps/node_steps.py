@@ -141,6 +141,10 @@ class NodeSteps(ApiSteps):
 
     def remove_file(self, remove: NodeFile) -> None:
         node = self._running_node(remove.node)
+        files = node.state_files
+        if files is not None and files.remove(remove.path.removeprefix("/var/lib/kubelet/")):
+            self._note_of_node(node, f"the file {remove.path} is removed")
+            return
         if node.volumes.path_kind(remove.path) is None:
             raise StepFailed(f"there is no file {remove.path} on node {node.name}")
         self._note_of_node(node, f"the file {remove.path} is removed")

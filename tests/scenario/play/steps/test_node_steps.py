@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
 import pytest
 
-from kubesim.trace.records import CriReturn, LogOutput, Note
+from kubesim.trace.records import ApiWrite, CriReturn, LogOutput, Note
 from tests.support.played import Played, container, pod
 
 
@@ -157,3 +158,30 @@ def test_steps_of_the_same_run_leave_the_same_trace() -> None:
         return [json.dumps(record.to_json()) for record in Played(*steps, objects=[probed()]).records]
 
     assert lines() == lines()
+
+
+def test_a_node_that_is_cut_off_writes_no_status_and_sees_no_change_of_its_own_node() -> None:
+    """The kubelet's informer is cut off, too: that others say Ready=Unknown reaches it with the connection."""
+    story = Played({"at": "10s", "cut": {"for": "1m"}}, objects=[pod("web")], duration="2m")
+    unknown, ready = story.when(ApiWrite, resource="nodes/status")
+    assert 50 < unknown < 66  # by the node controller
+    assert 70 < ready < 85
+    assert not [note for note in story.notes() if "update of the node status" in note]
+
+
+def test_an_update_that_cannot_be_sent_is_tried_five_times_every_ten_seconds() -> None:
+    steps = [
+        {"at": "10s", "cut": {"for": "35s"}},
+        {"at": "12s", "pressure": {"memory.available": "50Mi"}},
+    ]
+    story = Played(*steps, objects=[pod("web")], duration="1m30s")
+    tries = [r for r in story.records if isinstance(r, Note) and "update of the node status" in r.text]
+    assert {r.text.partition(", ")[2] for r in tries} == {
+        f"try {number} of 5: dial tcp 10.0.0.100:6443: connect: connection refused" for number in range(1, 6)
+    }
+    moments = sorted({r.t // 1_000_000 for r in tries})
+    assert len(tries) == 5 * len(moments)
+    assert [later - earlier for earlier, later in itertools.pairwise(moments)] == [10] * (len(moments) - 1)
+    writes = [r for r in story.records if isinstance(r, ApiWrite) and r.resource == "nodes/status"]
+    assert all(r.t > 45_000_000 for r in writes)
+    assert writes[0].summary["MemoryPressure"] == "True"
