@@ -1,31 +1,34 @@
-"""What may stand in a lab's `lab.yaml`, as strict types.
+"""The fields of a lab's `lab.yaml`, as strict types.
 
 A question has one way to look up its answer in the trace of the run:
 
 - `time`: when something happens, or how long after something else; the answer is a duration;
 - `count`: how often; a number;
-- `order`: in which order; names with commas between them;
-- `value`: what a field of a record says; text, often one of `choices`;
+- `order`: in which order; names in a list;
+- `value`: the value of a record's field; text, often one of `choices`;
+- `values`: the values of a field in several records, in any order; a list;
 - `happens`: whether it happens at all; yes or no.
 
-Moments are found with the conditions of `kubesim run --break-on`.
+Conditions are those of `kubesim run --break-on`.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kubesim.errors import UsageError
+from kubesim.features import PROFILES
 from kubesim.golang.regexp import BadExpression, compile_regexp
+from kubesim.labs.waits import wait
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.language.strict import Strict, as_list, wrap
 from kubesim.trace.stepping import RecordCondition
 
-WAYS = ("time", "count", "order", "value", "happens")
+WAYS = ("time", "count", "order", "value", "values", "happens")
 
 
 def _condition(text: str) -> str:
@@ -42,19 +45,41 @@ def _regular_expression(text: str) -> str:
     except BadExpression as error:
         raise PydanticCustomError("pattern", "{problem}", {"problem": str(error)}) from None
     if groups != 1:
-        raise PydanticCustomError("pattern", "a pattern has one group in parentheses: what is meant")
+        raise PydanticCustomError("pattern", "a pattern needs one group in parentheses: the part to compare")
+    return text
+
+
+def _wait(text: str) -> str:
+    try:
+        wait(text)
+    except ValueError as error:
+        raise PydanticCustomError("wait", "{problem}", {"problem": str(error)}) from None
+    return text
+
+
+def _profile(text: str) -> str:
+    if text and text not in PROFILES:
+        known = ", ".join(PROFILES)
+        raise PydanticCustomError("profile", "there is no profile {text}; known are {known}", {"text": text, "known": known})
+    return text
+
+
+def _link(text: str) -> str:
+    if not text.startswith("https://"):
+        raise PydanticCustomError("link", "a link begins with https://")
     return text
 
 
 ConditionText = Annotated[str, AfterValidator(_condition)]
+WaitText = Annotated[str, AfterValidator(_wait)]
 
 
 class Moment(Strict):
-    """A record of the trace: the first one that a condition is about, or the n-th, or the n-th from the end (-1)."""
+    """A record of the trace: the first one that matches a condition, or the n-th, or the n-th from the end (-1)."""
 
     on: ConditionText
     nth: int = 1
-    after: Annotated[Moment, wrap("on")] | None = None  # count only what comes after this
+    after: Annotated[Moment, wrap("on")] | None = None  # count only the records after this one
 
     @model_validator(mode="after")
     def _counts_from_one(self) -> Moment:
@@ -67,33 +92,54 @@ MomentOrText = Annotated[Moment, wrap("on")]
 
 
 class TimeLookup(Strict):
+    """The time of a record, since the start of the run or since another record."""
+
     at: MomentOrText
     since: MomentOrText | None = None
 
 
+class PeriodicCount(Strict):
+    """Something that happens once every period, at a phase that depends on the seed: `{during: 12s, every: 5s}`."""
+
+    during: Duration
+    every: Duration = Field(gt=0)
+
+
 class CountLookup(Strict):
+    """The number of records that match a condition, of all or of those between two records."""
+
     of: ConditionText
     after: MomentOrText | None = None
     before: MomentOrText | None = None
 
 
 class ValueLookup(Strict):
-    """`pattern`: a regular expression with one group, which is the part of the field's text that is meant."""
+    """The value of a field. `pattern` is a regular expression with one group: the part of the text to compare."""
 
     at: MomentOrText
     field: str = Field(min_length=1)
     pattern: Annotated[str, AfterValidator(_regular_expression)] = ""
 
 
+class ValuesLookup(Strict):
+    """The values of a field in all records that match a condition, each once."""
+
+    of: ConditionText
+    field: str = Field(min_length=1)
+    after: MomentOrText | None = None
+    before: MomentOrText | None = None
+
+
 class WrongAnswer(Strict):
-    """What many people answer, and what to tell them."""
+    """A common wrong answer, and the hint for it. Given exactly, it is wrong although the rule's range includes it."""
 
     answer: str
     hint: str = Field(min_length=1)
 
 
 class Question(Strict):
-    """`predict`: asked before the run is seen, and compared with it; other questions must be answered rightly."""
+    """`predict`: asked before the learner sees the run. Any prediction is accepted and compared with the run; every
+    other question stays open until its answer is right."""
 
     id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
     ask: str = Field(min_length=1)
@@ -102,9 +148,16 @@ class Question(Strict):
     count: Annotated[CountLookup, wrap("of")] | None = None
     order: dict[str, MomentOrText] | None = Field(default=None, min_length=2)
     value: ValueLookup | None = None
+    values: ValuesLookup | None = None
     happens: MomentOrText | None = None
-    within: Duration = 500_000  # how far off a time may be
+    # for a time: the waits it consists of; their sum is the range that every seed stays in
+    waits: Annotated[tuple[WaitText, ...], BeforeValidator(as_list)] = ()
+    periodic: PeriodicCount | None = None  # for a count: the range that every seed stays in
+    within: Duration = 500_000  # accepted difference of a time from the run, or from the range
     choices: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+    instead: MomentOrText | None = None  # the record that shows why something does not happen, or not again
+    profile: Annotated[str, AfterValidator(_profile)] = ""  # look at a run of the scenario with this kubelet version
+    kubectl: str = ""  # shown with the answer, instead of the lab's
     wrong: Annotated[tuple[WrongAnswer, ...], BeforeValidator(as_list)] = Field(min_length=1)
     hint: str = Field(min_length=1)
     rule: str = Field(min_length=1)
@@ -113,6 +166,10 @@ class Question(Strict):
     def _one_way(self) -> Question:
         if sum(getattr(self, way) is not None for way in WAYS) != 1:
             raise PydanticCustomError("question", "a question has one of {ways}", {"ways": ", ".join(WAYS)})
+        if self.waits and self.time is None:
+            raise PydanticCustomError("question", "waits are for a question about a time")
+        if self.periodic is not None and self.count is None:
+            raise PydanticCustomError("question", "periodic is for a question about a count")
         return self
 
     @property
@@ -121,7 +178,7 @@ class Question(Strict):
 
 
 class StopItem(Strict):
-    """A stop of a walk through the run: where, and what to say there."""
+    """A stop of a walk through the run: the record, and the text for it."""
 
     at: MomentOrText
     say: str = Field(min_length=1)
@@ -129,10 +186,12 @@ class StopItem(Strict):
 
 
 class Task(Strict):
-    """Something to change in the scenario so that these expectations are met. `ask` says what."""
+    """A change to make in the scenario. It is done when these expectations are met. After the two `hints` the third one
+    is the solution."""
 
     ask: str = Field(min_length=1)
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = Field(min_length=1)
+    hints: Annotated[tuple[str, ...], BeforeValidator(as_list)] = Field(min_length=2, max_length=2)
 
 
 class LabFile(Strict):
@@ -140,10 +199,17 @@ class LabFile(Strict):
 
     title: str = Field(min_length=1)
     about: str = Field(min_length=1, max_length=70)
-    belief: str = Field(min_length=1)
+    belief: str = Field(min_length=1)  # a common wrong belief
+    minutes: int = Field(ge=1)  # how long a learner needs
+    level: Literal["beginner", "intermediate", "advanced"]
+    terms: dict[str, str] = Field(min_length=1)  # word: what it means
+    # pages to read, from https://kubernetes.io where there is one
+    links: Annotated[tuple[Annotated[str, AfterValidator(_link)], ...], BeforeValidator(as_list)] = Field(min_length=1)
+    kubectl: str = "get pods"  # a `kubectl get` command, whose output is shown with each answer
     questions: Annotated[tuple[Question, ...], BeforeValidator(as_list)] = Field(min_length=3, max_length=5)
     inside: Annotated[tuple[StopItem, ...], BeforeValidator(as_list)] = Field(min_length=1)
     task: Task | None = None
+    experiment: str = Field(min_length=1)  # one thing to try freely
 
     @model_validator(mode="after")
     def _questions_fit(self) -> LabFile:
@@ -156,13 +222,13 @@ class LabFile(Strict):
 
 
 class Solution(Strict):
-    """`solution.yaml`: the answers by question."""
+    """`solution.yaml`: one right answer for each question, by its id."""
 
     answers: dict[str, str]
 
 
 class WalkFile(Strict):
-    """A walk that is no lab: stops in a run of a scenario."""
+    """A walk without questions: stops in the run of a scenario."""
 
     title: str
     intro: str
