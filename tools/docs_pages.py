@@ -324,8 +324,9 @@ def walk() -> str:
 def lab_index() -> str:
     lines = ["# The labs", "", MADE, "", "    $ kubesim lab list", "    $ kubesim lab start 1", ""]
     for lab in find_labs(labs_directory()):
+        effort = f"About {lab.file.minutes} minutes, {lab.file.level}."
         belief = f'Common belief: "{lab.file.belief}"'
-        lines += [f"## {lab.number}. {lab.file.title}", "", f"{_sentence(lab.file.about)} {belief}", ""]
+        lines += [f"## {lab.number}. {lab.file.title}", "", f"{_sentence(lab.file.about)} {effort} {belief}", ""]
     return _page(lines)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubesim.cli.flags.options import one_of
 from kubesim.cli.output.terminal import say
-from kubesim.features import PROFILES
+from kubesim.features.table import PROFILES
 
 if TYPE_CHECKING:
     from kubesim.labs.lesson import Lesson
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         if labs:
             sub.add_argument("--labs", metavar="DIR", help="the directory of the labs (environment: KUBESIM_LABS)")
         if state:
-            sub.add_argument("--state", metavar="DIR", help="the directory of the progress (default: XDG state directory)")
+            sub.add_argument("--state", metavar="DIR", help="the directory of the progress (default: XDG state)")
         return sub
 
     action("list", "list the labs: progress, minutes, level")
@@ -62,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     new = action("new", "write a new lab, as a template, to the current directory or to --labs DIR", state=False)
     new.add_argument("name", metavar="NAME", help="lower-case letters, digits and dashes: slow-start")
     validate = action("validate", "check that everything a lab says is true of its run", state=False)
-    validate.add_argument("chosen", nargs="*", metavar="LAB", help="numbers, names or folders of labs; default: all labs")
+    validate.add_argument("chosen", nargs="*", metavar="LAB", help="numbers, names or folders; default: all labs")
     table = action("class", "print the results of a class, from the files that --class wrote", labs=False, state=False)
     table.add_argument("files", nargs="+", metavar="FILE", help="a file that --class wrote, one for each learner")
     results = "write the results to this file, for a teacher to collect (environment: KUBESIM_CLASS)"

@@ -9,16 +9,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from kubesim.golang.regexp import compile_regexp
-from kubesim.golang.text import duration
 from kubesim.labs.language import CountLookup, Moment, Question, ValueLookup, ValuesLookup
 from kubesim.labs.reading import Given, NoAnswer, read_answer
-from kubesim.labs.waits import Span, periodic, total
+from kubesim.labs.waits import Span, periodic, time_text, total
 from kubesim.trace.records import Record
 from kubesim.trace.stepping import RecordCondition
 from kubesim.trace.stepping.conditions import look_up
 from kubesim.values import value_object
 
-MILLISECOND = 1000
 TOO_WIDE = "The run is inside your range, but the rule says it more exactly."
 
 
@@ -137,11 +135,6 @@ def _plain(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def time_text(micros: int) -> str:
-    """Times in labs are written in this one way: as Go does, rounded to milliseconds: `1m20.5s`."""
-    return duration(round(micros / MILLISECOND) * MILLISECOND)
-
-
 # -- the verdict ------------------------------------------------------------------------------------------------
 
 
@@ -158,7 +151,7 @@ def judge(records: Sequence[Record], question: Question, answer: str) -> AnswerV
 
 def _is_right(question: Question, given: Given, truth: Truth) -> bool:
     if not isinstance(given, Span):
-        return _folded(given) == _folded(truth.value)
+        return bool(_folded(given) == _folded(truth.value))
     slack = question.within if question.time is not None else 0
     if given.width == 0 and not Span(truth.value, truth.value).has(given.low, slack) and _wrong(question, given):
         return False
@@ -205,11 +198,12 @@ def _first_difference(
         if given.high < len(truth.records):
             return truth.records[given.high], None  # the first one that the learner did not count
         return _instead(records, question), None
+    if question.values is not None and isinstance(given, tuple):
+        missing = [record for record in truth.records if _field(record, question.values.field) not in given]
+        return (missing[0] if missing else _instead(records, question)), None
     return (truth.records[0] if truth.records else _instead(records, question)), None
 
 
 def _instead(records: Sequence[Record], question: Question) -> Record | None:
     """The record that shows why nothing, or nothing more, happens."""
     return None if question.instead is None else _found(records, question.instead)
-
-

@@ -6,10 +6,11 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from kubesim.errors import InputError
-from kubesim.labs.answers import AnswerVerdict, Truth, find, time_text
+from kubesim.labs.answers import AnswerVerdict, Truth, find
 from kubesim.labs.kubectl_view import kubectl_lines
 from kubesim.labs.language import Question, StopItem
 from kubesim.labs.playing import LessonRun
+from kubesim.labs.waits import time_text
 from kubesim.trace import records as r
 from kubesim.trace.stepping import Stepper
 from kubesim.trace.stepping.stepper import Due, told
@@ -72,11 +73,11 @@ def _shown_at(run: LessonRun, verdict: AnswerVerdict) -> Iterator[str]:
 def _difference(records: Sequence[r.Record], verdict: AnswerVerdict) -> Iterator[str]:
     record, expected_at = verdict.difference, verdict.expected_at
     if expected_at is not None and record is not None:
-        yield f"  At {time_text(expected_at)}, where you expected it, the kubelet still waits:"
+        yield f"  At {time_text(expected_at)}, where you expected it, it has not happened yet."
         for due in _due_at(records, expected_at, record):
             moment = "" if due.t is None else f" at {time_text(due.t)}"
             yield f"  due      {due.subject}: {due.text}{moment}"
-        yield from wrapped(moment_text(record), "  comes at ")
+        yield from wrapped(moment_text(record), "  happens  ")
         yield from _behind(records, record)
     elif record is not None:
         yield from wrapped(moment_text(record), "  The first difference is at ", "           ")

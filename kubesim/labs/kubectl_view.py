@@ -1,4 +1,4 @@
-"""What `kubectl get` shows at a moment of a lab's run: `get pods`, `get nodes`, `get endpointslices -o custom-columns=...`."""
+"""The output of `kubectl get` at a moment of a lab's run: `get pods`, `get endpointslices -o custom-columns=...`."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kubesim.errors import UsageError
-from kubesim.features import PROFILES
+from kubesim.features.table import PROFILES
 from kubesim.golang.regexp import BadExpression, compile_regexp
 from kubesim.labs.waits import wait
 from kubesim.scenario.language.durations import Duration
@@ -59,8 +59,8 @@ def _wait(text: str) -> str:
 
 def _profile(text: str) -> str:
     if text and text not in PROFILES:
-        known = ", ".join(PROFILES)
-        raise PydanticCustomError("profile", "there is no profile {text}; known are {known}", {"text": text, "known": known})
+        known = {"known": ", ".join(PROFILES)}
+        raise PydanticCustomError("profile", "must be one of {known}", known)
     return text
 
 

@@ -179,8 +179,8 @@ def expecting(scenario: Scenario, expect: tuple[Expect, ...]) -> Scenario:
 
 def _changes(before: Path, after: Path) -> list[str]:
     """The lines that differ, as a diff shows them."""
-    texts = [path.read_text(encoding="utf-8").splitlines() for path in (before, after)]
-    changed = [line for line in difflib.unified_diff(*texts, lineterm="", n=1) if line[:3] not in ("---", "+++")]
+    old, new = (path.read_text(encoding="utf-8").splitlines() for path in (before, after))
+    changed = [line for line in difflib.unified_diff(old, new, lineterm="", n=1) if line[:4] not in ("--- ", "+++ ")]
     return [f"  {line}" for line in changed if not line.startswith("@@")]
 
 
@@ -201,6 +201,7 @@ def _moments(question: Question) -> Iterator[Moment]:
         yield question.value.at
     elif question.values is not None:
         yield Moment(on=question.values.of)
+        yield from () if question.instead is None else (question.instead,)
     elif question.happens is not None:
         yield question.instead or question.happens
 

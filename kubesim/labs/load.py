@@ -1,8 +1,8 @@
 """Labs on disk: the directory that holds them, and how a folder becomes a `Lab`.
 
 A lab is a folder `NN-name` with `lab.yaml`, `text.md`, `scenario.yaml`, `solution.yaml` and, if it has a task,
-`solved.yaml`; a lab about container networking has `network.yaml` instead of a scenario. The directory is the one given,
-else the one in KUBESIM_LABS, else the labs that ship with kubesim (`kubesim.shipped`).
+`solved.yaml`; a lab about container networking has `network.yaml` instead of a scenario. The directory is
+the one given, else the one in KUBESIM_LABS, else the labs that ship with kubesim (`kubesim.shipped`).
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def load_lab(folder: Path) -> Lab:
     """Raises InputError for a folder that is not a lab."""
     matched = _FOLDER.fullmatch(folder.name)
     if matched is None:
-        raise InputError(str(folder), "no lab: the name of a lab's folder is two digits, a dash and words, such as 07-some-name")
+        raise InputError(str(folder), "not a lab: the folder of a lab has a name such as 07-some-name")
     file = read_yaml(folder / "lab.yaml", LabFile)
     solution = read_yaml(folder / "solution.yaml", Solution)
     exercise = folder / "network.yaml"

@@ -1,8 +1,8 @@
 """A lab about container networking: real CNI plugins on a private host, recorded as a trace.
 
-`network.yaml` replaces the scenario: a network configuration, the lab's own plugins, and sandboxes that are attached and
-detached one after the other. `network_host.py` runs the steps in a process of its own. Here they become records, one
-second for each step, so that questions, stepping and walks work as for any run.
+`network.yaml` replaces the scenario: a network configuration, the lab's own plugins, and sandboxes that are attached
+and detached one after the other. `network_host.py` runs the steps in a process of its own. Here they become records,
+one second for each step, so that questions, stepping and walks work as for any run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ LIMIT_S = 120  # for all of it
 _SECOND = 1_000_000
 _ADD, _DEL = "RunPodSandbox", "StopPodSandbox"
 _BACKWARD = {"DEL": ", from the last to the first"}
-_WHY = {_ADD: "the runtime sets up the network of the sandbox", _DEL: "the runtime tears down the network of the sandbox"}
+_WHY = {
+    _ADD: "the runtime sets up the network of the sandbox",
+    _DEL: "the runtime tears down the network of the sandbox",
+}
 
 
 class NetworkStep(Strict):

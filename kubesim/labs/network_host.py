@@ -1,7 +1,7 @@
-"""The process in which a lab's CNI plugins run: a private host that ends with the process. It does not change the machine.
+"""The process in which a lab's CNI plugins run: a private host that ends with it. It does not change the machine.
 
-Reads an exercise from standard input and writes the executions of each step to standard output. Only `network.py` starts
-it.
+Reads an exercise from standard input and writes the executions of each step to standard output.
+Only `network.py` starts it.
 """
 
 from __future__ import annotations

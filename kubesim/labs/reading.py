@@ -42,6 +42,9 @@ _ROUGHLY = re.compile(
 _AT_MOST = re.compile(r"^(?:<=?|≤|(?:at most|up to|less than|under|below|within|max|maximum|no more than)\b)\s*")
 _BETWEEN = re.compile(r"^(?:between|from)\s+(.+?)\s+(?:and|to)\s+(.+)$")
 _RANGE = re.compile(r"^(.*?[^\s-])\s*(?:-|–|—|\.\.+|…|\bto\b|\bor\b)\s*([^\s-].*)$")
+_BETWEEN_NAMES = re.compile(
+    r"->|=>|→|[<>,;:&+|\[\]()/]|\d+[.)]|\b(?:and|then|before|first|finally|last|both|only|an?)\b"
+)
 _NO_TIME = {
     "at once", "immediately", "instantly", "instant", "right away", "straight away", "without delay", "directly",
     "none", "nothing", "no", "no wait", "no waiting", "no delay", "no time", "no back-off", "no backoff", "zero",
@@ -58,7 +61,8 @@ def read_answer(question: Question, answer: str) -> Given:
     """The answer as a value of the question's kind. Raises NoAnswer."""
     text = " ".join(answer.split()).strip("\"'`").rstrip(".!").strip()
     if question.time is not None:
-        return _span(text, _duration, _NO_TIME) or _refuse(text, "is not a duration; answer with one such as 10s or 1m20s")
+        time = _span(text, _duration, _NO_TIME)
+        return time or _refuse(text, "is not a duration; answer with one such as 10s or 1m20s")
     if question.count is not None:
         return _span(text, _number, _NEVER) or _refuse(text, "is not a number; answer with one such as 3")
     if question.order is not None:
@@ -155,7 +159,7 @@ def _names(text: str, known: Iterable[str]) -> tuple[str, ...] | None:
     pattern = "|".join(rf"(?<![\w.-]){re.escape(name)}(?![\w-])" for name in longest_first)
     found = tuple(by_lower[name] for name in re.findall(pattern, text.lower()))
     rest = re.sub(pattern, " ", text.lower())
-    rest = re.sub(r"->|=>|→|[<>,;:&+|\[\]()/]|\d+[.)]|\b(?:and|then|before|first|finally|last|both|only|an?)\b", " ", rest)
+    rest = _BETWEEN_NAMES.sub(" ", rest)
     return None if rest.strip(" .-") else found
 
 
@@ -188,7 +192,8 @@ def _choice(text: str, choices: tuple[str, ...]) -> str:
         found = [choice for choice in choices if alike(wanted, choice.lower())]
         if len(found) == 1:
             return found[0]
-    near = difflib.get_close_matches(wanted, [choice.lower() for choice in choices if not choice[:1].isdigit()], n=1, cutoff=0.85)
+    words = [choice.lower() for choice in choices if not choice[:1].isdigit()]
+    near = difflib.get_close_matches(wanted, words, n=1, cutoff=0.85)
     if not near:
         raise NoAnswer(f"{text!r} is none of {', '.join(choices)}")
     return next(choice for choice in choices if choice.lower() == near[0])

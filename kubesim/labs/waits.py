@@ -18,6 +18,13 @@ from kubesim.values import value_object
 _KUBELET = KubeletSettings()
 _BACK_OFF, _UP_TO = "back-off ", "up to "
 _MOST_DOUBLINGS = 32
+_MILLISECOND = 1000
+
+
+def time_text(micros: int) -> str:
+    """Times in labs are written in this one way: `80ms`, `1m`, `1m20.5s`, rounded to milliseconds."""
+    text = duration(round(micros / _MILLISECOND) * _MILLISECOND)
+    return text.removesuffix("0s") if text.endswith("m0s") else text
 
 
 @value_object
@@ -39,8 +46,8 @@ class Span:
 
     @property
     def text(self) -> str:
-        """`1m0s to 1m31s`."""
-        return f"{duration(self.low)} to {duration(self.high)}"
+        """`1m to 1m31s`."""
+        return f"{time_text(self.low)} to {time_text(self.high)}"
 
 
 NOTHING = Span(0, 0)
@@ -61,7 +68,7 @@ WAITS = {
     "resync": _stretched(_KUBELET.resync_interval),  # of a pod whose sync succeeded
     "retry": _stretched(_KUBELET.backoff_period),  # of a sync that failed without a back-off of its own
     "PLEG threshold": Span(_KUBELET.relist_threshold, _KUBELET.relist_threshold),
-    "runtime timeout": Span(_KUBELET.runtime_request_timeout, _KUBELET.runtime_request_timeout),
+    "runtime timeout": _up_to(_KUBELET.runtime_request_timeout),  # until a call that hangs fails
     "node status": _up_to(round(_KUBELET.node_status_period * (1 + UPDATE_JITTER))),
     "eviction check": _up_to(MONITORING_PERIOD),
 }
@@ -108,5 +115,3 @@ def total(waits: tuple[str, ...]) -> Span:
 def periodic(during: int, every: int) -> Span:
     """How often something with a period happens in a time, whatever its phase is."""
     return Span(during // every, -(-during // every))
-
-
