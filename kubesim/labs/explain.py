@@ -116,7 +116,8 @@ def _kubectl(run: LessonRun, verdict: AnswerVerdict, command: str) -> Iterator[s
 def wrapped(text: str, label: str, indent: str | None = None) -> list[str]:
     """A label and its text in lines of a terminal; `indent` starts the lines after the first."""
     behind = " " * len(label) if indent is None else indent
-    return textwrap.wrap(" ".join(text.split()), WIDTH, initial_indent=label, subsequent_indent=behind)
+    flat = " ".join(text.split())
+    return textwrap.wrap(flat, WIDTH, initial_indent=label, subsequent_indent=behind, break_on_hyphens=False)
 
 
 # -- walks ------------------------------------------------------------------------------------------------------

@@ -52,6 +52,13 @@ def _question(item: dict[str, Any]) -> QuestionProgress:
     return read
 
 
+def _number(value: Any) -> int:
+    """Raises TypeError for anything else."""
+    if type(value) is not int:
+        raise TypeError
+    return value
+
+
 class Progress:
     """The progress in all labs: read once, changed, saved."""
 
@@ -68,11 +75,11 @@ class Progress:
             self.current = str(content["current"])
             for name, lab in content["labs"].items():
                 questions = {id: _question(item) for id, item in lab["questions"].items()}
-                self.labs[name] = LabProgress(questions, bool(lab["task_done"]), int(lab.get("task_hints", 0)))
+                self.labs[name] = LabProgress(questions, bool(lab["task_done"]), _number(lab.get("task_hints", 0)))
         except FileNotFoundError:
             return
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            problem = "cannot be read as progress of labs; remove it to start again"
+            problem = "cannot be read as progress of labs; remove it to start from scratch"
             raise UsageError(f"{self._path}: {problem}") from None
 
     def of(self, lab: Lab) -> LabProgress:

@@ -143,7 +143,7 @@ def _duration(text: str) -> int | None:
 def _number(text: str) -> int | None:
     """`3`, `three`, `3 times`, `3x`, `twice`; also with the things that are counted: `5 pods`."""
     parts = re.fullmatch(r"(\d{1,9}|[a-z]+)\s*(x|times?)?((?: [a-z-]+){0,3})", text)
-    if parts is None:
+    if parts is None or {*parts[3].split()} & {"or", "to", "and", *_WORDS}:
         return None
     number = _TIMES.get(parts[1], _WORDS.get(parts[1], parts[1]))
     return int(number) if number.isdecimal() else None
@@ -187,16 +187,20 @@ def _choice(text: str, choices: tuple[str, ...]) -> str:
     marked = re.fullmatch(r"\(?([a-z])[).]?", text.lower())
     if marked is not None and (place := ord(marked[1]) - ord("a")) < len(choices):
         return choices[place]
-    wanted = text.lower().strip()
+    wanted = _compact(text)
     for alike in (_equal, _same_duration, _part_of, _beginning_of):
-        found = [choice for choice in choices if alike(wanted, choice.lower())]
+        found = [choice for choice in choices if alike(wanted, _compact(choice))]
         if len(found) == 1:
             return found[0]
-    words = [choice.lower() for choice in choices if not choice[:1].isdigit()]
+    words = [_compact(choice) for choice in choices if not choice[:1].isdigit()]
     near = difflib.get_close_matches(wanted, words, n=1, cutoff=0.85)
     if not near:
         raise NoAnswer(f"{text!r} is none of {', '.join(choices)}")
-    return next(choice for choice in choices if choice.lower() == near[0])
+    return next(choice for choice in choices if _compact(choice) == near[0])
+
+
+def _compact(text: str) -> str:
+    return "".join(text.lower().split())
 
 
 def _equal(wanted: str, choice: str) -> bool:

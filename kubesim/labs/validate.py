@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kubesim.errors import UsageError
 from kubesim.labs.answers import judge, look_up_truth
 from kubesim.labs.explain import stop_record
@@ -58,32 +60,29 @@ def _questions(lab: Lab, lesson: Lesson) -> list[str]:
         if answer is None:
             out.append(f"solution.yaml: no answer to {question.id}")
         try:
-            out += _question(lesson, question, answer)
+            for problem in _question(lesson, question, answer):
+                out.append(problem)
         except UsageError as error:
             out.append(f"{question.id}: {error}")
     return out
 
 
-def _question(lesson: Lesson, question: Question, answer: str | None) -> list[str]:
+def _question(lesson: Lesson, question: Question, answer: str | None) -> Iterator[str]:
     run = lesson.run(question.profile)
     truth = look_up_truth(run.records, question)
-    known = truth.value if question.values is not None else (truth.text,)
-    out = [
-        f"{question.id}: the run says {text!r}, which is none of the choices"
-        for text in known
-        if question.choices and text not in question.choices
-    ]
+    for text in truth.value if question.values is not None else (truth.text,):
+        if question.choices and text not in question.choices:
+            yield f"{question.id}: the run says {text!r}, which is none of the choices"
     if truth.allowed is not None and not truth.allowed.has(truth.value, question.within if question.time else 0):
         limits = truth.allowed.text if question.time else f"{truth.allowed.low} to {truth.allowed.high}"
-        out.append(f"{question.id}: the run says {truth.text}, which is outside of its range: {limits}")
+        yield f"{question.id}: the run says {truth.text}, which is outside of its range: {limits}"
     if answer is not None and not judge(run.records, question, answer).right:
-        out.append(f"solution.yaml: {question.id}: {answer!r} is wrong: the run says {truth.text}")
+        yield f"solution.yaml: {question.id}: {answer!r} is wrong: the run says {truth.text}"
     for wrong in question.wrong:
         verdict = judge(run.records, question, wrong.answer)
         if verdict.right:
-            out.append(f"{question.id}: {wrong.answer!r} is listed as wrong, but the run says {truth.text}")
+            yield f"{question.id}: {wrong.answer!r} is listed as wrong, but the run says {truth.text}"
         elif verdict.hint != wrong.hint:
-            out.append(f"{question.id}: {wrong.answer!r} gets the hint of another wrong answer")
+            yield f"{question.id}: {wrong.answer!r} gets the hint of another wrong answer"
     if question.kubectl and run.history is not None:
         kubectl_lines(run.history, question.kubectl, 0)
-    return out
