@@ -71,14 +71,15 @@ def _link(text: str) -> str:
 
 
 ConditionText = Annotated[str, AfterValidator(_condition)]
+# A wait of the kubelet (`kubesim.labs.waits`), or a duration.
 WaitText = Annotated[str, AfterValidator(_wait)]
 
 
 class Moment(Strict):
     """A record of the trace: the first one that matches a condition, or the n-th, or the n-th from the end (-1)."""
 
-    on: ConditionText
-    nth: int = 1
+    on: ConditionText  # a condition, as in `kubesim run --break-on`
+    nth: int = 1  # the first, the second, ...; -1 is the last
     after: Annotated[Moment, wrap("on")] | None = None  # count only the records after this one
 
     @model_validator(mode="after")
@@ -94,73 +95,74 @@ MomentOrText = Annotated[Moment, wrap("on")]
 class TimeLookup(Strict):
     """The time of a record, since the start of the run or since another record."""
 
-    at: MomentOrText
-    since: MomentOrText | None = None
+    at: MomentOrText  # the record
+    since: MomentOrText | None = None  # the record from which the time counts; default: the start of the run
 
 
 class PeriodicCount(Strict):
     """Something that happens once every period, at a phase that depends on the seed: `{during: 12s, every: 5s}`."""
 
-    during: Duration
-    every: Duration = Field(gt=0)
+    during: Duration  # the whole time
+    every: Duration = Field(gt=0)  # the period
 
 
 class CountLookup(Strict):
     """The number of records that match a condition, of all or of those between two records."""
 
-    of: ConditionText
-    after: MomentOrText | None = None
-    before: MomentOrText | None = None
+    of: ConditionText  # a condition, as in `kubesim run --break-on`
+    after: MomentOrText | None = None  # count from this record on, without it
+    before: MomentOrText | None = None  # count up to this record, without it
 
 
 class ValueLookup(Strict):
     """The value of a field. `pattern` is a regular expression with one group: the part of the text to compare."""
 
-    at: MomentOrText
-    field: str = Field(min_length=1)
+    at: MomentOrText  # the record
+    field: str = Field(min_length=1)  # the field, with dots for fields inside: `summary.phase`
     pattern: Annotated[str, AfterValidator(_regular_expression)] = ""
 
 
 class ValuesLookup(Strict):
     """The values of a field in all records that match a condition, each once."""
 
-    of: ConditionText
-    field: str = Field(min_length=1)
-    after: MomentOrText | None = None
-    before: MomentOrText | None = None
+    of: ConditionText  # a condition, as in `kubesim run --break-on`
+    field: str = Field(min_length=1)  # the field, with dots for fields inside: `summary.phase`
+    after: MomentOrText | None = None  # only records after this one
+    before: MomentOrText | None = None  # only records before this one
 
 
 class WrongAnswer(Strict):
     """A common wrong answer, and the hint for it. Given exactly, it is wrong although the rule's range includes it."""
 
-    answer: str
-    hint: str = Field(min_length=1)
+    answer: str  # as a learner would write it
+    hint: str = Field(min_length=1)  # shown for this answer; it does not give the right one away
 
 
 class Question(Strict):
     """`predict`: asked before the learner sees the run. Any prediction is accepted and compared with the run; every
     other question stays open until its answer is right."""
 
-    id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
-    ask: str = Field(min_length=1)
+    id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")  # the key of the answer in `solution.yaml`
+    ask: str = Field(min_length=1)  # the question
     predict: bool = False
-    time: Annotated[TimeLookup, wrap("at")] | None = None
-    count: Annotated[CountLookup, wrap("of")] | None = None
+    time: Annotated[TimeLookup, wrap("at")] | None = None  # when: the answer is a duration
+    count: Annotated[CountLookup, wrap("of")] | None = None  # how often: the answer is a number
+    # in which order: the answer is a list of these names
     order: dict[str, MomentOrText] | None = Field(default=None, min_length=2)
-    value: ValueLookup | None = None
-    values: ValuesLookup | None = None
-    happens: MomentOrText | None = None
+    value: ValueLookup | None = None  # which value: the answer is a text, or one of `choices`
+    values: ValuesLookup | None = None  # which values: the answer is a list in any order, of `choices` if there are any
+    happens: MomentOrText | None = None  # whether it happens: the answer is yes or no
     # for a time: the waits it consists of; their sum is the range that every seed stays in
     waits: Annotated[tuple[WaitText, ...], BeforeValidator(as_list)] = ()
     periodic: PeriodicCount | None = None  # for a count: the range that every seed stays in
     within: Duration = 500_000  # accepted difference of a time from the run, or from the range
-    choices: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+    choices: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()  # shown with letters
     instead: MomentOrText | None = None  # the record that shows why something does not happen, or not again
     profile: Annotated[str, AfterValidator(_profile)] = ""  # look at a run of the scenario with this kubelet version
     kubectl: str = ""  # shown with the answer, instead of the lab's
     wrong: Annotated[tuple[WrongAnswer, ...], BeforeValidator(as_list)] = Field(min_length=1)
-    hint: str = Field(min_length=1)
-    rule: str = Field(min_length=1)
+    hint: str = Field(min_length=1)  # the first of three hints; the second names the records, the third the answer
+    rule: str = Field(min_length=1)  # shown with the right answer
 
     @model_validator(mode="after")
     def _one_way(self) -> Question:
@@ -180,35 +182,38 @@ class Question(Strict):
 class StopItem(Strict):
     """A stop of a walk through the run: the record, and the text for it."""
 
-    at: MomentOrText
-    say: str = Field(min_length=1)
-    title: str = ""
+    at: MomentOrText  # the record
+    say: str = Field(min_length=1)  # the text
+    title: str = ""  # default: the record in one line
 
 
 class Task(Strict):
     """A change to make in the scenario. It is done when these expectations are met. After the two `hints` the third one
     is the solution."""
 
-    ask: str = Field(min_length=1)
-    expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = Field(min_length=1)
+    ask: str = Field(min_length=1)  # what to change
+    expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = Field(min_length=1)  # true of the changed run
+    # an idea, and the field to change
     hints: Annotated[tuple[str, ...], BeforeValidator(as_list)] = Field(min_length=2, max_length=2)
 
 
 class LabFile(Strict):
     """The whole of `lab.yaml`."""
 
-    title: str = Field(min_length=1)
-    about: str = Field(min_length=1, max_length=70)
-    belief: str = Field(min_length=1)  # a common wrong belief
+    title: str = Field(min_length=1)  # also the title of `text.md`
+    about: str = Field(min_length=1, max_length=70)  # a few words for `kubesim lab list`
+    belief: str = Field(min_length=1)  # a common wrong belief, quoted in `text.md`
     minutes: int = Field(ge=1)  # how long a learner needs
-    level: Literal["beginner", "intermediate", "advanced"]
+    level: Literal["beginner", "intermediate", "advanced"]  # what a learner should know before
     terms: dict[str, str] = Field(min_length=1)  # word: what it means
     # pages to read, from https://kubernetes.io where there is one
     links: Annotated[tuple[Annotated[str, AfterValidator(_link)], ...], BeforeValidator(as_list)] = Field(min_length=1)
     kubectl: str = "get pods"  # a `kubectl get` command, whose output is shown with each answer
+    # three to five; the first one is the prediction
     questions: Annotated[tuple[Question, ...], BeforeValidator(as_list)] = Field(min_length=3, max_length=5)
+    # the walk of `kubesim lab inside`
     inside: Annotated[tuple[StopItem, ...], BeforeValidator(as_list)] = Field(min_length=1)
-    task: Task | None = None
+    task: Task | None = None  # a change to make, after the questions
     experiment: str = Field(min_length=1)  # one thing to try freely
 
     @model_validator(mode="after")
@@ -224,7 +229,7 @@ class LabFile(Strict):
 class Solution(Strict):
     """`solution.yaml`: one right answer for each question, by its id."""
 
-    answers: dict[str, str]
+    answers: dict[str, str]  # question: answer
 
 
 class WalkFile(Strict):

@@ -47,7 +47,7 @@ class Span:
     @property
     def text(self) -> str:
         """`1m to 1m31s`."""
-        return f"{time_text(self.low)} to {time_text(self.high)}"
+        return time_text(self.low) if not self.width else f"{time_text(self.low)} to {time_text(self.high)}"
 
 
 NOTHING = Span(0, 0)
