@@ -32,6 +32,7 @@ from kubesim.kubeletconfig.fields import all_fields
 from kubesim.labs.language import LabFile, Solution
 from kubesim.labs.load import find_labs, labs_directory
 from kubesim.labs.network import NetworkExercise
+from kubesim.labs.waits import WAITS, wait
 from kubesim.labs.walk import pod_creation
 from kubesim.scenario.authoring.descriptions import all_types
 from kubesim.scenario.invariants.table import MODULES
@@ -130,6 +131,17 @@ def labs() -> str:
     ]
     for name, model in (("lab.yaml", LabFile), ("solution.yaml", Solution), ("network.yaml", NetworkExercise)):
         lines += [f"# `{name}`", "", *plain_models(model), ""]
+    lines += [
+        "# Waits",
+        "",
+        "A time that depends on the seed is a sum of waits (`waits` of a question). Every answer in the sum of their",
+        "ranges is right. A duration such as `10s` is a wait, too. `up to 5s` is anything from 0s to 5s.",
+        "",
+        "| wait | range |",
+        "|---|---|",
+        *(f"| `{name}` | {span.text} |" for name, span in WAITS.items()),
+        *(f"| `back-off {number}` | {wait(f'back-off {number}').text} |" for number in range(1, 5)),
+    ]
     return _page(lines)
 
 
@@ -330,8 +342,9 @@ def walk() -> str:
 def lab_index() -> str:
     lines = ["# The labs", "", MADE, "", "    $ kubesim lab list", "    $ kubesim lab start 1", ""]
     for lab in find_labs(labs_directory()):
+        effort = f"Level: {lab.file.level}, about {lab.file.minutes} minutes."
         belief = f'Common belief: "{lab.file.belief}"'
-        lines += [f"## {lab.number}. {lab.file.title}", "", f"{_sentence(lab.file.about)} {belief}", ""]
+        lines += [f"## {lab.number}. {lab.file.title}", "", f"{_sentence(lab.file.about)} {effort} {belief}", ""]
     return _page(lines)
 
 

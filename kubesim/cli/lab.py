@@ -1,4 +1,4 @@
-"""`kubesim lab`: learn the kubelet by predicting and then seeing; write labs of your own."""
+"""`kubesim lab`: predict what the kubelet does, then see it; write labs of your own."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kubesim.cli.flags.options import one_of
 from kubesim.cli.output.terminal import say
+from kubesim.features.table import PROFILES
 
 if TYPE_CHECKING:
-    from kubesim.labs.lesson import Lesson, LessonRun
+    from kubesim.labs.lesson import Lesson
     from kubesim.labs.load import Lab
+    from kubesim.labs.playing import LessonRun
     from kubesim.labs.progress import Progress
     from kubesim.scenario.language.document import Scenario
 
 HELP = "learn the kubelet: predict what it does, then see it"
-DESCRIPTION = """Teaching labs. `list` shows them, `start N` begins one, `check ANSWER` answers its open question.
-Progress is kept in the state directory."""
-
-DEFAULT = "of the current lab, unless one is named"
+DESCRIPTION = """Teaching labs. `list` shows them, `start N` begins one, `check ANSWER` answers its open question, and
+`check` without an answer asks one question after the other. Progress is kept in the state directory."""
+QUIT = ("quit", "exit", "q")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,42 +32,45 @@ def configure(parser: argparse.ArgumentParser) -> None:
     def action(name: str, help: str, *, labs: bool = True, state: bool = True) -> argparse.ArgumentParser:
         sub = actions.add_parser(name, help=help, description=help[:1].upper() + help[1:] + ".", allow_abbrev=False)
         if labs:
-            sub.add_argument("--labs", metavar="DIR", help="where the labs are (environment: KUBESIM_LABS)")
+            sub.add_argument("--labs", metavar="DIR", help="the directory of the labs (environment: KUBESIM_LABS)")
         if state:
-            sub.add_argument("--state", metavar="DIR", help="where progress is kept (default: XDG state directory)")
+            sub.add_argument("--state", metavar="DIR", help="the directory of the progress (default: XDG state)")
         return sub
 
-    action("list", "one line for each lab")
-    start = action("start", "begin a lab, or go on with it: its text and the open question")
+    action("list", "list the labs: progress, minutes, level")
+    start = action("start", "begin a lab, or continue it: print its text and the open question")
     start.add_argument("lab", metavar="N", help="number or name of a lab")
-    check = action("check", "answer the open question; without an answer: be asked, or have the task checked")
+    check = action("check", "answer the open question; without an answer: ask in a loop, or check the task")
     check.add_argument(
-        "answers", nargs="*", metavar="ANSWER", help="answers to the open questions, one after the other"
+        "answers", nargs="*", metavar="ANSWER", help="the answer, or several for the open questions in their order"
     )
-    hint = action("hint", "a hint to the open question; more with each time")
+    hint = action("hint", "print a hint for the open question or the task; each of the three says more")
     following = action("next", "begin the next lab that is not done")
-    reset = action("reset", "forget what was done in a lab, or in all of them")
-    reset.add_argument("lab", metavar="N", nargs="?", help="number or name; without it all labs")
-    step = action("step", "walk through the run of the current lab")
-    step.add_argument("--break-on", action="append", default=[], metavar="CONDITION", help="stop at such records")
-    inside = action("inside", f"the code path of what happened, {DEFAULT}")
-    inside.add_argument("lab", metavar="N", nargs="?", help="number or name of a lab")
-    walk = action(
-        "walk", "from a manifest to the first packet: a pod's creation, stop by stop", labs=False, state=False
+    reset = action("reset", "forget the progress in a lab, or in all labs, and restore its scenario")
+    reset.add_argument("lab", metavar="N", nargs="?", help="number or name of a lab; default: all labs")
+    step = action("step", "step through the run of the current lab")
+    step.add_argument("--break-on", action="append", default=[], metavar="CONDITION", help="stop at records that match")
+    step.add_argument(
+        "--profile", default="", type=one_of(PROFILES), metavar="VERSION", help="the run under this kubelet version"
     )
-    walk.add_argument("--markdown", action="store_true", help="as a page for docs/")
-    new = action("new", "write a new lab to start from", state=False)
-    new.add_argument("name", metavar="NAME", help="small letters, digits and dashes: slow-start")
-    validate = action("validate", "hold everything a lab says against its run", state=False)
-    validate.add_argument("folders", nargs="*", metavar="FOLDER", help="folders of labs; without them all labs")
-    table = action("class", "what a class has done, from the files that --class wrote", labs=False, state=False)
-    table.add_argument("files", nargs="+", metavar="FILE", help="results of learners")
-    results = "write results there for a teacher to collect (environment: KUBESIM_CLASS)"
-    learner = "whose results they are (environment: KUBESIM_LEARNER; default: the user's name)"
-    for place in (parser, start, check, hint, following):
-        # Before the action or behind it; one that is not given behind it does not undo the other.
-        place.add_argument("--class", dest="results", metavar="FILE", default=argparse.SUPPRESS, help=results)
-        place.add_argument("--learner", metavar="NAME", default=argparse.SUPPRESS, help=learner)
+    inside = action("inside", "walk through the code path of the run")
+    inside.add_argument("lab", metavar="N", nargs="?", help="number or name of a lab; default: the current lab")
+    walk = action(
+        "walk", "walk through a pod's creation, from the manifest to the first packet", labs=False, state=False
+    )
+    walk.add_argument("--markdown", action="store_true", help="print a page in Markdown")
+    new = action("new", "write a new lab, as a template, to the current directory or to --labs DIR", state=False)
+    new.add_argument("name", metavar="NAME", help="lower-case letters, digits and dashes: slow-start")
+    validate = action("validate", "check that everything a lab says is true of its run", state=False)
+    validate.add_argument("chosen", nargs="*", metavar="LAB", help="numbers, names or folders; default: all labs")
+    table = action("class", "print the results of a class, from the files that --class wrote", labs=False, state=False)
+    table.add_argument("files", nargs="+", metavar="FILE", help="a file that --class wrote, one for each learner")
+    results = "write the results to this file, for a teacher to collect (environment: KUBESIM_CLASS)"
+    learner = "the name of the learner (environment: KUBESIM_LEARNER; default: the user name)"
+    for each in (parser, start, check, hint, following):
+        # Both before and after the action; SUPPRESS keeps the default of the second from replacing the first.
+        each.add_argument("--class", dest="results", metavar="FILE", default=argparse.SUPPRESS, help=results)
+        each.add_argument("--learner", metavar="NAME", default=argparse.SUPPRESS, help=learner)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -73,28 +78,29 @@ def execute(args: argparse.Namespace) -> int:
         return _walk(args)
     if args.action == "class":
         return _class(args)
+    if args.action == "new":
+        return _new(args)
     from kubesim.labs.load import labs_directory
 
-    directory = labs_directory(args.labs) if args.action != "new" or args.labs is None else Path(args.labs)
-    if args.action == "new":
-        from kubesim.labs.scaffold import new_lab
-
-        print(f"{new_lab(directory, args.name)}: change it, then: kubesim lab validate {directory}/...")
-        return 0
+    directory = labs_directory(args.labs)
     if args.action == "validate":
         return _validate(args, directory)
     return _learn(args, directory)
 
 
 def play(scenario: Scenario) -> LessonRun:
-    """What labs are given to play scenarios with."""
+    """Run a scenario for a lab."""
     from kubesim.app import run_scenario
-    from kubesim.labs.lesson import LessonRun
+    from kubesim.cli.flags.saving_flags import header_of
+    from kubesim.cluster.saved.observer import history_of
+    from kubesim.labs.playing import LessonRun
     from kubesim.trace import MemorySink
 
     sink = MemorySink()
-    result = run_scenario(scenario, sinks=(sink,))
-    return LessonRun(tuple(sink.records), result.expectations_failed)
+    history, observer = history_of(header_of(scenario, None))
+    result = run_scenario(scenario, sinks=(sink, observer))
+    history.ended(result.duration)
+    return LessonRun(tuple(sink.records), result.expectations_failed, history)
 
 
 # -- learning ---------------------------------------------------------------------------------------------------
@@ -117,7 +123,7 @@ def _learn(args: argparse.Namespace, directory: Path) -> int:
     try:
         return _act(args, lesson)
     finally:
-        # Also if an answer could not be read, or whoever reads has seen enough: what was answered is answered.
+        # Also after an answer that cannot be read or a closed pipe: the answers before it count.
         progress.save()
         results = getattr(args, "results", None) or os.environ.get("KUBESIM_CLASS")
         if results and args.action in ("start", "check", "hint", "next"):
@@ -142,7 +148,8 @@ def _act(args: argparse.Namespace, lesson: Lesson) -> int:
         from kubesim.trace.stepping import RecordCondition
 
         breaks = [RecordCondition.parse(text) for text in args.break_on]
-        step_through(lesson.records, f"lab {lesson.lab.number}: {lesson.lab.file.title}", breaks)
+        title = f"lab {lesson.lab.number}: {lesson.lab.file.title}{f' ({args.profile})' if args.profile else ''}"
+        step_through(lesson.run(args.profile).records, title, breaks)
     return 0
 
 
@@ -152,7 +159,7 @@ def _lesson(directory: Path, progress: Progress, asked: str | None) -> Lesson:
     from kubesim.labs.load import find_lab
 
     if not asked and not progress.current:
-        raise UsageError("no lab was begun; kubesim lab start 1")
+        raise UsageError("no lab in progress; start one with: kubesim lab start 1")
     lab = find_lab(directory, asked or progress.current)
     return Lesson(lab, progress.of(lab), play, progress.working_copy(lab))
 
@@ -166,7 +173,8 @@ def _list(labs: list[Lab], progress: Progress) -> int:
         done = progress.labs.get(lab.name)
         answered = 0 if done is None else done.answered(lab)
         state = "done" if done is not None and done.is_done(lab) else f"{answered}/{len(lab.file.questions)}"
-        say(f"{lab.number:>2}  {lab.file.title:<32} {state:>4}  {lab.file.about}")
+        effort = f"{lab.file.minutes:>2}m {lab.file.level:<12}"
+        say(f"{lab.number:>2}  {lab.file.title:<28} {state:>4}  {effort}  {lab.file.about}")
     return 0
 
 
@@ -180,12 +188,12 @@ def _reset(lab: Lab | None, progress: Progress) -> int:
     if not lab or progress.current == lab.name:
         progress.current = ""
     progress.save()
-    print(f"forgotten: {lab.name if lab else 'all labs'}")
+    print(f"reset: {lab.name if lab else 'all labs'}")
     return 0
 
 
 def _next(labs: list[Lab], progress: Progress) -> str:
-    """After the current one, round the end."""
+    """The first one that is not done, after the current one, then from the beginning."""
     from kubesim.errors import UsageError
 
     names = [lab.name for lab in labs]
@@ -193,16 +201,16 @@ def _next(labs: list[Lab], progress: Progress) -> str:
     for lab in [*labs[start:], *labs[:start]]:
         if not progress.of(lab).is_done(lab):
             return lab.name
-    raise UsageError("all labs are done; kubesim lab reset forgets that")
+    raise UsageError("all labs are done; kubesim lab reset starts again")
 
 
 def _check(args: argparse.Namespace, lesson: Lesson) -> int:
-    """Answers from the command line, else from whoever types."""
+    """Take answers from the command line, else from standard input."""
     right = True
     if args.answers:
-        for answer in args.answers:
-            if lesson.open_question is None:
-                break
+        words = list(args.answers)
+        while words and lesson.open_question is not None:
+            answer, words = lesson.take_words(words)
             right &= _take(lesson, answer)
         _say(lesson.ask())
     elif lesson.open_question is None and not lesson.is_done:
@@ -222,20 +230,28 @@ def _take(lesson: Lesson, answer: str) -> bool:
 
 
 def _dialogue(lesson: Lesson) -> bool:
-    """Ask until all is answered or nobody answers any more. An answer that cannot be read is asked for again."""
-    from kubesim.errors import UsageError
+    """Ask until every question is answered, or standard input ends. `hint` prints a hint, `quit` ends."""
+    from kubesim.labs.reading import NoAnswer
 
     right = True
     _say(lesson.ask())
+    if lesson.open_question is not None:
+        say("  (type an answer, or hint, or quit)")
     while lesson.open_question is not None:
         if sys.stdin.isatty():
             print("> ", end="", flush=True)
         line = sys.stdin.readline()
-        if not line.strip():
+        typed = line.strip()
+        if not line or typed.lower() in QUIT:
             break
+        if not typed:
+            continue
+        if typed.lower() in ("hint", "?"):
+            _say([*lesson.hint(), ""])
+            continue
         try:
-            right = _take(lesson, line.strip())
-        except UsageError as error:
+            right = _take(lesson, typed)
+        except NoAnswer as error:
             say(f"{error}\n")
         _say(lesson.ask())
     return right
@@ -259,16 +275,31 @@ def _user() -> str:
 # -- teaching ---------------------------------------------------------------------------------------------------
 
 
+def _new(args: argparse.Namespace) -> int:
+    from kubesim.labs.scaffold import new_lab
+
+    folder = new_lab(Path(args.labs or "."), args.name)
+    say(
+        f"{folder}: a new lab. Change its files, then:",
+        f"  kubesim lab validate ./{folder}" if not folder.is_absolute() else f"  kubesim lab validate {folder}",
+        f"  kubesim lab start --labs {folder.parent} {int(folder.name[:2])}",
+    )
+    return 0
+
+
 def _validate(args: argparse.Namespace, directory: Path) -> int:
-    from kubesim.labs.load import find_labs, load_lab
+    from kubesim.labs.load import find_lab, find_labs, load_lab
     from kubesim.labs.validate import problems
 
-    labs = [load_lab(Path(folder)) for folder in args.folders] or find_labs(directory)
+    labs = [
+        load_lab(Path(chosen)) if Path(chosen).is_dir() or "/" in chosen else find_lab(directory, chosen)
+        for chosen in args.chosen
+    ] or find_labs(directory)
     bad = 0
     for lab in labs:
         found = problems(lab, play)
         bad += bool(found)
-        say(f"{lab.name}: {'fine' if not found else f'{len(found)} problems'}")
+        say(f"{lab.name}: {'ok' if not found else '1 problem' if len(found) == 1 else f'{len(found)} problems'}")
         for problem in found:
             say(f"  {problem}")
     return 1 if bad else 0
@@ -286,7 +317,7 @@ def _class(args: argparse.Namespace) -> int:
         except OSError as error:
             raise UsageError(f"{file}: cannot be read: {error.strerror}") from None
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise UsageError(f"{file}: is no file that --class wrote") from None
+            raise UsageError(f"{file}: is not a file that --class wrote") from None
     _say(lines)
     return 0
 

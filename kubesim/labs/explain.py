@@ -1,4 +1,4 @@
-"""Words around a place in a run: the rule behind a record, a verdict, a walk from stop to stop."""
+"""Text about a moment of a run: the rule behind a record, a verdict, a walk from stop to stop."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from kubesim.errors import InputError
-from kubesim.labs.answers import AnswerVerdict, find
+from kubesim.labs.answers import AnswerVerdict, Truth, find
+from kubesim.labs.kubectl_view import kubectl_lines
 from kubesim.labs.language import Question, StopItem
+from kubesim.labs.playing import LessonRun
+from kubesim.labs.waits import time_text
 from kubesim.trace import records as r
 from kubesim.trace.stepping import Stepper
-from kubesim.trace.stepping.stepper import told
+from kubesim.trace.stepping.stepper import Due, told
 
 WIDTH = 78
 
 
 def rule_behind(records: Sequence[r.Record], record: r.Record) -> r.Record | None:
-    """The nearest decision that says why: the record, the plan of its sync, or one that led to it."""
+    """The nearest record with a reason: the record itself, the plan of its sync, or one of its causes."""
     if record.why:
         return record
     stepper = Stepper(records)
@@ -31,8 +34,8 @@ def rule_behind(records: Sequence[r.Record], record: r.Record) -> r.Record | Non
     return None
 
 
-def place(record: r.Record) -> str:
-    return f"{record.t / 1_000_000:.3f}s, record #{record.seq}: {told(record)}"
+def moment_text(record: r.Record) -> str:
+    return f"{time_text(record.t)}, record #{record.seq}: {told(record)}"
 
 
 def _behind(records: Sequence[r.Record], record: r.Record) -> Iterator[str]:
@@ -45,61 +48,83 @@ def _behind(records: Sequence[r.Record], record: r.Record) -> Iterator[str]:
         yield f"  as in    {ref}"
 
 
-def prediction_lines(records: Sequence[r.Record], question: Question, verdict: AnswerVerdict) -> list[str]:
-    """A prediction beside the run, and the moment and rule at which they part."""
-    lines = [f"Your prediction: {verdict.answer}. The run: {verdict.truth.text}."]
+def prediction_lines(run: LessonRun, question: Question, verdict: AnswerVerdict, kubectl: str) -> list[str]:
+    """A prediction beside the run, the first difference between them, and the rule."""
+    lines = wrapped(f"{verdict.answer}. The run: {_truth_text(question, verdict.truth)}.", "Your prediction: ", "  ")
     if verdict.right:
-        lines.append("They agree.")
-        if verdict.parting is not None:
-            lines += wrapped(place(verdict.parting), "  at       ")
-            lines += _behind(records, verdict.parting)
+        lines += ["Correct.", *_shown_at(run, verdict)]
     else:
-        lines += _parting(records, verdict)
-        lines += wrapped(verdict.hint, "  think    ")
-    return [*lines, *wrapped(question.rule, "  rule     ")]
+        lines += ["Not quite.", *_difference(run.records, verdict), *wrapped(verdict.hint, "  hint     ")]
+    return [*lines, *_kubectl(run, verdict, kubectl), *wrapped(question.rule, "  rule     ")]
 
 
-def _parting(records: Sequence[r.Record], verdict: AnswerVerdict) -> Iterator[str]:
-    if verdict.expected_at is not None:
-        stepper = Stepper(records)
-        last = [n for n, record in enumerate(records) if record.t <= verdict.expected_at]
-        stepper.place = last[-1] if last else 0
-        yield f"They part at {verdict.expected_at / 1_000_000:.3f}s, where you expected it and the kubelet still waits:"
-        for due in stepper.due()[:3]:
-            moment = "" if due.t is None else f" at {due.t / 1_000_000:.3f}s"
+def _truth_text(question: Question, truth: Truth) -> str:
+    if truth.allowed is None or question.time is None:
+        return truth.text
+    return f"{truth.text} (with another seed: {truth.allowed.text})"
+
+
+def _shown_at(run: LessonRun, verdict: AnswerVerdict) -> Iterator[str]:
+    if verdict.difference is not None:
+        yield from wrapped(moment_text(verdict.difference), "  at       ")
+        yield from _behind(run.records, verdict.difference)
+
+
+def _difference(records: Sequence[r.Record], verdict: AnswerVerdict) -> Iterator[str]:
+    record, expected_at = verdict.difference, verdict.expected_at
+    if expected_at is not None and record is not None:
+        yield f"  At {time_text(expected_at)}, where you expected it, it has not happened yet."
+        for due in _due_at(records, expected_at, record):
+            moment = "" if due.t is None else f" at {time_text(due.t)}"
             yield f"  due      {due.subject}: {due.text}{moment}"
-        if verdict.parting is not None:
-            yield from wrapped(place(verdict.parting), "  comes at ")
-            yield from _behind(records, verdict.parting)
-    elif verdict.parting is not None:
-        yield from wrapped(place(verdict.parting), "They part at ")
-        yield from _behind(records, verdict.parting)
+        yield from wrapped(moment_text(record), "  happens  ")
+        yield from _behind(records, record)
+    elif record is not None:
+        yield from wrapped(moment_text(record), "  The first difference is at ", "           ")
+        yield from _behind(records, record)
     else:
-        yield f"They part nowhere in particular: in {len(records)} records it never happens."
+        yield f"  It never happens in the {len(records)} records of the run."
 
 
-def answer_lines(records: Sequence[r.Record], question: Question, verdict: AnswerVerdict) -> list[str]:
-    """A right answer is shown in the run; a wrong one gets its hint, and the run is not given away."""
+def _due_at(records: Sequence[r.Record], t: int, record: r.Record) -> list[Due]:
+    """What the pod of a record waits for at a time."""
+    stepper = Stepper(records)
+    earlier = [n for n, each in enumerate(records) if each.t <= t]
+    stepper.place = earlier[-1] if earlier else 0
+    pod = record.pod.removeprefix("default/")
+    return [due for due in stepper.due() if due.subject.partition(":")[0] == pod and (due.t is None or due.t > t)][:3]
+
+
+def answer_lines(run: LessonRun, question: Question, verdict: AnswerVerdict, kubectl: str) -> list[str]:
+    """A right answer with the record that shows it; a wrong one with its hint, which does not give the run away."""
     if not verdict.right:
-        return wrapped(verdict.hint, f"No, not {verdict.answer}. ", "  ")
-    lines = [f"Yes: {verdict.truth.text}."]
-    if verdict.parting is not None:
-        lines += wrapped(place(verdict.parting), "  at       ")
-        lines += _behind(records, verdict.parting)
-    return [*lines, *wrapped(question.rule, "  rule     ")]
+        return wrapped(verdict.hint, f'Not quite: "{verdict.answer}" is wrong. ', "  ")
+    lines = [f"Correct: {_truth_text(question, verdict.truth)}.", *_shown_at(run, verdict)]
+    return [*lines, *_kubectl(run, verdict, kubectl), *wrapped(question.rule, "  rule     ")]
+
+
+def _kubectl(run: LessonRun, verdict: AnswerVerdict, command: str) -> Iterator[str]:
+    """What a user of the cluster sees at that moment."""
+    record = verdict.difference
+    t = verdict.expected_at if verdict.expected_at is not None else None if record is None else record.t
+    if t is None or run.history is None:
+        return
+    yield f"  At {time_text(t)} `kubectl {command.partition(' -o ')[0]}` shows:"
+    yield from (f"    {line}" for line in kubectl_lines(run.history, command, t))
 
 
 def wrapped(text: str, label: str, indent: str | None = None) -> list[str]:
-    """A label and the text behind it, in lines of a terminal; `indent` is for the further lines."""
+    """A label and its text in lines of a terminal; `indent` starts the lines after the first."""
     behind = " " * len(label) if indent is None else indent
-    return textwrap.wrap(" ".join(text.split()), WIDTH, initial_indent=label, subsequent_indent=behind)
+    flat = " ".join(text.split())
+    return textwrap.wrap(flat, WIDTH, initial_indent=label, subsequent_indent=behind, break_on_hyphens=False)
 
 
 # -- walks ------------------------------------------------------------------------------------------------------
 
 
 def walk_lines(records: Sequence[r.Record], stops: Sequence[StopItem], source: str) -> list[str]:
-    """Stop by stop: what is said there, and what the run shows."""
+    """Stop by stop: its text and its record."""
     lines: list[str] = []
     for number, stop in enumerate(stops, start=1):
         record = stop_record(records, stop, source)
@@ -113,13 +138,13 @@ def walk_lines(records: Sequence[r.Record], stops: Sequence[StopItem], source: s
 def stop_record(records: Sequence[r.Record], stop: StopItem, source: str) -> r.Record:
     record = find(records, stop.at)
     if record is None:
-        raise InputError(source, f"the run never comes to the stop {stop.at.on!r}")
+        raise InputError(source, f"the run has no record for the stop {stop.at.on!r}")
     return record
 
 
 def shown(records: Sequence[r.Record], record: r.Record) -> list[str]:
     """A record with its reason and the upstream function."""
-    lines = textwrap.wrap(f"{record.t / 1_000_000:.3f}s  #{record.seq}  {told(record)}", WIDTH - 5)
+    lines = textwrap.wrap(f"{time_text(record.t)}  #{record.seq}  {told(record)}", WIDTH - 5)
     if record.why:
         lines += textwrap.wrap(record.why, WIDTH - 5, initial_indent="  because ", subsequent_indent="          ")
     if record.ref:

@@ -1,12 +1,12 @@
-"""One lab and one learner: what is asked, how an answer is taken, hints, the task, and the look inside.
+"""One lab and one learner: the text, the questions, the answers, the hints, the task and the walk inside.
 
-Every method answers lines of text for the learner; the progress is changed, and saved by whoever calls.
+Every method returns lines of text for the learner. Methods change the progress; the caller saves it.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from pathlib import Path
 
 from kubesim.labs.answers import judge, look_up_truth
@@ -14,40 +14,37 @@ from kubesim.labs.explain import answer_lines, prediction_lines, walk_lines, wra
 from kubesim.labs.language import Moment, Question
 from kubesim.labs.load import Lab
 from kubesim.labs.network import play_network
+from kubesim.labs.playing import LessonRun, Play
 from kubesim.labs.progress import LabProgress
+from kubesim.labs.reading import letter, split_words
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.load.loader import load_scenario
 from kubesim.trace.records import Record
-from kubesim.values import value_object
-
-
-@value_object
-class LessonRun:
-    """What a played scenario left."""
-
-    records: tuple[Record, ...]
-    failed: tuple[str, ...]  # expectations that were not met
-
-
-Play = Callable[[Scenario], LessonRun]
 
 
 class Lesson:
-    """`work` is the learner's own copy of the scenario, for the task."""
+    """`work` is the path of the learner's own copy of the scenario."""
 
     def __init__(self, lab: Lab, progress: LabProgress, play: Play, work: Path) -> None:
         self.lab = lab
         self.progress = progress
         self._play = play
         self._work = work
+        self._runs: dict[str, LessonRun] = {}
 
-    @cached_property
+    def run(self, profile: str = "") -> LessonRun:
+        """The lab's own run, played when it is first needed; with a profile: the same under this kubelet version."""
+        if profile not in self._runs:
+            network = self.lab.network
+            self._runs[profile] = (
+                self._play(self.lab.scenario(profile)) if network is None else LessonRun(play_network(network), ())
+            )
+        return self._runs[profile]
+
+    @property
     def records(self) -> tuple[Record, ...]:
-        """Of the lab's own run, which is played when it is first needed."""
-        if self.lab.network is not None:
-            return play_network(self.lab.network)
-        return self._play(self.lab.scenario()).records
+        return self.run().records
 
     @property
     def open_question(self) -> Question | None:
@@ -58,22 +55,34 @@ class Lesson:
     def is_done(self) -> bool:
         return self.progress.is_done(self.lab)
 
-    # -- telling ------------------------------------------------------------------------------------------------
+    # -- showing ------------------------------------------------------------------------------------------------
 
     def begin(self) -> list[str]:
-        lines = [*self.lab.text.rstrip("\n").splitlines(), ""]
-        lines += [f"The scenario: {self.lab.scenario_path}", ""]
+        """The text of the lab, its terms and links, the file, and the open question."""
+        file = self.lab.file
+        title, *text = self.lab.text.rstrip("\n").splitlines()
+        lines = [title, "", f"Lab {self.lab.number}, {file.level}, about {file.minutes} minutes.", *text, ""]
+        lines += ["## Terms", ""]
+        for term, meaning in file.terms.items():
+            lines += wrapped(meaning, f"- {term}: ", "  ")
+        lines += ["", "## Read more", "", *(f"- {link}" for link in file.links), "", "## Files", ""]
+        if self.lab.network is None:
+            lines += ["Your copy of the scenario, which you may change (the questions are about the original):"]
+            lines += [f"  {self._work}", ""]
+        else:
+            lines += [f"The steps of this lab: {self.lab.scenario_path}", ""]
         return lines + self.ask()
 
     def ask(self) -> list[str]:
-        """The open question, or the task, or that all is done."""
+        """The open question, or the task, or that the lab is done."""
         question = self.open_question
         if question is not None:
             number = self.lab.file.questions.index(question) + 1
             kind = "Predict" if question.predict else "Question"
             head = f"{kind} {number} of {len(self.lab.file.questions)}: "
             lines = wrapped(question.ask, head, "  ")
-            lines += [f"  {n}. {choice}" for n, choice in enumerate(question.choices, start=1)]
+            if question.values is None:
+                lines += [f"  {letter(place)}) {choice}" for place, choice in enumerate(question.choices)]
             return [*lines, f"  ({_wanted(question)}: kubesim lab check ANSWER)"]
         if not self.is_done:
             assert self.lab.file.task is not None
@@ -83,65 +92,83 @@ class Lesson:
             ]
         return [
             f"Lab {self.lab.number} is done.",
-            "  kubesim lab inside   walks through the code path of what you saw",
+            *wrapped(self.lab.file.experiment, "  Try freely: ", "  "),
+            *([] if self.lab.network is not None else [f"  Your copy: {self._work}"]),
+            "  kubesim lab inside   walks through the code path of the run",
             "  kubesim lab next     begins the next lab",
         ]
 
     def inside(self) -> list[str]:
-        """The walk through the code path, with the trace."""
-        head = [f"Look inside: {self.lab.file.title}", ""]
+        """The walk through the code path, with the records of the run."""
+        head = [f"Inside lab {self.lab.number}: {self.lab.file.title}", ""]
         return head + walk_lines(self.records, self.lab.file.inside, str(self.lab.folder / "lab.yaml"))
 
     # -- taking answers -----------------------------------------------------------------------------------------
 
-    def answer(self, text: str) -> tuple[list[str], bool]:
-        """Take an answer to the open question; False if it was wrong. A prediction is taken whatever it is."""
+    def take_words(self, words: list[str]) -> tuple[str, list[str]]:
+        """The words that answer the open question, and those that are left for the next ones."""
         question = self.open_question
         assert question is not None
-        verdict = judge(self.records, question, text)
+        return split_words(question, words)
+
+    def answer(self, text: str) -> tuple[list[str], bool]:
+        """Take an answer to the open question; False if it was wrong. Any prediction is accepted."""
+        question = self.open_question
+        assert question is not None
+        run = self.run(question.profile)
+        verdict = judge(run.records, question, text)
         done = self.progress.of(question.id)
         if not done.tries:
             done.first, done.right_at_first = text, verdict.right
         done.tries += 1
         done.done = verdict.right or question.predict
+        kubectl = question.kubectl or self.lab.file.kubectl
         if question.predict:
-            return prediction_lines(self.records, question, verdict), True
-        return answer_lines(self.records, question, verdict), verdict.right
+            return prediction_lines(run, question, verdict, kubectl), True
+        return answer_lines(run, question, verdict, kubectl), verdict.right
 
     def hint(self) -> list[str]:
-        """More with each time: the hint, where to look, the answer."""
+        """Three hints, each says more: an idea, the records to look at, the answer."""
         question = self.open_question
         if question is None:
-            return ["There is nothing left to hint at."] if self.is_done else self._task_hint()
+            return ["This lab has nothing left to answer."] if self.is_done else self._task_hint()
         done = self.progress.of(question.id)
         done.hints += 1
         if done.hints == 1:
-            return wrapped(question.hint, "", "")
+            return wrapped(question.hint, "Hint 1 of 3: ", "  ")
         if done.hints == 2:
-            return ["Look at the run there:", *(f"  kubesim lab step --break-on '{on}'" for on in conditions(question))]
-        truth = look_up_truth(self.records, question)
-        return wrapped(f"The run says: {truth.text}. {question.rule}", "", "")
+            with_profile = f" --profile {question.profile}" if question.profile else ""
+            steps = [f"  kubesim lab step{with_profile} --break-on '{on}'" for on in conditions(question)]
+            return ["Hint 2 of 3: the run shows it at these records.", *steps]
+        truth = look_up_truth(self.run(question.profile).records, question)
+        return wrapped(f"{truth.text}. {question.rule}", "Hint 3 of 3: the answer is ", "  ")
 
     def _task_hint(self) -> list[str]:
-        return ["A scenario that does it:", f"  {self.lab.folder / 'solved.yaml'}"]
+        assert self.lab.file.task is not None
+        self.progress.task_hints += 1
+        number = min(self.progress.task_hints, 3)
+        if number < 3:
+            return wrapped(self.lab.file.task.hints[number - 1], f"Hint {number} of 3: ", "  ")
+        solved = self.lab.folder / "solved.yaml"
+        return [f"Hint 3 of 3: this change solves it ({solved}).", *_changes(self.lab.scenario_path, solved)]
 
     # -- the task -----------------------------------------------------------------------------------------------
 
     def prepare(self, write: Callable[[Path, str], None]) -> None:
         """Give the learner a copy of the scenario, once."""
-        if self.lab.file.task is not None and not self._work.exists():
+        if self.lab.network is None and not self._work.exists():
             write(self._work, self.lab.scenario_path.read_text(encoding="utf-8"))
 
     def check_task(self) -> tuple[list[str], bool]:
-        """Play the learner's scenario and hold it against the task."""
+        """Run the learner's scenario with the expectations of the task."""
         failed = self.failed_expectations(load_scenario(str(self._work)))
         if failed:
-            return ["Not yet:", *(f"  not met: {text}" for text in failed)], False
+            return ["Not quite. These expectations are not met:", *(f"  {text}" for text in failed)], False
         self.progress.task_done = True
-        return ["The task is solved: every expectation is met."], True
+        return ["Correct: every expectation of the task is met."], True
 
     def failed_expectations(self, scenario: Scenario) -> tuple[str, ...]:
-        """What of the task a scenario does not meet; its own expectations do not count."""
+        """The expectations of the task that a scenario does not meet; its own ones do not count."""
         assert self.lab.file.task is not None
         return self._play(expecting(scenario, self.lab.file.task.expect)).failed
 
@@ -150,8 +177,15 @@ def expecting(scenario: Scenario, expect: tuple[Expect, ...]) -> Scenario:
     return scenario.model_copy(update={"spec": scenario.spec.model_copy(update={"expect": expect})})
 
 
+def _changes(before: Path, after: Path) -> list[str]:
+    """The lines that differ, as a diff shows them."""
+    old, new = (path.read_text(encoding="utf-8").splitlines() for path in (before, after))
+    changed = [line for line in difflib.unified_diff(old, new, lineterm="", n=1) if line[:4] not in ("--- ", "+++ ")]
+    return [f"  {line}" for line in changed if not line.startswith("@@")]
+
+
 def conditions(question: Question) -> list[str]:
-    """Where in the run a question looks."""
+    """The conditions with which a question looks for its records."""
     return list(dict.fromkeys(moment.on for moment in _moments(question)))
 
 
@@ -160,19 +194,24 @@ def _moments(question: Question) -> Iterator[Moment]:
         yield from (moment for moment in (question.time.since, question.time.at) if moment is not None)
     elif question.count is not None:
         yield Moment(on=question.count.of)
+        yield from () if question.instead is None else (question.instead,)
     elif question.order is not None:
         yield from question.order.values()
     elif question.value is not None:
         yield question.value.at
+    elif question.values is not None:
+        yield Moment(on=question.values.of)
+        yield from () if question.instead is None else (question.instead,)
     elif question.happens is not None:
-        yield question.happens
+        yield question.instead or question.happens
 
 
 def _wanted(question: Question) -> str:
     return {
-        "time": "a duration such as 10s",
+        "time": "a duration such as 10s, or a range such as 10-15s",
         "count": "a number",
         "order": f"{', '.join(sorted(question.order or ()))} in their order",
-        "value": "one of these" if question.choices else "a word",
+        "value": "a letter or the words" if question.choices else "a word",
+        "values": f"one or more of {', '.join(question.choices)}" if question.choices else "one or more words",
         "happens": "yes or no",
     }[question.way]

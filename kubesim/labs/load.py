@@ -1,8 +1,8 @@
-"""Labs on disk: where they are looked for, and how a folder becomes a `Lab`.
+"""Labs on disk: the directory that holds them, and how a folder becomes a `Lab`.
 
 A lab is a folder `NN-name` with `lab.yaml`, `text.md`, `scenario.yaml`, `solution.yaml` and, if it has a task,
-`solved.yaml`; a lab about container networking has `network.yaml` instead of a scenario. Folders are looked for in the
-directory that is asked for, else in the one that KUBESIM_LABS names, else among the shipped ones (`kubesim.shipped`).
+`solved.yaml`; a lab about container networking has `network.yaml` instead of a scenario. The directory is
+the one given, else the one in KUBESIM_LABS, else the labs that ship with kubesim (`kubesim.shipped`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from kubesim.labs.network import NetworkExercise
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.language.strict import Strict
 from kubesim.scenario.load.loader import load_scenario
+from kubesim.scenario.load.overlay import Overlay
 from kubesim.scenario.load.yaml_source import Marked, read_documents
 from kubesim.shipped import shipped
 from kubesim.values import value_object
@@ -31,14 +32,14 @@ S = TypeVar("S", bound=Strict)
 
 @value_object
 class Lab:
-    """A lab that was read; its scenarios are read when they are needed."""
+    """A lab as read from disk. Its scenarios are read when they are needed."""
 
     folder: Path
     number: int
     file: LabFile
     text: str
     solution: Solution
-    network: NetworkExercise | None = None  # in place of a scenario: real CNI plugins
+    network: NetworkExercise | None = None  # instead of a scenario: real CNI plugins
 
     @property
     def name(self) -> str:
@@ -46,11 +47,12 @@ class Lab:
 
     @property
     def scenario_path(self) -> Path:
-        """What is played."""
+        """The file with what happens."""
         return self.folder / ("scenario.yaml" if self.network is None else "network.yaml")
 
-    def scenario(self) -> Scenario:
-        return load_scenario(str(self.scenario_path))
+    def scenario(self, profile: str = "") -> Scenario:
+        """With a profile: under this version of the kubelet."""
+        return load_scenario(str(self.scenario_path), around=Overlay(profile=profile) if profile else None)
 
     def solved(self) -> Scenario:
         return load_scenario(str(self.folder / "solved.yaml"))
@@ -65,7 +67,7 @@ def labs_directory(given: str | None = None) -> Path:
         return Path(asked)
     found = shipped("labs")
     if not found.is_dir():
-        raise UsageError(f"this kubesim was installed without its labs; give --labs DIR or {VARIABLE}")
+        raise UsageError(f"this kubesim was installed without labs; give --labs DIR or {VARIABLE}")
     return found
 
 
@@ -84,14 +86,14 @@ def find_lab(directory: Path, asked: str) -> Lab:
         number, name = folder.name.split("-", 1)
         if asked in (folder.name, name) or (asked.isdigit() and int(asked) == int(number)):
             return load_lab(folder)
-    raise UsageError(f"no lab {asked!r} in {directory}; kubesim lab list shows those there are")
+    raise UsageError(f"no lab {asked!r} in {directory}; kubesim lab list shows the labs")
 
 
 def load_lab(folder: Path) -> Lab:
-    """Raises InputError that says what is wrong with the folder."""
+    """Raises InputError for a folder that is not a lab."""
     matched = _FOLDER.fullmatch(folder.name)
     if matched is None:
-        raise InputError(str(folder), "the folder of a lab is named as 07-some-name")
+        raise InputError(str(folder), "not a lab: the folder of a lab has a name such as 07-some-name")
     file = read_yaml(folder / "lab.yaml", LabFile)
     solution = read_yaml(folder / "solution.yaml", Solution)
     exercise = folder / "network.yaml"

@@ -1,8 +1,8 @@
-"""A lab about container networking: real CNI plugins on a private host, told as a trace.
+"""A lab about container networking: real CNI plugins on a private host, recorded as a trace.
 
-`network.yaml` takes the place of a scenario: a network configuration, plugins of the lab's own, and sandboxes that are
-attached and detached one after the other. `network_host.py` does it in a process of its own; here what it saw becomes
-records, one second for each step, so that questions, stepping and walks work as for any run.
+`network.yaml` replaces the scenario: a network configuration, the lab's own plugins, and sandboxes that are attached
+and detached one after the other. `network_host.py` runs the steps in a process of its own. Here they become records,
+one second for each step, so that questions, stepping and walks work as for any run.
 """
 
 from __future__ import annotations
@@ -28,16 +28,19 @@ LIMIT_S = 120  # for all of it
 _SECOND = 1_000_000
 _ADD, _DEL = "RunPodSandbox", "StopPodSandbox"
 _BACKWARD = {"DEL": ", from the last to the first"}
-_WHY = {_ADD: "the runtime sets up the network of the sandbox", _DEL: "the runtime tears it down"}
+_WHY = {
+    _ADD: "the runtime sets up the network of the sandbox",
+    _DEL: "the runtime tears down the network of the sandbox",
+}
 
 
 class NetworkStep(Strict):
-    """One thing that happens."""
+    """One step."""
 
     add: str = ""  # the sandbox of this pod is attached
     delete: str = ""  # the sandbox of this pod is detached
-    replace: dict[str, str] = Field(default_factory=dict)  # plugins of the lab are written anew
-    say: str = ""  # for a replacement: what it is
+    replace: dict[str, str] = Field(default_factory=dict)  # new programs for plugins of the lab
+    say: str = ""  # for a replacement: its text in the trace
 
     @model_validator(mode="after")
     def _one_action(self) -> NetworkStep:
@@ -49,14 +52,14 @@ class NetworkStep(Strict):
 class NetworkExercise(Strict):
     """The whole of `network.yaml`."""
 
-    configuration: dict[str, Any]  # a conflist
-    needs: Annotated[tuple[str, ...], BeforeValidator(as_list)]  # real plugins
-    plugins: dict[str, str] = Field(default_factory=dict)  # Python programs of the lab's own
+    configuration: dict[str, Any]  # a CNI network configuration list
+    needs: Annotated[tuple[str, ...], BeforeValidator(as_list)]  # names of real plugins
+    plugins: dict[str, str] = Field(default_factory=dict)  # the lab's own plugins: Python programs
     steps: Annotated[tuple[NetworkStep, ...], BeforeValidator(as_list)] = Field(min_length=1)
 
 
 def play_network(exercise: NetworkExercise) -> tuple[Record, ...]:
-    """Raises UsageError if the plugins are not there or the machine does not allow it."""
+    """Raises UsageError if the plugins are missing or the machine does not allow a private host."""
     order = {"exercise": exercise.model_dump(by_alias=True), "binDirs": [str(_bin_dir(exercise.needs))]}
     command = [sys.executable, "-m", "kubesim.labs.network_host"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -75,7 +78,7 @@ def play_network(exercise: NetworkExercise) -> tuple[Record, ...]:
     if done.returncode:
         problem = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
         raise UsageError(
-            f"no private host for the plugins: {problem[0]}; this lab needs root or user namespaces "
+            f"cannot make a private host for the plugins: {problem[0]}; this lab needs root or user namespaces "
             "(sysctl kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)"
         )
     return tuple(to_records(json.loads(done.stdout)))
@@ -83,9 +86,9 @@ def play_network(exercise: NetworkExercise) -> tuple[Record, ...]:
 
 def _bin_dir(needs: tuple[str, ...]) -> Path:
     given = [entry for entry in os.environ.get(VARIABLE, "").split(":") if entry]
-    for place in given or BIN_DIRS:
-        if all((Path(place) / name).is_file() for name in needs):
-            return Path(place)
+    for directory in given or BIN_DIRS:
+        if all((Path(directory) / name).is_file() for name in needs):
+            return Path(directory)
     raise UsageError(
         f"this lab runs the CNI plugins {' and '.join(needs)}, which are not in {', '.join(given or BIN_DIRS)}; "
         f"install them (Debian: containernetworking-plugins) or name their directory in {VARIABLE}"
@@ -93,7 +96,7 @@ def _bin_dir(needs: tuple[str, ...]) -> Path:
 
 
 def to_records(seen: list[dict[str, Any]]) -> Iterator[Record]:
-    """What happened in each step: the call, the plugins it ran, how it ended, and which addresses are taken now."""
+    """The records of each step: the call, its plugins, its result, and the reserved addresses after it."""
     records: list[Record] = []
 
     def put(record: Record, second: int, cause: int | None = None) -> int:
@@ -118,7 +121,7 @@ def to_records(seen: list[dict[str, Any]]) -> Iterator[Record]:
 
 
 def _execution(execution: dict[str, Any], pod: str) -> CniExec:
-    by = f"{execution['plugin']} is started by another plugin" if execution["delegated"] else ""
+    by = f"another plugin runs {execution['plugin']}" if execution["delegated"] else ""
     return CniExec(
         pod=pod,
         plugin=execution["plugin"],

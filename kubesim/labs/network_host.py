@@ -1,6 +1,7 @@
-"""The process in which a lab's CNI plugins run: a host of its own, gone when it ends. The machine is not touched.
+"""The process in which a lab's CNI plugins run: a private host that ends with it. It does not change the machine.
 
-Reads an exercise from standard input and writes what it saw to standard output; only `network.py` starts it.
+Reads an exercise from standard input and writes the executions of each step to standard output.
+Only `network.py` starts it.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ async def _play(exercise: dict[str, Any], bin_dirs: list[str], folder: str) -> l
         do, pod = ("add", step["add"]) if step["add"] else ("delete", step["delete"])
         error = await _step(cni, network, do, pod)
         executions = [_execution(entry) for entry in recorder.take()]
-        told = {"do": do, "pod": pod, "id": f"sandbox-of-{pod}", "executions": executions, "error": error}
-        seen.append({**told, "reserved": _reserved(network.name)})
+        step_seen = {"do": do, "pod": pod, "id": f"sandbox-of-{pod}", "executions": executions, "error": error}
+        seen.append({**step_seen, "reserved": _reserved(network.name)})
     return seen
 
 
@@ -66,7 +67,7 @@ def _write(own: str, plugins: Mapping[str, str]) -> None:
 
 
 async def _step(cni: CNIConfig, network: NetworkConfigList, do: str, pod: str) -> str:
-    """What went wrong; empty if nothing did."""
+    """The error of the step; empty if it succeeded."""
     netns = os.path.join(NETNS_DIR, pod)
     runtime = RuntimeConf(f"sandbox-of-{pod}", netns, "eth0")
     try:
@@ -97,7 +98,7 @@ def _execution(recorded: Recorded) -> dict[str, Any]:
 
 
 def _reserved(network: str) -> list[str]:
-    """What host-local has given away, by its files."""
+    """The addresses that host-local has reserved: one file for each."""
     place = os.path.join(STATE_DIR, "networks", network)
     names = os.listdir(place) if os.path.isdir(place) else []
     return sorted(name for name in names if name[:1].isdigit())

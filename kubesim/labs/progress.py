@@ -1,7 +1,7 @@
-"""What a learner has done, kept in one small file, and the results that a teacher collects.
+"""The progress of a learner, kept in one small file, and the results that a teacher collects.
 
-The file lies in the state directory (XDG_STATE_HOME, by default ~/.local/state/kubesim) and is written so that a crash
-leaves the old one or the new one.
+The file is in the state directory (XDG_STATE_HOME, by default ~/.local/state/kubesim). A crash leaves either the old
+file or the new one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kubesim.values import mutable
 
 @mutable
 class QuestionProgress:
-    """`first` is the first answer, which is the prediction where one is asked for."""
+    """`first` is the first answer; for a prediction, the prediction."""
 
     first: str = ""
     right_at_first: bool = False
@@ -32,6 +32,7 @@ class QuestionProgress:
 class LabProgress:
     questions: dict[str, QuestionProgress] = field(default_factory=dict)
     task_done: bool = False
+    task_hints: int = 0
 
     def of(self, question: str) -> QuestionProgress:
         return self.questions.setdefault(question, QuestionProgress())
@@ -44,15 +45,22 @@ class LabProgress:
 
 
 def _question(item: dict[str, Any]) -> QuestionProgress:
-    """Raises TypeError for fields that it does not have, and for values of another type."""
+    """Raises TypeError for unknown fields and for values of another type."""
     read = QuestionProgress(**item)
     if any(type(value) is not type(getattr(QuestionProgress(), name)) for name, value in item.items()):
         raise TypeError
     return read
 
 
+def _number(value: Any) -> int:
+    """Raises TypeError for anything else."""
+    if type(value) is not int:
+        raise TypeError
+    return value
+
+
 class Progress:
-    """Read once, changed, saved."""
+    """The progress in all labs: read once, changed, saved."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -67,7 +75,7 @@ class Progress:
             self.current = str(content["current"])
             for name, lab in content["labs"].items():
                 questions = {id: _question(item) for id, item in lab["questions"].items()}
-                self.labs[name] = LabProgress(questions, bool(lab["task_done"]))
+                self.labs[name] = LabProgress(questions, bool(lab["task_done"]), _number(lab.get("task_hints", 0)))
         except FileNotFoundError:
             return
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -78,7 +86,7 @@ class Progress:
         return self.labs.setdefault(lab.name, LabProgress())
 
     def working_copy(self, lab: Lab) -> Path:
-        """The learner's own copy of a lab's scenario, for its task."""
+        """The path of the learner's own copy of a lab's scenario."""
         return self.directory / "labs" / lab.name / "scenario.yaml"
 
     def save(self) -> None:
@@ -94,7 +102,7 @@ def state_directory(given: str | None) -> Path:
 
 
 def write_file(path: Path, text: str) -> None:
-    """The old content or the new one, never half of it."""
+    """Write a file so that a crash leaves either the old content or the new."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_name(path.name + ".new")
@@ -111,7 +119,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 def class_results(learner: str, labs: list[Lab], progress: Progress) -> dict[str, Any]:
-    """What one learner's file says: every lab that was begun, question by question."""
+    """The results of one learner: every lab with an answer or a hint, question by question."""
     begun = []
     for lab in labs:
         done = progress.labs.get(lab.name)

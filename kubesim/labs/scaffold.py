@@ -1,4 +1,4 @@
-"""A new lab to start from: `kubesim lab new NAME` writes one that is valid, for a teacher to change."""
+"""A template: `kubesim lab new NAME` writes a valid lab, for a teacher to change."""
 
 from __future__ import annotations
 
@@ -9,36 +9,44 @@ from kubesim.errors import UsageError
 from kubesim.labs.progress import write_file
 
 _LAB = """\
-# What is asked, and where in the trace of the run the answer is found. `kubesim lab validate` checks it.
+# The questions, and the records of the run that have their answers. `kubesim lab validate` checks this file.
 title: {title}
-about: a container that ends and is started again
-belief: A container that ends with exit code 0 is left alone.
+about: a container that ends is started again
+belief: A container that ends with exit code 0 is not restarted.
+minutes: 5
+level: beginner
+terms:
+  restartPolicy: The field of a pod that says when its containers are restarted.
+  PLEG: The part of the kubelet that lists the containers every second and compares.
+links:
+  - https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
+experiment: Change the exit code in your copy of the scenario, and run it again.
 
 questions:
   - id: second-start
     predict: true
     ask: The container ends with exit code 0 after two seconds. How long until it is started again?
     time: {{at: {{on: cri.call StartContainer, nth: 2}}, since: note text~ended}}
-    within: 1500ms
+    waits: [relist]
     wrong:
       - {{answer: 10s, hint: The first restart does not wait.}}
-    hint: Which container runs before this one, and when did it end?
-    rule: With restartPolicy Always a container is started again whatever its exit code is.
+    hint: A back-off is set by a restart. Was there one before?
+    rule: With restartPolicy Always a container is started again, whatever its exit code is.
   - id: code
     ask: Which state does the API server show first when the container has ended?
     value: {{at: api.write summary.containers.main.state=terminated*, field: summary.containers.main.state}}
     choices: [terminated/0/Completed, terminated/0/Error, waiting/CrashLoopBackOff]
     wrong:
-      - {{answer: terminated/0/Error, hint: Error is said of exit codes other than 0.}}
-    hint: Look at the status that is written after the container ended.
+      - {{answer: terminated/0/Error, hint: The reason Error is for exit codes other than 0.}}
+    hint: Read the status that is written after the container ended.
     rule: The reason of exit code 0 is Completed.
   - id: died
-    ask: Does the PLEG tell a container that ended well as ContainerDied, too?
+    ask: Does the PLEG report ContainerDied also for a container that ended with exit code 0?
     happens: pleg.event ContainerDied
     wrong:
       - {{answer: "no", hint: The PLEG does not know exit codes. It compares two listings.}}
     hint: Step to the records of kind pleg.event.
-    rule: The PLEG only sees that a container that ran does not run any more.
+    rule: The PLEG only sees that the container does not run any more.
 
 inside:
   - at: pleg.event ContainerDied
@@ -49,11 +57,17 @@ inside:
 _TEXT = """\
 # {title}
 
-Common belief: "A container that ends with exit code 0 is left alone."
+Common belief: "A container that ends with exit code 0 is not restarted."
 
 ## What to know
 
-A pod's `restartPolicy` is `Always` unless it says otherwise.
+A pod's `restartPolicy` is `Always` unless the pod sets another one.
+
+## Picture
+
+    start      end                     start
+      |---------|.......................|--->
+        2s        how long is this?
 
 ## What you will do
 
@@ -83,15 +97,15 @@ answers:
 
 
 def new_lab(directory: Path, name: str) -> Path:
-    """Writes the folder and answers it. Raises UsageError if it is there already or the name is no name."""
+    """Write the folder and return its path. Raises UsageError if it exists or the name is not allowed."""
     if not re.fullmatch(r"(\d{2}-)?[a-z0-9]+(-[a-z0-9]+)*", name):
-        raise UsageError(f"{name!r} is no name for a lab; use small letters, digits and dashes: slow-start")
+        raise UsageError(f"{name!r} is no name for a lab; use lower-case letters, digits and dashes: slow-start")
     if not re.match(r"\d{2}-", name):
         taken = [int(folder.name[:2]) for folder in directory.glob("[0-9][0-9]-*")] if directory.is_dir() else []
         name = f"{max(taken, default=0) + 1:02}-{name}"
     folder = directory / name
     if folder.exists():
-        raise UsageError(f"{folder}: is there already")
+        raise UsageError(f"{folder}: exists already")
     title = name[3:].replace("-", " ").capitalize()
     for file, text in (
         ("lab.yaml", _LAB),

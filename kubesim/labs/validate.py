@@ -1,29 +1,39 @@
-"""Whether a lab teaches what it says: everything it claims is held against its own run."""
+"""Checks a lab: everything it says must be true of its own run."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from kubesim.errors import UsageError
 from kubesim.labs.answers import judge, look_up_truth
 from kubesim.labs.explain import stop_record
-from kubesim.labs.lesson import Lesson, Play, expecting
+from kubesim.labs.kubectl_view import kubectl_lines
+from kubesim.labs.language import Question
+from kubesim.labs.lesson import Lesson, expecting
 from kubesim.labs.load import Lab
+from kubesim.labs.playing import Play
 from kubesim.labs.progress import LabProgress
 from kubesim.scenario.load.manifests import field_name
 from kubesim.scenario.names.check import expectation_problems
 
-_TEXT_PARTS = ("# ", "## What to know")
+_TEXT_PARTS = ("# ", "## What to know", "## Picture", "## What you will do")
+_UPSTREAM = "https://kubernetes.io/"
 
 
 def problems(lab: Lab, play: Play) -> list[str]:
-    """One line for each; empty if the lab is good."""
+    """One line for each problem; none if the lab is good."""
     lesson = Lesson(lab, LabProgress(), play, lab.folder / "solved.yaml")
     out = [f"text.md: {part.strip('# ') or 'a title'} is missing" for part in _TEXT_PARTS if part not in lab.text]
     if " ".join(lab.file.belief.split()) not in " ".join(lab.text.split()):
         out.append("text.md: does not quote the belief of lab.yaml")
+    if lab.network is None and not any(link.startswith(_UPSTREAM) for link in lab.file.links):
+        out.append(f"lab.yaml: links: none leads to {_UPSTREAM}")
     if lab.network is None:
         out += [f"scenario.yaml: not met: {text}" for text in play(lab.scenario()).failed]
     try:
-        _ = lesson.records
+        history = lesson.run().history
+        if history is not None:
+            kubectl_lines(history, lab.file.kubectl, 0)
     except UsageError as error:
         return [*out, str(error)]
     out += _questions(lab, lesson)
@@ -37,7 +47,7 @@ def problems(lab: Lab, play: Play) -> list[str]:
         out += [f"task.{field_name(problem.path)}: {problem.text}" for problem in expectation_problems(wished)]
         out += [f"solved.yaml: not met: {text}" for text in lesson.failed_expectations(lab.solved())]
         if not lesson.failed_expectations(lab.scenario()):
-            out.append("task: the scenario as it is meets all of it; there is nothing to do")
+            out.append("task: the scenario already meets all of its expectations")
     return out
 
 
@@ -46,21 +56,33 @@ def _questions(lab: Lab, lesson: Lesson) -> list[str]:
     extra = set(lab.solution.answers) - {question.id for question in lab.file.questions}
     out += [f"solution.yaml: there is no question {id!r}" for id in sorted(extra)]
     for question in lab.file.questions:
+        answer = lab.solution.answers.get(question.id)
+        if answer is None:
+            out.append(f"solution.yaml: no answer to {question.id}")
         try:
-            truth = look_up_truth(lesson.records, question)
-            if question.choices and truth.text not in question.choices:
-                out.append(f"{question.id}: the run says {truth.text!r}, which is none of the choices")
-            answer = lab.solution.answers.get(question.id)
-            if answer is None:
-                out.append(f"solution.yaml: no answer to {question.id}")
-            elif not judge(lesson.records, question, answer).right:
-                out.append(f"solution.yaml: {question.id}: {answer!r} is not what the run says: {truth.text}")
-            for wrong in question.wrong:
-                verdict = judge(lesson.records, question, wrong.answer)
-                if verdict.right:
-                    out.append(f"{question.id}: {wrong.answer!r} is listed as wrong, but the run says {truth.text}")
-                elif verdict.hint != wrong.hint:
-                    out.append(f"{question.id}: {wrong.answer!r} gets the hint of another wrong answer")
+            for problem in _question(lesson, question, answer):
+                out.append(problem)
         except UsageError as error:
             out.append(f"{question.id}: {error}")
     return out
+
+
+def _question(lesson: Lesson, question: Question, answer: str | None) -> Iterator[str]:
+    run = lesson.run(question.profile)
+    truth = look_up_truth(run.records, question)
+    for text in truth.value if question.values is not None else (truth.text,):
+        if question.choices and text not in question.choices:
+            yield f"{question.id}: the run says {text!r}, which is none of the choices"
+    if truth.allowed is not None and not truth.allowed.has(truth.value, question.within if question.time else 0):
+        limits = truth.allowed.text if question.time else f"{truth.allowed.low} to {truth.allowed.high}"
+        yield f"{question.id}: the run says {truth.text}, which is outside of its range: {limits}"
+    if answer is not None and not judge(run.records, question, answer).right:
+        yield f"solution.yaml: {question.id}: {answer!r} is wrong: the run says {truth.text}"
+    for wrong in question.wrong:
+        verdict = judge(run.records, question, wrong.answer)
+        if verdict.right:
+            yield f"{question.id}: {wrong.answer!r} is listed as wrong, but the run says {truth.text}"
+        elif verdict.hint != wrong.hint:
+            yield f"{question.id}: {wrong.answer!r} gets the hint of another wrong answer"
+    if question.kubectl and run.history is not None:
+        kubectl_lines(run.history, question.kubectl, 0)

@@ -1,7 +1,7 @@
 """A walk through the creation of a pod, from its manifest to the first packet, in the order of the code path.
 
-Each stop shows a record of a real run and what the node looks like there. `kubesim lab walk` tells it in the terminal,
-and `docs/first-packet.md` is the same as a page.
+Each stop shows a record of a real run and the state of the node at that record. `kubesim lab walk` prints it in the
+terminal; `docs/first-packet.md` is the same as a page.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 from kubesim.labs.explain import WIDTH, shown, stop_record
 from kubesim.labs.language import StopItem, WalkFile
-from kubesim.labs.lesson import Play
 from kubesim.labs.load import read_yaml
+from kubesim.labs.playing import Play
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.trace.records import CriCall, Record
 from kubesim.trace.stepping import Stepper
@@ -28,7 +28,7 @@ FILE = Path(str(files("kubesim.labs") / "pod_creation.yaml"))
 
 @value_object
 class WalkStop:
-    """One stop, with what it shows."""
+    """One stop: its text, its record, the node, and more lines for some."""
 
     title: str
     say: str
@@ -80,7 +80,7 @@ class Walk:
 
 
 def pod_creation(play: Play) -> Walk:
-    """Play the pod and go through its creation."""
+    """Run the scenario and collect the stops."""
     file = read_yaml(FILE, WalkFile)
     records = play(parse_scenario(file.scenario, str(FILE))).records
     return Walk(file.title, file.intro, file.scenario, tuple(_stops(records, file.stops)))
@@ -97,7 +97,7 @@ def _stops(records: Sequence[Record], items: Sequence[StopItem]) -> Iterator[Wal
 
 
 def cni_request(stepper: Stepper, sandbox_id: str) -> Iterator[str]:
-    """What the first plugin is given for a sandbox: environment and standard input.
+    """The environment and the standard input of the first plugin for a sandbox.
 
     Mirrors: containerd internal/cri/server/sandbox_run.go setupPodNetwork, go-cni, libcni/api.go addNetwork
     """
@@ -126,5 +126,5 @@ def cni_request(stepper: Stepper, sandbox_id: str) -> Iterator[str]:
 
 
 def _plugin_configuration() -> dict[str, Any]:
-    """A plugin of a list gets its own part, with the list's name and version put in."""
+    """A plugin gets its own part of the list, with the name and the version of the list added."""
     return {"cniVersion": "1.0.0", "name": "pods", "type": "bridge", "ipam": {"type": "host-local"}}

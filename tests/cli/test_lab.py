@@ -1,4 +1,4 @@
-"""`kubesim lab`: from the list to the end of a lab, as a learner and as a teacher."""
+"""`kubesim lab`: from the list to the end of a lab, for a learner and for a teacher."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class Learner:
-    """Types commands and reads what is said."""
+    """Runs commands and returns their output."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
@@ -56,19 +56,23 @@ def test_the_list_has_one_line_for_each_lab_with_its_number_first(
 def test_from_the_start_of_lab_1_to_its_end(lab: Learner, state: Path) -> None:
     assert "Predict 1 of 5" in lab("start", "1")
     told = lab("check", "10s")
-    assert re.search(r"Your prediction: 10s\. The run: \d+ms\. They part at \d\.\d+s, record #\d+: runtime crash", told)
+    assert re.search(r"Your prediction: 10s\. The run: \d+ms \(with another seed: 0s to 1s\)\. Not quite\.", told)
+    assert re.search(r"The first difference is at \d\.\d+s, record #\d+: runtime crash", told)
+    assert "`kubectl get pods` shows: NAME READY STATUS RESTARTS AGE crash 0/1 Error 0" in told
     assert "computePodActions" in told
     assert "Question 2 of 5" in told
-    assert "No, not 1s. The first restart was free." in lab("check", "1s", code=1)
+    assert 'Not quite: "1s" is wrong. The first restart did not wait.' in lab("check", "1s", code=1)
     assert "Question 3 of 5" in lab("check", "11s")
     lab("check", "40s", "Running", "6")
     assert "Task: Change the scenario" in lab("start", "1")
-    assert "Not yet: not met" in lab("check", code=1)
-    assert str(LABS[0].folder / "solved.yaml") in lab("hint")
+    assert "Not quite. These expectations are not met: " in lab("check", code=1)
+    assert lab("hint").startswith("Hint 1 of 3: ")
+    assert lab("hint").startswith("Hint 2 of 3: ")
+    assert lab("hint").endswith("spec: + restartPolicy: Never containers:")
     (state / "labs" / "01-first-crash" / "scenario.yaml").write_text((LABS[0].folder / "solved.yaml").read_text())
-    assert "The task is solved" in lab("check")
+    assert "Correct: every expectation of the task is met. Lab 1 is done. Try freely: " in lab("check")
     assert "1 The first crash is free done" in lab("list")
-    assert "Look inside" in lab("inside")
+    assert "Inside lab 1" in lab("inside")
     assert lab("next").startswith("# The ten-minute amnesty")
 
 
@@ -79,19 +83,19 @@ def test_progress_outlives_the_command(lab: Learner) -> None:
     assert "Question 3 of 5" in lab("start", "1")
     lab("reset", "1")
     assert "1 The first crash is free 0/5" in lab("list")
-    assert "no lab was begun" in lab("check", "10s", code=2)
+    assert "no lab in progress" in lab("check", "10s", code=2)
     lab("start", "2")
     lab("reset")
-    assert "no lab was begun" in lab("hint", code=2)
+    assert "no lab in progress" in lab("hint", code=2)
 
 
-def test_what_was_answered_before_an_answer_that_cannot_be_read_counts(lab: Learner) -> None:
+def test_answers_before_one_that_cannot_be_read_count(lab: Learner) -> None:
     lab("start", "1")
     assert "'Running' is not a duration" in lab("check", "10s", "Running", code=2)
     assert "1 The first crash is free 1/5" in lab("list")
 
 
-def test_a_reader_that_has_seen_enough_takes_nothing_away(state: Path) -> None:
+def test_a_closed_pipe_does_not_lose_an_answer(state: Path) -> None:
     command = f"{sys.executable} -m kubesim lab start 1 | head -1; {sys.executable} -m kubesim lab check 10s | head -1"
     done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stderr == ""
@@ -100,16 +104,33 @@ def test_a_reader_that_has_seen_enough_takes_nothing_away(state: Path) -> None:
     assert progress["labs"]["01-first-crash"]["questions"]["first-restart"]["done"]
 
 
-def test_without_an_answer_it_asks(lab: Learner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_answer_it_asks_in_a_loop(lab: Learner, monkeypatch: pytest.MonkeyPatch) -> None:
     lab("start", "4")
-    typed = "app, logger, proxy\nsoon\n0s\n5s\n"
+    typed = "app logger proxy\nsoon\n\n0s\nhint\n5s\n25\n20 seconds\nthree\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
     told = lab("check")
-    assert "They agree." in told
+    assert "Correct. at " in told
     assert "'soon' is not a duration" in told
-    assert "No, not 0s." in told
-    assert "Yes: 5.015s." in told
-    assert told.endswith("(one of these: kubesim lab check ANSWER)")
+    assert 'Not quite: "0s" is wrong.' in told
+    assert "Hint 1 of 3: " in told
+    assert "Correct: 5.015s." in told
+    assert "Lab 4 is done. Try freely: " in told
+
+
+def test_the_loop_ends_when_the_learner_quits(lab: Learner, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab("start", "4")
+    monkeypatch.setattr("sys.stdin", io.StringIO("quit\napp, logger, proxy\n"))
+    assert "Correct" not in lab("check")
+    assert "4 Who dies last 0/5" in lab("list")
+
+
+def test_lists_ranges_and_units_need_no_quotes(lab: Learner) -> None:
+    lab("start", "3")
+    told = lab("check", "schema", "proxy", "warmup", "app", "12", "to", "17", "s", "2", "or", "3", "pending")
+    assert told.count("Correct") == 4
+    lab("start", "12")
+    told = lab("check", "once", "about", "16", "seconds", "at", "once", "no", "none")
+    assert told.count("Correct") == 5
 
 
 def test_hints_are_counted(lab: Learner, state: Path) -> None:
@@ -117,8 +138,9 @@ def test_hints_are_counted(lab: Learner, state: Path) -> None:
     lab("check", "10s")
     lab("hint")
     assert "kubesim lab step --break-on" in lab("hint")
+    assert "the answer is" in lab("hint")
     progress = json.loads((state / "labs.json").read_text())
-    assert progress["labs"]["01-first-crash"]["questions"]["second-restart"]["hints"] == 2
+    assert progress["labs"]["01-first-crash"]["questions"]["second-restart"]["hints"] == 3
 
 
 def test_a_class(lab: Learner, tmp_path: Path) -> None:
@@ -135,7 +157,7 @@ def test_a_class(lab: Learner, tmp_path: Path) -> None:
     assert "Ada 01-first-crash no 1/5 0 2 0" in lab("class", str(ada))
     lab("--class", str(ada), "--learner", "Ada", "hint")  # before the action, too
     assert "Ada 01-first-crash no 1/5 0 2 1" in lab("class", str(ada))
-    assert "is no file that --class wrote" in lab("class", str(LABS[0].scenario_path), code=2)
+    assert "is not a file that --class wrote" in lab("class", str(LABS[0].scenario_path), code=2)
 
 
 def test_the_environment_names_the_file_of_a_class(
@@ -151,13 +173,39 @@ def test_the_environment_names_the_file_of_a_class(
 
 def test_a_lab_of_ones_own(lab: Learner, tmp_path: Path) -> None:
     mine = str(tmp_path / "mine")
-    assert "01-slow-start: change it" in lab("new", "--labs", mine, "slow-start")
-    assert lab("validate", "--labs", mine) == "01-slow-start: fine"
+    assert "01-slow-start: a new lab. Change its files, then:" in lab("new", "--labs", mine, "slow-start")
+    assert lab("validate", "--labs", mine) == "01-slow-start: ok"
+    assert lab("validate", "--labs", mine, "1") == lab("validate", "--labs", mine, "slow-start") == "01-slow-start: ok"
     assert "Slow start" in lab("list", "--labs", mine)
     solution = tmp_path / "mine" / "01-slow-start" / "solution.yaml"
     solution.write_text(solution.read_text().replace("1s", "1m"))
     told = lab("validate", f"{mine}/01-slow-start", code=1)
-    assert told.startswith("01-slow-start: 1 problems solution.yaml: second-start: '1m' is not what the run says")
+    assert told.startswith("01-slow-start: 1 problem solution.yaml: second-start: '1m' is wrong: the run says")
+
+
+def test_a_new_lab_is_written_to_the_current_directory(
+    lab: Learner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = lab("new", "slow-start")
+    assert (tmp_path / "01-slow-start" / "lab.yaml").is_file()
+    validate, start = re.findall(r"kubesim lab (validate \S+|start --labs \S+ \d+)", told)
+    assert lab(*validate.split()) == "01-slow-start: ok"
+    assert lab(*start.split()).startswith("# Slow start")
+
+
+def test_a_shipped_lab_is_validated_by_its_number(lab: Learner) -> None:
+    assert lab("validate", "3", "first-crash") == "03-init-sidecar-app: ok 01-first-crash: ok"
+
+
+def test_the_run_under_another_version_can_be_stepped_through(lab: Learner, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab("start", "15")
+    lab("check", "fetch, server")
+    lab("hint")
+    command = re.search(r"kubesim lab (step --profile v1.37) --break-on", lab("hint"))
+    assert command is not None
+    monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
+    assert "(v1.37)" in lab(*command[1].split(), "--break-on", "cri.call StartContainer container=migrate")
 
 
 def test_the_walk(lab: Learner) -> None:
@@ -177,19 +225,21 @@ def test_the_walk(lab: Learner) -> None:
     [
         (("start", "99"), "no lab '99' in"),
         (("start", "1", "--labs", "nowhere"), "no such directory of labs"),
-        (("check", "10s"), "no lab was begun; kubesim lab start 1"),
-        (("validate", "nowhere"), "the folder of a lab is named as 07-some-name"),
+        (("check", "10s"), "no lab in progress; start one with: kubesim lab start 1"),
+        (("validate", "nowhere"), "no lab 'nowhere' in"),
+        (("validate", "./nowhere"), "the folder of a lab has a name such as 07-some-name"),
+        (("step", "--profile", "v9"), "v9"),
         (("class", "nowhere.json"), "cannot be read"),
         (("new", "A B"), "no name for a lab"),
     ],
 )
-def test_wrong_use_is_told_in_one_line(lab: Learner, arguments: tuple[str, ...], problem: str) -> None:
+def test_wrong_use_is_one_line(lab: Learner, arguments: tuple[str, ...], problem: str) -> None:
     told = lab(*arguments, code=2)
     assert told.startswith("kubesim: error: ")
     assert problem in told
 
 
-def test_progress_that_cannot_be_read_is_told_and_not_overwritten(lab: Learner, state: Path) -> None:
+def test_progress_that_cannot_be_read_is_an_error_and_not_overwritten(lab: Learner, state: Path) -> None:
     state.mkdir()
     (state / "labs.json").write_text("{not json")
     assert "cannot be read as progress of labs; remove it" in lab("list", code=2)

@@ -36,7 +36,7 @@ def test_a_bad_name_is_refused(tmp_path: Path, name: str) -> None:
 
 def test_a_new_lab_never_replaces_one(tmp_path: Path) -> None:
     new_lab(tmp_path, "07-x")
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="exists already"):
         new_lab(tmp_path, "07-x")
 
 
@@ -56,9 +56,13 @@ def test_a_new_lab_never_replaces_one(tmp_path: Path) -> None:
             "lab.yaml",
             "happens:",
             "count: note\n    happens:",
-            "a question has one of time, count, order, value, happens",
+            "a question has one of time, count, order, value, values, happens",
         ),
         ("lab.yaml", "id: died", "id: code", "two questions have the same id"),
+        ("lab.yaml", "waits: [relist]", "waits: [later]", "'later' is not a wait; known are relist"),
+        ("lab.yaml", "id: died", "id: died\n    waits: [relist]", "waits are for a question about a time"),
+        ("lab.yaml", "level: beginner", "level: easy", "level: input should be 'beginner'"),
+        ("lab.yaml", "id: died", "id: died\n    profile: v9", "must be one of v1.6"),
         ("solution.yaml", "answers:", "answer:", "unknown field; did you mean answers"),
     ],
 )
@@ -72,13 +76,18 @@ def test_a_mistake_is_told_with_its_line(tmp_path: Path, file: str, old: str, ne
     ("file", "old", "new", "problem"),
     [
         ("lab.yaml", "answer: 10s", "answer: 1s", "second-start: '1s' is listed as wrong, but the run says"),
-        ("solution.yaml", "second-start: 1s", "second-start: 20s", "'20s' is not what the run says:"),
+        ("solution.yaml", "second-start: 1s", "second-start: 20s", "'20s' is wrong: the run says"),
         ("solution.yaml", "  code: terminated/0/Completed\n", "", "solution.yaml: no answer to code"),
         ("solution.yaml", "answers:", "answers:\n  more: x", "there is no question 'more'"),
-        ("lab.yaml", "at: pleg.event ContainerDied", "at: event reason=Evicted", "the run never comes to the stop"),
+        ("lab.yaml", "at: pleg.event ContainerDied", "at: event reason=Evicted", "the run has no record for the stop"),
         ("lab.yaml", "choices: [terminated/0/Completed,", "choices: [other,", "which is none of the choices"),
-        ("text.md", "is left alone", "goes away", "does not quote the belief"),
+        ("text.md", "is not restarted", "goes away", "does not quote the belief"),
         ("text.md", "## What to know", "## Else", "What to know is missing"),
+        ("text.md", "## Picture", "## Else", "Picture is missing"),
+        ("lab.yaml", "waits: [relist]", "waits: [resync]", "second-start: the run says"),
+        ("lab.yaml", "https://kubernetes.io/", "https://example.org/", "none leads to https://kubernetes.io/"),
+        ("lab.yaml", "level: beginner", "level: beginner\nkubectl: describe pod", "only `get TYPE`"),
+        ("lab.yaml", "level: beginner", "level: beginner\nkubectl: get pots", "doesn't have a resource type"),
         ("scenario.yaml", "duration: 20s", "duration: 20s\n  expect: [{pod: short, phase: Failed}]", "not met"),
         ("scenario.yaml", "sleep 2", "sleep 200", "second-start: the run has no record"),
     ],

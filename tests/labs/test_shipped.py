@@ -1,7 +1,8 @@
-"""Every lab that ships is played: right answers pass, common wrong ones get their hint, the solution works."""
+"""Every lab that ships, from its text to its end: answers, hints, the task, the walk inside."""
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def flat(lines: list[str]) -> str:
 
 
 def test_the_labs_are_here() -> None:
-    assert [lab.number for lab in LABS] == list(range(1, 13))
+    assert [lab.number for lab in LABS] == list(range(1, 17))
 
 
 @by_lab
@@ -55,8 +56,8 @@ def test_right_answers_lead_to_its_end(lab: Lab, tmp_path: Path) -> None:
     assert learner.open_question is None
     if lab.file.task is not None:
         told, right = learner.check_task()
-        assert not right, "the scenario as it is solves the task"
-        assert "not met" in flat(told)
+        assert not right, "the unchanged scenario solves the task"
+        assert "Not quite. These expectations are not met" in flat(told)
         shutil.copy(lab.folder / "solved.yaml", work)
         assert learner.check_task()[1]
     assert learner.is_done
@@ -69,10 +70,11 @@ def test_a_common_wrong_answer_gets_its_hint(lab: Lab, question: Question, tmp_p
         told, right = learner.answer(wrong.answer)
         assert " ".join(wrong.hint.split()) in flat(told)
         if question.predict:
-            assert "They part at" in flat(told) or "They part nowhere" in flat(told)
+            assert "Not quite. The first difference is at" in flat(told) or "it has not happened yet" in flat(told)
             assert look_up_truth(learner.records, question).text in flat(told)
         else:
             assert not right
+            assert flat(told).startswith(f'Not quite: "{wrong.answer}" is wrong.')
             assert learner.open_question is question
             assert " ".join(question.rule.split()) not in flat(told)  # the answer is not given away
 
@@ -81,15 +83,36 @@ def test_a_common_wrong_answer_gets_its_hint(lab: Lab, question: Question, tmp_p
 def test_hints_say_more_each_time(lab: Lab, question: Question, tmp_path: Path) -> None:
     learner = lesson(lab, tmp_path, standing_at(lab, question))
     first, second, third = (flat(learner.hint()) for _ in range(3))
-    assert first == " ".join(question.hint.split())
-    assert "kubesim lab step --break-on" in second
-    assert look_up_truth(learner.records, question).text in third
+    assert first == f"Hint 1 of 3: {' '.join(question.hint.split())}"
+    assert "kubesim lab step" in second
+    assert "--break-on" in second
+    assert f"the answer is {look_up_truth(learner.run(question.profile).records, question).text}." in third
+
+
+@pytest.mark.parametrize("lab", [lab for lab in LABS if lab.file.task is not None], ids=lambda lab: lab.name)
+def test_the_solution_of_a_task_is_its_third_hint(lab: Lab, tmp_path: Path) -> None:
+    progress = LabProgress({question.id: QuestionProgress(done=True) for question in lab.file.questions})
+    learner = lesson(lab, tmp_path, progress)
+    first, second, third, again = ("\n".join(learner.hint()) for _ in range(4))
+    assert third == again
+    changed = {*(lab.folder / "solved.yaml").read_text().splitlines()} - {*lab.scenario_path.read_text().splitlines()}
+    assert all(line in third for line in changed)
+    assert not any(line.strip() in first + second for line in changed)
+
+
+@by_lab
+def test_a_right_answer_shows_what_kubectl_would_show(lab: Lab, tmp_path: Path) -> None:
+    for question in lab.file.questions:
+        told, _ = lesson(lab, tmp_path, standing_at(lab, question)).answer(lab.solution.answers[question.id])
+        assert flat(told).startswith("Your prediction:" if question.predict else "Correct:")
+        has_record = any(line.startswith("  at  ") for line in told)
+        assert sum("`kubectl get" in line for line in told) == (has_record and lab.network is None)
 
 
 @by_lab
 def test_it_can_be_looked_into(lab: Lab, tmp_path: Path) -> None:
     told = lesson(lab, tmp_path).inside()
-    assert sum(line.lstrip().startswith("as in") for line in told) >= len(lab.file.inside) // 2
+    assert sum(line.lstrip().startswith("as in") for line in told) >= len(lab.file.inside) // 3
     assert all(" ".join(stop.say.split()) in flat(told) for stop in lab.file.inside)
 
 
@@ -98,6 +121,34 @@ def test_its_text_fits_a_terminal_and_names_a_common_belief(lab: Lab) -> None:
     assert lab.text.startswith(f"# {lab.file.title}\n")
     assert f'Common belief: "{lab.file.belief}"' in " ".join(lab.text.split())
     assert max(map(len, lab.text.splitlines())) <= 80
+
+
+@by_lab
+def test_it_begins_with_time_level_terms_and_links_and_names_one_file(lab: Lab, tmp_path: Path) -> None:
+    work = tmp_path / "scenario.yaml"
+    told = "\n".join(lesson(lab, work).begin())
+    assert f"Lab {lab.number}, {lab.file.level}, about {lab.file.minutes} minutes." in told
+    assert all(part in told for part in ("## What to know", "## Picture", "## Terms", "## Read more"))
+    assert all(link in told for link in lab.file.links)
+    assert any(link.startswith("https://kubernetes.io/") for link in lab.file.links)
+    assert told.count(".yaml\n") == 1
+    assert str(work if lab.network is None else lab.scenario_path) in told
+
+
+@by_lab
+def test_at_its_end_it_has_one_thing_to_try_freely(lab: Lab, tmp_path: Path) -> None:
+    progress = LabProgress({question.id: QuestionProgress(done=True) for question in lab.file.questions}, True)
+    told = flat(lesson(lab, tmp_path / "scenario.yaml", progress).ask())
+    assert f"Try freely: {' '.join(lab.file.experiment.split())}" in told
+
+
+_OTHER_TIMES = re.compile(r"\b\d+(\.\d+)? (s|sec|seconds|min|minutes|m|h)\b")
+
+
+@by_lab
+def test_it_writes_times_in_one_way(lab: Lab) -> None:
+    """`10s` and `1m30s`, as Kubernetes does; not `10 s` or `90 seconds`."""
+    assert [found[0] for found in _OTHER_TIMES.finditer(lab.text + (lab.folder / "lab.yaml").read_text())] == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The labs of the repository with their runs, each played once."""
+"""The labs of the repository with their runs, each run once."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from functools import cache
 from pathlib import Path
 
 from kubesim.cli.lab import play
-from kubesim.labs.lesson import Lesson, LessonRun
+from kubesim.labs.lesson import Lesson
 from kubesim.labs.load import Lab, find_labs, labs_directory
 from kubesim.labs.network import play_network
+from kubesim.labs.playing import LessonRun
 from kubesim.labs.progress import LabProgress
 from kubesim.scenario.language.document import Scenario
 
@@ -16,17 +17,17 @@ LABS = find_labs(labs_directory())
 
 
 @cache
-def _own_run(folder: Path) -> LessonRun:
+def _own_run(folder: Path, profile: str = "") -> LessonRun:
     lab = next(lab for lab in LABS if lab.folder == folder)
-    return play(lab.scenario()) if lab.network is None else LessonRun(play_network(lab.network), ())
+    return play(lab.scenario(profile)) if lab.network is None else LessonRun(play_network(lab.network), ())
 
 
 def lesson(lab: Lab, work: Path, progress: LabProgress | None = None) -> Lesson:
-    """A lesson whose run is not played again for every question."""
+    """A lesson whose run is shared by all tests."""
 
     def remembered(scenario: Scenario) -> LessonRun:
         return _own_run(lab.folder) if lab.network is None and scenario == lab.scenario() else play(scenario)
 
     own = Lesson(lab, progress or LabProgress(), remembered, work)
-    own.records = _own_run(lab.folder).records
+    own._runs = {profile: _own_run(lab.folder, profile) for profile in {"", *(q.profile for q in lab.file.questions)}}
     return own

@@ -19,7 +19,13 @@ LABS = ROOT / "labs"
 _QUESTION = {"first": "1", "right_at_first": True, "done": True, "tries": 1, "hints": 0}
 _PROGRESS: dict[str, Any] = {
     "current": "01-first-crash",
-    "labs": {"01-first-crash": {"questions": {"restarts": _QUESTION, "back-off": _QUESTION}, "task_done": False}},
+    "labs": {
+        "01-first-crash": {
+            "questions": {"restarts": _QUESTION, "back-off": _QUESTION},
+            "task_done": False,
+            "task_hints": 1,
+        }
+    },
 }
 _CLASS: dict[str, Any] = {
     "learner": "a",

@@ -1,0 +1,164 @@
+"""Answers as people write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubesim.labs.language import Question
+from kubesim.labs.reading import NoAnswer, read_answer, split_words
+from kubesim.labs.waits import Span
+
+SECOND = 1_000_000
+
+
+def question(**fields: Any) -> Question:
+    given = {"id": "q", "ask": "?", "wrong": [{"answer": "1", "hint": "no"}], "hint": "think", "rule": "so"}
+    return Question.model_validate({**given, **fields})
+
+
+TIME, COUNT, HAPPENS = question(time="note"), question(count="note"), question(happens="note")
+ORDER = question(order={"app": "note", "proxy": "event", "logger": "note"})
+VALUES = question(values={"of": "note", "field": "text"}, choices=["ADD", "UPDATE", "REMOVE"])
+
+
+def choosing(*choices: str) -> Question:
+    return question(value={"at": "note", "field": "text"}, choices=list(choices))
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("10s", 10), ("10", 10), ("10 s", 10), ("10 seconds", 10), ("about 10 seconds", 10), ("~10s", 10),
+        ("10.5s", 10.5),
+        ("1m20s", 80), ("1m 20s", 80), ("1 min 20 sec", 80), ("1 minute and 20 seconds", 80), ("80ms", 0.08),
+        ("2h", 7200),
+        ("a minute", 60), ("a minute and a half", 90), ("one and a half minutes", 90), ("half a minute", 30),
+        ("ten seconds", 10), ("exactly 5s.", 5), ("more than 10s", 10), ("a bit more than 10 s", 10), ("0", 0),
+        ("at once", 0), ("immediately", 0), ("none", 0), ("no back-off", 0), ("it does not wait", 0),
+        ("16s later", 16),
+        ("30 seconds (the grace period)", 30), ('"30s"', 30),
+    ],
+)  # fmt: skip
+def test_a_duration(text: str, seconds: float) -> None:
+    assert read_answer(TIME, text) == Span(round(seconds * SECOND), round(seconds * SECOND))
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("60-90s", 60, 90), ("60 - 90 s", 60, 90), ("60 to 90 seconds", 60, 90), ("between 60 and 90s", 60, 90),
+        ("from 1m to 1m30s", 60, 90), ("1m–1m30s", 60, 90), ("1-2 minutes", 60, 120), ("60s..90s", 60, 90),
+        ("a minute to a minute and a half", 60, 90), ("at most 1s", 0, 1), ("up to a second", 0, 1), ("< 1s", 0, 1),
+        ("about 10 to about 15 seconds", 10, 15), ("less than a second", 0, 1),
+    ],
+)  # fmt: skip
+def test_a_range_of_durations(text: str, low: int, high: int) -> None:
+    assert read_answer(TIME, text) == Span(low * SECOND, high * SECOND)
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("3", 3, 3), ("three", 3, 3), ("3 times", 3, 3), ("3x", 3, 3), ("once", 1, 1), ("twice", 2, 2),
+        ("never", 0, 0),
+        ("none", 0, 0), ("not once", 0, 0), ("zero", 0, 0), ("5 pods", 5, 5), ("2-3", 2, 3), ("two or three", 2, 3),
+        ("2 or 3 times", 2, 3), ("at most 3", 0, 3), ("about 5", 5, 5),
+    ],
+)  # fmt: skip
+def test_a_number(text: str, low: int, high: int) -> None:
+    assert read_answer(COUNT, text) == Span(low, high)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "app, proxy, logger", "app proxy logger", "app -> proxy -> logger", "app then proxy then logger",
+        "app < proxy < logger",
+        "App, Proxy and Logger", "1. app 2. proxy 3. logger", "first app, then proxy, finally logger",
+        "[app, proxy, logger]",
+        "app > proxy > logger",
+    ],
+)  # fmt: skip
+def test_an_order(text: str) -> None:
+    assert read_answer(ORDER, text) == ("app", "proxy", "logger")
+
+
+@pytest.mark.parametrize("text", ["REMOVE, ADD", "remove and add", "ADD + REMOVE", "add remove", "both ADD and REMOVE"])
+def test_several_values(text: str) -> None:
+    assert read_answer(VALUES, text) == ("ADD", "REMOVE")
+
+
+@pytest.mark.parametrize(
+    ("text", "yes"),
+    [
+        ("yes", True), ("Y", True), ("true", True), ("yes, it does", True), ("it does", True), ("no", False),
+        ("N", False),
+        ("no, because the file is there", False), ("no because of that", False), ("nope", False), ("never", False),
+        ("it does not", False), ("No.", False),
+    ],
+)  # fmt: skip
+def test_yes_and_no(text: str, yes: bool) -> None:
+    assert read_answer(HAPPENS, text) is yes
+
+
+@pytest.mark.parametrize(
+    ("choices", "text", "chosen"),
+    [
+        (("30", "25", "5"), "25", "25"), (("30", "25", "5"), "b", "25"), (("30", "25", "5"), "25 seconds", "25"),
+        (("30", "25", "5"), "(b)", "25"), (("0", "1", "2"), "2", "2"), (("0", "1", "2"), "2s", "2"),
+        (("10s", "40s", "5m0s"), "40", "40s"), (("10s", "40s", "5m0s"), "5m", "5m0s"),
+        (("10s", "5m0s"), "300 s", "5m0s"),
+        (("waiting/ContainerCreating", "terminated/1/Error"), "ContainerCreating", "waiting/ContainerCreating"),
+        (("waiting/ContainerCreating", "terminated/1/Error"), "containercreating", "waiting/ContainerCreating"),
+        (("waiting/ContainerCreating", "terminated/1/Error"), "Error", "terminated/1/Error"),
+        (("waiting/CrashLoopBackOff", "Running"), "crashloop", "waiting/CrashLoopBackOff"),
+        (("10.88.0.2/29", "10.88.0.6/29"), "10.88.0.2", "10.88.0.2/29"),
+        (("10.88.0.2/29", "10.88.0.6/29"), ".2", "10.88.0.2/29"),
+        (("Pending", "Running"), "running", "Running"), (("Pending", "Running"), "Runing", "Running"),
+        (("True", "False"), "true", "True"),
+    ],
+)  # fmt: skip
+def test_a_choice(choices: tuple[str, ...], text: str, chosen: str) -> None:
+    assert read_answer(choosing(*choices), text) == chosen
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        (TIME, "soon"), (TIME, "10s 11s"), (TIME, "90-60s"), (TIME, "10 apples"), (TIME, ""), (TIME, "-"),
+        (TIME, "1e99h"),
+        (COUNT, "many"), (COUNT, "-1"), (COUNT, "3.5"), (COUNT, "9" * 40), (HAPPENS, "perhaps"),
+        (HAPPENS, "yes and no"),
+        (ORDER, "app, proxy"), (ORDER, "app, proxy, logger, app"), (ORDER, "app, proxy, other"),
+        (VALUES, "ADD, OTHER"),
+        (VALUES, ""), (choosing("30", "25"), "3"), (choosing("30", "25"), "c"),
+        (choosing("Pending", "Running"), "Failed"),
+        (choosing("10.88.0.2/29", "10.88.0.6/29"), "29"),
+    ],
+)  # fmt: skip
+def test_an_answer_that_cannot_be_read(asked: Question, text: str) -> None:
+    with pytest.raises(NoAnswer):
+        read_answer(asked, text)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words", "answer", "left"),
+    [
+        (TIME, ["10s", "11s"], "10s", ["11s"]),
+        (TIME, ["10", "seconds", "5"], "10 seconds", ["5"]),
+        (TIME, ["at", "once", "no"], "at once", ["no"]),
+        (TIME, ["60", "to", "90s"], "60 to 90s", []),
+        (COUNT, ["5", "label"], "5", ["label"]),
+        (COUNT, ["2", "or", "3", "yes"], "2 or 3", ["yes"]),
+        (ORDER, ["app,", "proxy,", "logger", "5s"], "app, proxy, logger", ["5s"]),
+        (ORDER, ["app", "proxy", "logger"], "app proxy logger", []),
+        (VALUES, ["REMOVE", "and", "ADD", "no"], "REMOVE and ADD", ["no"]),
+        (TIME, ["soon", "10s"], "soon", ["10s"]),
+    ],
+)
+def test_words_of_a_command_line_need_no_quotes(
+    asked: Question, words: list[str], answer: str, left: list[str]
+) -> None:
+    assert split_words(asked, words) == (answer, left)
