@@ -32,7 +32,7 @@ HELP = "play a scenario or any Kubernetes manifest and show what the kubelet doe
 DESCRIPTION = """Play scenarios, or plain Kubernetes manifests with defaults, in virtual time, each file by itself, and
 show what happened on the node. The same file and seed give the same run, on every machine."""
 
-FORMATS = ("text", "jsonl", "json")
+FORMATS = ("text", "jsonl", "json", "svg", "mermaid")
 EXIT_INTERRUPTED = 130
 
 
@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=options.one_of(FORMATS),
         metavar=shape,
-        help="a timeline, a record per line, one JSON object",
+        help="a timeline, a record per line, one JSON object, a picture, sequence diagrams in Markdown",
     )
     options.add_seed(parser)
     options.add_feature_gates(parser)
@@ -111,6 +111,8 @@ def execute(args: argparse.Namespace) -> int:
     _check_runtimes(args, scenarios, state)
     telemetry_flags.check_runs(args, len(scenarios))
     saving_flags.check_runs(args, scenarios)
+    if _output(args) == "svg" and len(scenarios) > 1:
+        raise UsageError("-o svg is one picture of one run: give one scenario, without a matrix")
     with terminated_as_interrupted():
         return _play(args, scenarios, seed=seed, until=until, speed=speed, serve=serve, host_state=state)
 
@@ -251,10 +253,18 @@ def _serve_address(text: str | None, speed: float) -> tuple[str, int] | None:
     return parse_address(text)
 
 
+def _output(args: argparse.Namespace) -> str:
+    return options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
+
+
 def _report(args: argparse.Namespace, out: TextIO, *, several: bool, attached: bool) -> Report:
     from kubesim.cli.output.report import JsonLinesReport, JsonReport, TextReport
 
-    output = options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
+    output = _output(args)
+    if output in ("svg", "mermaid"):
+        from kubesim.cli.output.pictures import MermaidReport, SvgReport
+
+        return SvgReport(out) if output == "svg" else MermaidReport(out, several=several)
     if output == "jsonl":
         return JsonLinesReport(out, details=args.verbose)
     if output == "json":
