@@ -14,6 +14,7 @@ from kubesim.cli.flags import (
     log_flags,
     manifest_flags,
     options,
+    report_flags,
     runtime_flags,
     saving_flags,
     telemetry_flags,
@@ -84,6 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="print the output of the containers after the run, of all or of these; a name may be a glob",
     )
     saving_flags.add(parser)
+    report_flags.add(parser)
     log_flags.add(parser)
     telemetry_flags.add(parser)
     runtime_flags.add(parser)
@@ -111,6 +113,7 @@ def execute(args: argparse.Namespace) -> int:
     _check_runtimes(args, scenarios, state)
     telemetry_flags.check_runs(args, len(scenarios))
     saving_flags.check_runs(args, scenarios)
+    report_flags.check(args, scenarios)
     if _output(args) == "svg" and len(scenarios) > 1:
         raise UsageError("-o svg is one picture of one run: give one scenario, without a matrix")
     with terminated_as_interrupted():
@@ -145,7 +148,8 @@ def _play(
             progress.begin(min((limit for limit in (scenario.spec.duration, until) if limit is not None), default=None))
             logs = ContainerLogs(args.logs)
             seed = settings["seed"]
-            written = (*telemetry.sinks(scenario, seed), *saved.sinks(scenario, seed))
+            reported = report_flags.ReportingRun(args.report, saving_flags.header_of(scenario, seed))
+            written = (*telemetry.sinks(scenario, seed), *saved.sinks(scenario, seed), *reported.sinks())
             try:
                 result = run_scenario(
                     scenario,
@@ -165,6 +169,7 @@ def _play(
             _show_rest(args, result)
             telemetry.finish(result)
             saved.finish(result)
+            reported.finish(result)
             ok = ok and result.ok
             if result.interrupted:
                 break
@@ -202,6 +207,8 @@ def _check_together(args: argparse.Namespace) -> None:
         raise UsageError("--logs prints for people: use it without --output and --step; -o jsonl has log records")
     if args.show and (args.output or args.step):
         raise UsageError("--show draws for people: it goes without --output and --step")
+    if args.report and args.step:
+        raise UsageError("--step goes without --report: the report has the steps")
     if args.host_network_node and args.step:
         raise UsageError("--step goes without --host-network-node")
 
@@ -262,7 +269,7 @@ def _report(args: argparse.Namespace, out: TextIO, *, several: bool, attached: b
 
     output = _output(args)
     if output in ("svg", "mermaid"):
-        from kubesim.cli.output.pictures import MermaidReport, SvgReport
+        from kubesim.cli.pictures.formats import MermaidReport, SvgReport
 
         return SvgReport(out) if output == "svg" else MermaidReport(out, several=several)
     if output == "jsonl":

@@ -11,6 +11,7 @@ FONT = 12  # pixels
 _WIDTH_OF_A_CHARACTER = 0.56  # of the font's size, for a proportional one
 # What XML 1.0 cannot hold, not even as an entity.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+TONES = ("paper", "waiting", "running", "good", "bad", "done", "off", "ending")
 
 STYLE = """
   svg { --paper: #ffffff; --ink: #1f2933; --soft: #52606d; --line: #d9dee4; --stripe: #f5f7f9;
@@ -31,7 +32,7 @@ STYLE = """
   .cable { stroke: var(--soft); stroke-width: 1.5; fill: none; }
   .Warning { stroke: var(--warning); stroke-width: 2; }
   .Normal { stroke: var(--normal); stroke-width: 1.5; }
-"""
+""" + "".join(f"  .fill-{tone} {{ fill: var(--{tone}); }}\n" for tone in TONES)
 
 
 def escaped(text: str) -> str:
@@ -53,11 +54,10 @@ def rectangle(
 ) -> str:
     """`fill` is the name of a colour of the style; `title` is what a reader sees who points at it."""
     shape = f'x="{_number(x)}" y="{_number(y)}" width="{_number(width)}" height="{_number(height)}"'
-    colour = f' style="fill: var(--{fill})"' if fill else ""
-    name = f' class="{style}"' if style else ""
+    names = " ".join(filter(None, (style, fill and f"fill-{fill}")))
     if not title:
-        return f"<rect {shape}{name}{colour}/>"
-    return f"<rect {shape}{name}{colour}><title>{escaped(title)}</title></rect>"
+        return f'<rect {shape} class="{names}"/>'
+    return f'<rect {shape} class="{names}"><title>{escaped(title)}</title></rect>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, style: str, title: str = "") -> str:

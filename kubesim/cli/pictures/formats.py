@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TextIO
 
 from kubesim.app import RunResult
-from kubesim.cli.output.network_picture import NetworkDrawing
+from kubesim.cli.pictures.network import NetworkDrawing
 from kubesim.golang.text import duration, printable
 from kubesim.trace import Record
 from kubesim.trace.lanes.bands import LaneSink

@@ -1,0 +1,32 @@
+// What `kubectl get -A -o wide` prints at a moment. A mark with a moment in a cell becomes the age at this time.
+Report.tables = (() => {
+  const MARK = /\u0001(-?\d+)\u0001/g;
+
+  /** The rows of a table at `t`, by namespace and name, without the header. */
+  function rowsAt(table, t) {
+    const found = [];
+    for (const key of Object.keys(table.rows)) {
+      const versions = table.rows[key];
+      const at = lastVersion(versions, t);
+      if (at >= 0 && versions[at][1]) found.push([key, versions[at][1].map((cell) => withAges(cell, t))]);
+    }
+    return found.sort(([one], [other]) => byName(one, other));
+  }
+
+  function byName(one, other) {
+    const [left, right] = [one.split("/"), other.split("/")];
+    return Report.compare(left[0], right[0]) || Report.compare(left[1], right[1]);
+  }
+
+  function lastVersion(versions, t) {
+    let at = -1;
+    while (at + 1 < versions.length && versions[at + 1][0] <= t) at++;
+    return at;
+  }
+
+  function withAges(cell, t) {
+    return cell.replace(MARK, (_, since) => Report.time.age(t - Number(since)));
+  }
+
+  return { rowsAt, withAges };
+})();
