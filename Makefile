@@ -38,7 +38,7 @@ lint: $(VENV)/.installed-for-tests
 	$(PY) -m ruff format --check
 	$(PY) -m mypy
 
-bench: $(VENV)/.installed-for-tests system-packages
+bench: $(VENV)/.installed-for-tests system-packages $(NODE_PACKAGES)
 	$(PY) -m tools.bench
 
 # What of the pure core the measurements of the real thing reach by themselves, and what the tests by hand.

@@ -80,8 +80,9 @@ def _write_report(path: str, difference: RunDifference) -> None:
         for each in sides
     ]
     first = difference.comparison.first
-    record = None if first is None else first.left or first.right
-    write_comparison(path, difference.name, data, list(page(difference)), 0 if record is None else record.seq)
+    records = () if first is None else (first.left, first.right)
+    numbers = [0 if record is None else record.seq for record in records]
+    write_comparison(path, difference.name, data, list(page(difference)), numbers)
 
 
 def _differences(args: argparse.Namespace) -> Iterator[RunDifference]:

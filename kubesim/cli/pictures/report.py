@@ -45,8 +45,10 @@ def write_report(path: str, run: ReportedRun, header: RunHeader, result: RunResu
     write(path, page(f"{title}: kubesim report", data, drawing(result.networks)))
 
 
-def write_comparison(path: str, title: str, runs: Sequence[dict[str, Any]], lines: Sequence[str], first: int) -> None:
-    """Two runs side by side; `first` is the number of the first record on the left that differs, 0: none does."""
+def write_comparison(
+    path: str, title: str, runs: Sequence[dict[str, Any]], lines: Sequence[str], first: Sequence[int]
+) -> None:
+    """Two runs side by side; `first` are the numbers of the first records that differ, 0: there is none."""
     data = _page_data(title, [], runs, lines, first)
     write(path, page(f"{title}: kubesim diff", data))
 
@@ -62,10 +64,10 @@ def _page_data(
     outcome: Sequence[dict[str, Any]],
     runs: Sequence[dict[str, Any]],
     difference: Sequence[str] = (),
-    first: int = 0,
+    first: Sequence[int] = (),
 ) -> dict[str, Any]:
     about = {"kubesim": __version__, "title": title, "outcome": list(outcome)}
-    return {**about, "difference": list(difference), "first": first, "runs": list(runs)}
+    return {**about, "difference": list(difference), "first": list(first) or None, "runs": list(runs)}
 
 
 def drawing(pictures: Sequence[NetworkPicture]) -> str:

@@ -17,8 +17,8 @@ from tests.support.browser.node import needs
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--disable-dev-shm-usage",
-    "--remote-debugging-pipe",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+    "--disable-dev-shm-usage", "--remote-debugging-pipe",
 )  # fmt: skip
 PATIENCE = 120  # seconds on the wall: the machine may be busy
 _KEYS = {"ArrowLeft": 37, "ArrowRight": 39, "Home": 36, "End": 35}

@@ -20,17 +20,20 @@ Report.start = () => {
   steps();
   theme();
   keys();
-  follow(location.hash || (data.first ? Report.link.format({ seq: data.first }) : ""));
+  follow(location.hash);
+  if (!location.hash && data.first) toDifference();
   window.addEventListener("hashchange", () => follow(location.hash));
   document.documentElement.dataset.ready = "true";
 
   function heading() {
     get("title").textContent = data.title;
     const outcome = get("outcome");
-    for (const text of data.outcome) outcome.append(element("span", { class: text.failed ? "failed" : null }, text.text), " ");
+    for (const text of data.outcome)
+      outcome.append(element("span", { class: text.failed ? "failed" : null }, text.text), " ");
     if (!data.difference.length) return;
-    const words = element("pre", null, data.difference.join("\n"));
-    get("difference").append(element("details", { open: true }, element("summary", null, data.difference[0]), words));
+    const title = data.difference.find((line) => line.startsWith("First difference")) ?? data.difference[0];
+    const words = element("pre", { tabindex: "0" }, data.difference.join("\n"));
+    get("difference").append(element("details", null, element("summary", null, title), words));
     get("difference").hidden = false;
   }
 
@@ -58,7 +61,13 @@ Report.start = () => {
 
   function remember(record) {
     clearTimeout(waiting);
-    const place = { ...(record ? (current().t === record.t ? { seq: record.seq } : { t: Math.round(current().t) }) : {}), ...filter, pod: filter.pod.replace(/^default\//, ""), q: query, tab: tab === "decision" ? "" : tab };
+    const place = {
+      ...(record ? (current().t === record.t ? { seq: record.seq } : { t: Math.round(current().t) }) : {}),
+      ...filter,
+      pod: filter.pod.replace(/^default\//, ""),
+      q: query,
+      tab: tab === "decision" ? "" : tab,
+    };
     waiting = setTimeout(() => history.replaceState(null, "", Report.link.format(place)), 200);
   }
 
@@ -77,8 +86,16 @@ Report.start = () => {
     for (const view of views) view.tab = tab;
     const view = current();
     if (place.seq !== undefined) go(view, view.run.positionOf(place.seq));
-    else if (place.t !== undefined) go(view, view.run.positionAt(place.t), Math.min(place.t, view.run.end));
-    else go(view, 0);
+    else if (place.t !== undefined)
+      go(view, view.list.shown(view.run.positionAt(place.t)), Math.min(place.t, view.run.end));
+    else go(view, view.list.shown(0));
+  }
+
+  /** Each run at its own record of the first difference; 0: it has none. */
+  function toDifference() {
+    const [left, right] = data.first;
+    go(views[0], views[0].run.positionOf(left || right));
+    if (right) views[1].show(views[1].run.positionOf(right));
   }
 
   function chooseTab(name) {
@@ -105,11 +122,14 @@ Report.start = () => {
     const lists = { node: all((run) => run.nodes), pod: all((run) => run.pods), part: all((run) => run.parts) };
     for (const [name, values] of Object.entries(lists)) {
       const select = get(`filter-${name}`);
-      select.append(option("", "all"), ...values.map((each) => option(each, name === "pod" ? Report.rows.shortName(each) : each)));
+      select.append(
+        option("", "all"),
+        ...values.map((each) => option(each, name === "pod" ? Report.rows.shortName(each) : each)),
+      );
       select.addEventListener("change", () => {
         filter[name] = select.value;
         applyFilter();
-        go(current(), current().position);
+        go(current(), current().list.shown(current().position));
       });
     }
   }
@@ -147,21 +167,35 @@ Report.start = () => {
   function steps() {
     const scrub = get("scrub");
     scrub.addEventListener("input", () => go(current(), current().list.at(Number(scrub.value))));
-    for (const button of document.querySelectorAll("[data-step]")) button.addEventListener("click", () => step(button.dataset.step));
+    for (const button of document.querySelectorAll("[data-step]"))
+      button.addEventListener("click", () => step(button.dataset.step));
   }
 
   function step(where) {
     const { list, position } = current();
     if (!list.length) return;
     const index = list.indexOf(position);
-    const next = { first: 0, last: list.length - 1, previous: index - (list.at(index) === position ? 1 : 0), next: index + 1 }[where];
+    const next = {
+      first: 0,
+      last: list.length - 1,
+      previous: index - (list.at(index) === position ? 1 : 0),
+      next: index + 1,
+    }[where];
     go(current(), list.at(Math.min(Math.max(next, 0), list.length - 1)));
   }
 
   /** To the next record that is not only a turn of the loop. */
   function stepDecision(direction) {
     const { list, run, position } = current();
-    const dull = new Set(["source.snapshot", "config.update", "loop.select", "handler", "worker.update", "sync.begin", "status.set"]);
+    const dull = new Set([
+      "source.snapshot",
+      "config.update",
+      "loop.select",
+      "handler",
+      "worker.update",
+      "sync.begin",
+      "status.set",
+    ]);
     let index = list.indexOf(position) + direction;
     while (index > 0 && index < list.length - 1 && dull.has(run.field("kind", list.at(index)))) index += direction;
     if (index >= 0 && index < list.length) go(current(), list.at(index));
@@ -203,9 +237,18 @@ Report.start = () => {
     const actions = {
       ArrowLeft: (event) => (event.shiftKey ? stepDecision(-1) : step("previous")),
       ArrowRight: (event) => (event.shiftKey ? stepDecision(1) : step("next")),
-      Home: () => step("first"), End: () => step("last"), c: toCause, "/": () => get("search").focus(),
-      n: () => toMatch(1), N: () => toMatch(-1), "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), 0: () => zoom(Infinity),
-      e: () => views.forEach((view) => view.lanes.toggleAll()), "?": () => help.showModal(),
+      Home: () => step("first"),
+      End: () => step("last"),
+      c: toCause,
+      "/": () => get("search").focus(),
+      n: () => toMatch(1),
+      N: () => toMatch(-1),
+      "+": () => zoom(0.5),
+      "=": () => zoom(0.5),
+      "-": () => zoom(2),
+      0: () => zoom(Infinity),
+      e: () => views.forEach((view) => view.lanes.toggleAll()),
+      "?": () => help.showModal(),
       ...Object.fromEntries(tabs.map((name, number) => [String(number + 1), () => chooseTab(name)])),
     };
     document.addEventListener("keydown", (event) => {

@@ -15,9 +15,16 @@ Report.dom = (() => {
   /** A table; the first row is its head. `mark(row number)` answers the class of a row. */
   function table(head, rows, style, mark) {
     const cells = (row, tag, more) => row.map((cell) => element(tag, more, cell));
-    return element("table", { class: style },
+    return element(
+      "table",
+      { class: style },
       element("thead", null, element("tr", null, cells(head, "th", { scope: "col" }))),
-      element("tbody", null, rows.map((row, number) => element("tr", { class: mark?.(number) || null }, cells(row, "td")))));
+      element(
+        "tbody",
+        null,
+        rows.map((row, number) => element("tr", { class: mark?.(number) || null }, cells(row, "td"))),
+      ),
+    );
   }
 
   function option(value, text) {

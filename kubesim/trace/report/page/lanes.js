@@ -13,7 +13,11 @@
       this.canvas = element("canvas", { class: "lanes-canvas", role: "img", "aria-label": summary(run) });
       this.labels = element("div", { class: "lane-labels" });
       this.room = element("div", { class: "lanes-room" }, this.canvas, this.labels);
-      this.scroller = element("div", { class: "lanes", tabindex: "0", role: "region", "aria-label": "Swim lanes" }, this.room);
+      this.scroller = element(
+        "div",
+        { class: "lanes", tabindex: "0", role: "region", "aria-label": "Swim lanes" },
+        this.room,
+      );
       this.playhead = element("div", { class: "playhead" });
       place.append(element("div", { class: "lanes-wrap" }, this.axis, this.scroller, this.playhead));
       this.scroller.addEventListener("scroll", () => this.draw());
@@ -48,7 +52,8 @@
       shown.forEach((row, number) => {
         const top = (first + number) * size - this.scroller.scrollTop;
         if (row.lane) Report.canvas.bands(context, this.run, row.lane, this.span, width, top, size, colour);
-        else if (row.type !== "node") Report.canvas.marks(context, this.run, this.marked(row), this.span, width, top, size, colour);
+        else if (row.type !== "node")
+          Report.canvas.marks(context, this.run, this.marked(row), this.span, width, top, size, colour);
       });
       this.name(shown, first);
       this.move(this.t);
@@ -56,7 +61,8 @@
 
     marked(row) {
       const key = `${row.node}\n${row.part ?? ""}`;
-      if (!this.positions.has(key)) this.positions.set(key, Report.search.filtered(this.run, { node: row.node, part: row.part ?? "" }) ?? []);
+      if (!this.positions.has(key))
+        this.positions.set(key, Report.search.filtered(this.run, { node: row.node, part: row.part ?? "" }) ?? []);
       return this.positions.get(key);
     }
 
@@ -64,19 +70,31 @@
     name(shown, first) {
       const { element } = Report.dom;
       const held = this.labels.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-      this.labels.replaceChildren(...shown.map((row, number) => {
-        const top = (first + number) * Report.rows.HEIGHT;
-        const sign = row.isOpen ? "▾ " : "▸ ";
-        const chosen = row.type === "pod" && row.pod === this.filter.chosen ? " chosen" : "";
-        const made = row.key
-          ? element("button", {
-            type: "button", class: `lane-label${chosen}`, title: row.label, "data-key": row.key, "data-level": String(row.level),
-            "aria-expanded": String(row.isOpen), onclick: () => this.toggle(row),
-          }, element("span", { "aria-hidden": "true" }, sign), row.label)
-          : element("div", { class: "lane-label", title: row.label }, row.label);
-        made.style.top = `${top}px`;
-        return made;
-      }));
+      this.labels.replaceChildren(
+        ...shown.map((row, number) => {
+          const top = (first + number) * Report.rows.HEIGHT;
+          const sign = row.isOpen ? "▾ " : "▸ ";
+          const chosen = row.type === "pod" && row.pod === this.filter.chosen ? " chosen" : "";
+          const made = row.key
+            ? element(
+                "button",
+                {
+                  type: "button",
+                  class: `lane-label${chosen}`,
+                  title: row.label,
+                  "data-key": row.key,
+                  "data-level": String(row.level),
+                  "aria-expanded": String(row.isOpen),
+                  onclick: () => this.toggle(row),
+                },
+                element("span", { "aria-hidden": "true" }, sign),
+                row.label,
+              )
+            : element("div", { class: "lane-label", title: row.label }, row.label);
+          made.style.top = `${top}px`;
+          return made;
+        }),
+      );
       if (held) this.labels.querySelector(`[data-key="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
     }
 
@@ -89,7 +107,9 @@
     toggleAll() {
       const keys = this.run.lanes.map((pod) => `pod ${pod.pod}`);
       const isAny = keys.some((key) => this.expanded.has(key));
-      for (const key of keys) if (isAny) this.expanded.delete(key); else this.expanded.add(key);
+      for (const key of keys)
+        if (isAny) this.expanded.delete(key);
+        else this.expanded.add(key);
       this.refresh();
     }
 
@@ -132,12 +152,15 @@
       const row = this.rows[Math.floor((event.offsetY + this.scroller.scrollTop) / Report.rows.HEIGHT)];
       const t = this.timeOf(event);
       const band = row?.lane?.bands.find(([begin, length]) => begin <= t && t <= begin + length);
-      const text = band ? `${this.run.strings[band[2]]}: ${Report.time.text(band[0])} to ${Report.time.text(band[0] + band[1])}` : "";
+      const text = band
+        ? `${this.run.strings[band[2]]}: ${Report.time.text(band[0])} to ${Report.time.text(band[0] + band[1])}`
+        : "";
       if (this.canvas.title !== text) this.canvas.title = text;
     }
   };
 
   function summary(run) {
-    return `${run.lanes.length} pods on ${run.nodes.length} nodes over ${Report.time.text(run.end)}; the list of records has the same in words`;
+    const size = `${run.lanes.length} pods on ${run.nodes.length} nodes over ${Report.time.text(run.end)}`;
+    return `${size}; the list of records has the same in words`;
   }
 }

@@ -6,7 +6,11 @@ Report.List = class List {
     this.onChoose = onChoose;
     this.name = name;
     this.room = element("div", { class: "list-room", role: "presentation" });
-    this.box = element("div", { class: "list", role: "listbox", tabindex: "0", "aria-label": `Records of ${name}` }, this.room);
+    this.box = element(
+      "div",
+      { class: "list", role: "listbox", tabindex: "0", "aria-label": `Records of ${name}` },
+      this.room,
+    );
     place.append(this.box);
     this.box.addEventListener("scroll", () => this.draw());
     new ResizeObserver(() => this.show(this.position)).observe(this.box);
@@ -30,6 +34,12 @@ Report.List = class List {
     return this.positions ? Report.last(this.positions, position) : position;
   }
 
+  /** The position itself if it is shown, else the last one before it, else the first. */
+  shown(position) {
+    const index = Math.max(this.indexOf(position), 0);
+    return index < this.length ? this.at(index) : position;
+  }
+
   limit(positions) {
     this.positions = positions;
     this.room.style.height = `${this.length * this.size}px`;
@@ -40,7 +50,8 @@ Report.List = class List {
     this.position = position;
     const top = Math.max(this.indexOf(position), 0) * this.size;
     const height = this.box.clientHeight;
-    if (top < this.box.scrollTop || top + this.size > this.box.scrollTop + height) this.box.scrollTop = Math.max(top - height / 2, 0);
+    if (top < this.box.scrollTop || top + this.size > this.box.scrollTop + height)
+      this.box.scrollTop = Math.max(top - height / 2, 0);
     this.draw();
   }
 
@@ -61,13 +72,21 @@ Report.List = class List {
     const position = this.at(index);
     const record = this.run.record(position);
     const about = [Report.rows.shortName(record.pod), record.container].filter(Boolean).join(":");
-    const made = element("div", {
-      id: `${this.name}-${position}`, role: "option", "aria-selected": String(isChosen), "aria-posinset": String(index + 1),
-      "aria-setsize": String(this.length), class: `list-row tone-${record.tone}${this.matches.has(position) ? " match" : ""}`,
-      onclick: () => this.onChoose(position),
-    },
-    element("span", { class: "time" }, Report.time.text(record.t)), element("span", { class: "part" }, record.part),
-    element("span", { class: "what" }, about ? `${about} · ${record.text}` : record.text));
+    const made = element(
+      "div",
+      {
+        id: `${this.name}-${position}`,
+        role: "option",
+        "aria-selected": String(isChosen),
+        "aria-posinset": String(index + 1),
+        "aria-setsize": String(this.length),
+        class: `list-row tone-${record.tone}${this.matches.has(position) ? " match" : ""}`,
+        onclick: () => this.onChoose(position),
+      },
+      element("span", { class: "time" }, Report.time.text(record.t)),
+      element("span", { class: "part" }, record.part),
+      element("span", { class: "what" }, about ? `${about} · ${record.text}` : record.text),
+    );
     made.style.top = `${index * this.size}px`;
     return made;
   }

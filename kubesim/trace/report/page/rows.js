@@ -34,9 +34,20 @@ Report.rows = (() => {
     const key = `pod ${pod.pod}`;
     const isOpen = expanded.has(key);
     const phase = pod.lanes.find((lane) => lane.kind === "phase");
-    const head = { type: "pod", key, pod: pod.pod, node: pod.node, label: shortName(pod.pod), isOpen, level: 1, lane: phase };
+    const head = {
+      type: "pod",
+      key,
+      pod: pod.pod,
+      node: pod.node,
+      label: shortName(pod.pod),
+      isOpen,
+      level: 1,
+      lane: phase,
+    };
     const rest = pod.lanes.filter((lane) => lane !== phase);
-    return isOpen ? [head, ...rest.map((lane) => ({ type: "lane", pod: pod.pod, label: laneName(lane), level: 2, lane }))] : [head];
+    return isOpen
+      ? [head, ...rest.map((lane) => ({ type: "lane", pod: pod.pod, label: laneName(lane), level: 2, lane }))]
+      : [head];
   }
 
   function laneName(lane) {

@@ -30,9 +30,20 @@
       const of = (name) => this.field(name, position);
       const back = this.columns.cause[position];
       return {
-        position, seq: this.seq[position], t: this.t[position], kind: of("kind"), part: of("part"), node: of("node"), pod: of("pod"),
-        container: of("container"), text: of("text"), why: of("why"), ref: of("ref"), tone: this.columns.tone[position],
-        cause: back ? this.seq[position] - back : 0, more: this.data.records.more[this.seq[position]] ?? null,
+        position,
+        seq: this.seq[position],
+        t: this.t[position],
+        kind: of("kind"),
+        part: of("part"),
+        node: of("node"),
+        pod: of("pod"),
+        container: of("container"),
+        text: of("text"),
+        why: of("why"),
+        ref: of("ref"),
+        tone: this.columns.tone[position],
+        cause: back ? this.seq[position] - back : 0,
+        more: this.data.records.more[this.seq[position]] ?? null,
       };
     }
 

@@ -4,10 +4,16 @@ Report.search = (() => {
   const TEXTS = ["text", "why", "ref", "pod", "container", "kind"];
 
   function parse(query) {
-    return query.toLowerCase().split(/\s+/).filter(Boolean).map((word) => {
-      const [name, ...rest] = word.split(":");
-      return FIELDS.includes(name) && rest.length && rest.join(":") ? { fields: [name], word: rest.join(":") } : { fields: TEXTS, word };
-    });
+    return query
+      .toLowerCase()
+      .split(/\s+/)
+      .filter(Boolean)
+      .map((word) => {
+        const [name, ...rest] = word.split(":");
+        return FIELDS.includes(name) && rest.length && rest.join(":")
+          ? { fields: [name], word: rest.join(":") }
+          : { fields: TEXTS, word };
+      });
   }
 
   /** Which texts have a word, each text once: there are many records and few texts. */
@@ -18,7 +24,10 @@ Report.search = (() => {
 
   /** The positions of all records with all words. */
   function find(run, query) {
-    const wanted = parse(query).map(({ fields, word }) => ({ columns: fields.map((name) => run.columns[name]), has: texts(run, word) }));
+    const wanted = parse(query).map(({ fields, word }) => ({
+      columns: fields.map((name) => run.columns[name]),
+      has: texts(run, word),
+    }));
     if (!wanted.length) return [];
     const found = [];
     for (let at = 0; at < run.count; at++) {

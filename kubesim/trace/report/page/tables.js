@@ -2,15 +2,20 @@
 Report.tables = (() => {
   const MARK = /\u0001(-?\d+)\u0001/g;
 
-  /** The rows of a table at `t`, by namespace and name, without the header. */
-  function rowsAt(table, t) {
-    const found = [];
-    for (const key of Object.keys(table.rows)) {
+  /** The rows of a table at `t` without the header, by namespace and name: the first `most` of those that are
+   * `wanted`, and how many there are. Of the others no cell is made: a table may have thousands of rows. */
+  function rowsAt(table, t, most = Infinity, wanted = null) {
+    table.keys ??= Object.keys(table.rows).sort(byName);
+    const rows = [];
+    let count = 0;
+    for (const key of table.keys) {
       const versions = table.rows[key];
       const at = lastVersion(versions, t);
-      if (at >= 0 && versions[at][1]) found.push([key, versions[at][1].map((cell) => withAges(cell, t))]);
+      if (at < 0 || !versions[at][1] || (wanted && !wanted(key, versions[at][1]))) continue;
+      count++;
+      if (rows.length < most) rows.push([key, versions[at][1].map((cell) => withAges(cell, t))]);
     }
-    return found.sort(([one], [other]) => byName(one, other));
+    return { rows, count };
   }
 
   function byName(one, other) {

@@ -1,7 +1,7 @@
 // Times: microseconds since the start of the run, as texts and back.
 Report.time = (() => {
   const SECOND = 1000000;
-  const UNITS = { h: 3600, m: 60, s: 1, ms: 1e-3, us: 1e-6, "µs": 1e-6 };
+  const UNITS = { h: 3600, m: 60, s: 1, ms: 1e-3, us: 1e-6, µs: 1e-6 };
 
   /** `42.100s`, `5m03.2s`, `1h00m05s`: short, and in the same width while time goes on. */
   function text(micros) {
@@ -22,7 +22,8 @@ Report.time = (() => {
     if (/^\d+(\.\d+)?$/.test(words)) return Math.round(Number(words) * SECOND);
     if (!/^(\d+(\.\d+)?(h|ms|m|s|us|µs))+$/.test(words)) return null;
     let sum = 0;
-    for (const [, number, , unit] of words.matchAll(/(\d+(\.\d+)?)(h|ms|m|s|us|µs)/g)) sum += Number(number) * UNITS[unit];
+    for (const [, number, , unit] of words.matchAll(/(\d+(\.\d+)?)(h|ms|m|s|us|µs)/g))
+      sum += Number(number) * UNITS[unit];
     return Math.round(sum * SECOND);
   }
 
@@ -48,13 +49,20 @@ Report.time = (() => {
     return small ? `${large}${unit}${small}${smallerUnit}` : `${large}${unit}`;
   }
 
-  const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500].map((each) => each * 1000)
-    .concat([1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400, 604800].map((each) => each * SECOND));
+  const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500]
+    .map((each) => each * 1000)
+    .concat(
+      [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400, 604800].map(
+        (each) => each * SECOND,
+      ),
+    );
 
   /** Round times between two, no more than `most`, each with its text. */
   function ticks(begin, end, most) {
     const span = Math.max(end - begin, 1);
-    const step = STEPS.find((each) => span <= each * most) ?? STEPS[STEPS.length - 1] * Math.ceil(span / STEPS[STEPS.length - 1] / most);
+    const step =
+      STEPS.find((each) => span <= each * most) ??
+      STEPS[STEPS.length - 1] * Math.ceil(span / STEPS[STEPS.length - 1] / most);
     const found = [];
     for (let t = Math.ceil(begin / step) * step; t <= end; t += step) found.push([t, tickText(t, step)]);
     return found;
@@ -63,8 +71,17 @@ Report.time = (() => {
   function tickText(t, step) {
     if (step < SECOND) return `${(t / SECOND).toFixed(step < 10000 ? 3 : step < 100000 ? 2 : 1)}s`;
     const seconds = Math.round(t / SECOND);
-    const parts = [[Math.floor(seconds / 3600), "h"], [Math.floor(seconds / 60) % 60, "m"], [seconds % 60, "s"]];
-    return parts.filter(([number]) => number).map(([number, unit]) => number + unit).join("") || "0s";
+    const parts = [
+      [Math.floor(seconds / 3600), "h"],
+      [Math.floor(seconds / 60) % 60, "m"],
+      [seconds % 60, "s"],
+    ];
+    return (
+      parts
+        .filter(([number]) => number)
+        .map(([number, unit]) => number + unit)
+        .join("") || "0s"
+    );
   }
 
   return { text, parse, age, ticks, SECOND };

@@ -10,11 +10,18 @@ Report.RunView = class RunView {
     this.pod = "";
     this.tab = "decision";
     this.kind = "";
-    const place = element("section", { class: "run", "aria-label": `Lanes of ${label}` }, on.isAlone ? "" : element("h2", { class: "run-name" }, label));
+    const place = element(
+      "section",
+      { class: "run", "aria-label": `Lanes of ${label}` },
+      on.isAlone ? "" : element("h2", { class: "run-name" }, label),
+    );
     const group = element("section", { class: "panel-group", "aria-label": `Records of ${label}` });
     places.lanes.append(place);
     places.details.append(group);
-    this.lanes = new Report.Lanes(run, place, { onTime: (t) => on.go(this, run.positionAt(t), t), onPod: (pod) => on.pod(pod) });
+    this.lanes = new Report.Lanes(run, place, {
+      onTime: (t) => on.go(this, run.positionAt(t), t),
+      onPod: (pod) => on.pod(pod),
+    });
     this.list = new Report.List(run, group, name, (position) => on.go(this, position));
     this.panel = this.makePanel();
     group.append(this.panel);
@@ -24,9 +31,24 @@ Report.RunView = class RunView {
   makePanel() {
     const { element } = Report.dom;
     const titles = { decision: "Decision", state: "State", kubectl: "kubectl", logs: "Logs", network: "Network" };
-    this.tabs = element("div", { class: "tabs", role: "tablist", "aria-label": "Details" }, Object.entries(titles).map(([tab, title]) => element("button", {
-      type: "button", role: "tab", id: `${this.name}-tab-${tab}`, "aria-controls": `${this.name}-panel`, "data-tab": tab, onclick: () => this.on.tab(tab),
-    }, title)));
+    this.tabs = element(
+      "div",
+      { class: "tabs", role: "tablist", "aria-label": "Details" },
+      Object.entries(titles).map(([tab, title]) =>
+        element(
+          "button",
+          {
+            type: "button",
+            role: "tab",
+            id: `${this.name}-tab-${tab}`,
+            "aria-controls": `${this.name}-panel`,
+            "data-tab": tab,
+            onclick: () => this.on.tab(tab),
+          },
+          title,
+        ),
+      ),
+    );
     this.tabs.addEventListener("keydown", (event) => this.moveTab(event));
     this.body = element("div", { class: "tab", role: "tabpanel", id: `${this.name}-panel`, tabindex: "0" });
     return element("div", { class: "panel" }, this.tabs, this.body);
@@ -50,6 +72,7 @@ Report.RunView = class RunView {
 
   filter(filter) {
     this.pod = filter.pod;
+    if (filter.pod) this.lanes.expanded.add(`pod ${filter.pod}`);
     this.lanes.filter = { ...filter, chosen: filter.pod };
     this.lanes.refresh();
     this.list.limit(Report.search.filtered(this.run, filter));
@@ -94,18 +117,32 @@ Report.RunView = class RunView {
     const { run, position } = this;
     if (!run.count) return [Report.dom.element("p", null, "Nothing happened.")];
     switch (this.tab) {
-      case "state": return Report.details.state(run, position, this.about);
-      case "kubectl": return [this.kinds(), ...Report.cluster.show(run, this.t, this.pod, this.kind)];
-      case "logs": return Report.details.logs(run, position, this.pod);
-      case "network": return Report.network.show(run, position, this.pod, this.drawing);
-      default: return Report.details.decision(run, position, (at) => this.on.go(this, at));
+      case "state":
+        return Report.details.state(run, position, this.about);
+      case "kubectl":
+        return [this.kinds(), ...Report.cluster.show(run, this.t, this.pod, this.kind)];
+      case "logs":
+        return Report.details.logs(run, position, this.pod);
+      case "network":
+        return Report.network.show(run, position, this.pod, this.drawing);
+      default:
+        return Report.details.decision(run, position, (at) => this.on.go(this, at));
     }
   }
 
   kinds() {
     const { element, option } = Report.dom;
-    const select = element("select", { onchange: (event) => { this.kind = event.target.value; this.draw(); } },
-      option("", "pods, nodes, events"), (this.run.data.tables ?? []).map((each) => option(each.plural, each.plural)));
+    const select = element(
+      "select",
+      {
+        onchange: (event) => {
+          this.kind = event.target.value;
+          this.draw();
+        },
+      },
+      option("", "pods, nodes, events"),
+      (this.run.data.tables ?? []).map((each) => option(each.plural, each.plural)),
+    );
     select.value = this.kind;
     return element("label", { class: "soft" }, "Show ", select);
   }
