@@ -28,7 +28,8 @@ def run(command: str, folder: Path) -> str:
     """A command of README, with `kubesim` from this tree; what it writes goes to `folder`."""
     first, _, second = command.rpartition(" | ")
     given = (ROOT / first.removeprefix("cat ")).read_text() if first else ""
-    words = [str(folder / word) if word in ("answers", "kubelet.log") else word for word in shlex.split(second)]
+    written = ("answers", "kubelet.log", "report.html")
+    words = [str(folder / word) if word in written else word for word in shlex.split(second)]
     assert words[0] == "kubesim"
     environment = {**os.environ, "COLUMNS": WIDTH, "XDG_STATE_HOME": str(folder)}
     line = [sys.executable, "-m", "kubesim", *words[1:]]

@@ -28,14 +28,14 @@ class NetworkDrawing:
         inside: list[str] = []
         y = top + 26
         inside.append(text(2 * MARGIN, top + 20, f"node {picture.node}", "name"))
-        for words in routes(picture.own):
-            inside.append(text(WIDTH - 2 * MARGIN, top + 20, fitted(f"route {words}", 500), "soft", anchor="end"))
-            break
         for link, pods in _links(picture):
             y += GAP / 2
             inside.append(rectangle(2 * MARGIN, y, WIDTH - 4 * MARGIN, BAR, fill="running"))
             inside.append(text(2 * MARGIN + 8, y + BAR - 8, link_text(link, picture.own)))
             y = self._pods(inside, pods, picture, y + BAR)
+        for words in routes(picture.own):
+            y += LINE
+            inside.append(text(2 * MARGIN, y + 6, fitted(f"route {words}", WIDTH - 4 * MARGIN), "soft"))
         bottom = y + GAP
         self.elements.append(rectangle(MARGIN, top, WIDTH - 2 * MARGIN, bottom - top, style="box"))
         self.elements += inside

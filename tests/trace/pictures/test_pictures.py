@@ -128,3 +128,14 @@ def test_the_state_machine_is_about_all_pods(capsys: pytest.CaptureFixture[str])
     assert "leave POD and FILE out" in capsys.readouterr().err
     assert main(["explain"]) == 2
     assert "give a POD or a FILE" in capsys.readouterr().err
+
+
+# -- the network ----------------------------------------------------------------------------------------------------
+
+
+def test_the_picture_shows_real_networks_below_the_timeline(capsys: pytest.CaptureFixture[str]) -> None:
+    found = texts(printed(capsys, str(SCENARIOS / "two-nodes.yaml"), "-o", "svg"))
+    assert {"node node-1", "node node-2", "cni0 (bridge) 10.88.0.1/24", "pod web", "eth0 10.88.0.2/24"} <= set(found)
+    assert "route default via 10.88.0.1 on eth0" in found
+    assert "route 10.88.1.0/24 via 10.0.0.2 on eth0" in found
+    assert found.index("node node-1") > found.index("web")

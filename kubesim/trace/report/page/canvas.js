@@ -72,7 +72,7 @@ Report.canvas = (() => {
     const room = to - from - 8;
     if (room < 26) return;
     context.fillStyle = colour.ink;
-    const most = Math.floor(room / 6.4);
+    const most = Math.floor(room / 6.9);
     const shown = text.length <= most ? text : `${text.slice(0, Math.max(most - 1, 1))}…`;
     context.fillText(shown, from + 4, middle + 0.5);
   }

@@ -24,7 +24,7 @@ Report.cluster = (() => {
     const { rows, count } = Report.tables.rowsAt(kind, t, MOST, wanted);
     const command =
       kind.header[0] === "NAMESPACE" ? `kubectl get ${kind.plural} -A -o wide` : `kubectl get ${kind.plural} -o wide`;
-    const title = element("h3", null, element("code", null, command));
+    const title = element("h2", null, element("code", null, command));
     if (!count) return [title, element("p", { class: "soft" }, "No resources found")];
     const isChosen = (number) => (kind.plural === "pods" && rows[number][0] === pod ? "chosen" : null);
     const more =
