@@ -11,6 +11,8 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 # Everything from an index has a pinned version and a hash; kubesim itself is built with what was installed so.
 PINNED := $(PIP) --require-hashes --requirement
 ITSELF := $(PIP) --no-index --no-deps --no-build-isolation --editable .
+# What only tests use: Mermaid's parser, and the rules of accessibility.
+NODE_PACKAGES := tests/browser/node_modules/.installed
 JOBS ?= 2
 
 .PHONY: demo test soak matrix lint bench coverage docs pins audit clean system-packages system-python
@@ -18,11 +20,11 @@ JOBS ?= 2
 demo: $(VENV)/.installed
 	$(VENV)/bin/kubesim run scenarios/hello-pod.yaml
 
-test: $(VENV)/.installed-for-tests system-packages lint
+test: $(VENV)/.installed-for-tests system-packages $(NODE_PACKAGES) lint
 	$(PY) -m pytest -n $(JOBS)
 
 # The long random tests at full length; `make test` runs a tenth of them.
-soak: $(VENV)/.installed-for-tests system-packages
+soak: $(VENV)/.installed-for-tests system-packages $(NODE_PACKAGES)
 	KUBESIM_SOAK=1 $(PY) -m pytest -n $(JOBS)
 
 # The tests that depend on the version of Python, on each that kubesim supports. Needs root and some minutes, the first
@@ -36,7 +38,7 @@ lint: $(VENV)/.installed-for-tests
 	$(PY) -m ruff format --check
 	$(PY) -m mypy
 
-bench: $(VENV)/.installed-for-tests system-packages
+bench: $(VENV)/.installed-for-tests system-packages $(NODE_PACKAGES)
 	$(PY) -m tools.bench
 
 # What of the pure core the measurements of the real thing reach by themselves, and what the tests by hand.
@@ -60,15 +62,22 @@ clean:
 	find kubesim tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Debian packages that the tests use. Installed only if one is missing and we are root; without them the tests that
-# need them fail and say so: CNI plugins, what looks at their work, what makes certificates, and shells to complete in.
-SYSTEM_PACKAGES := containernetworking-plugins iproute2 iptables openssl procps util-linux zsh fish
+# need them fail and say so: CNI plugins, what looks at their work, what makes certificates, shells to complete in, and
+# what reads the pictures and the report.
+SYSTEM_PACKAGES := containernetworking-plugins iproute2 iptables openssl procps util-linux zsh fish chromium
 
 system-packages:
 	@missing=""; \
 	for package in $(SYSTEM_PACKAGES); do dpkg -s $$package >/dev/null 2>&1 || missing="$$missing $$package"; done; \
+	command -v npm >/dev/null || missing="$$missing nodejs npm"; \
 	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ]; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; \
 	fi
+
+# Without npm or its index the tests that need the packages say so.
+$(NODE_PACKAGES): tests/browser/package.json tests/browser/package-lock.json | system-packages
+	@cd tests/browser && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch node_modules/.installed \
+	    || echo "kubesim: npm cannot install tests/browser/package-lock.json: some tests will say so" >&2
 
 # A fresh Debian has a Python without venv; root gets the package, everyone else reads its name in the error.
 system-python:

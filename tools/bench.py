@@ -273,6 +273,17 @@ def following() -> None:
     line("... memory with the agent", f"{agent.megabytes:.0f} MB")
 
 
+def reported(count: str) -> None:
+    """The report of many pods in a browser."""
+    from tools.bench_report import figures
+
+    found = figures(int(count))
+    line(f"report of {count} pods for an hour, {found.records} records (at most 15 MB)", f"{found.megabytes:.1f} MB")
+    line("... until it is open (at most 3 s)", f"{found.opens:.1f} s")
+    for tab, (middle, slow) in found.steps.items():
+        line(f"... a step with the tab {tab}, median and 95 % (at most 50 ms)", f"{middle:.0f}, {slow:.0f} ms")
+
+
 MEASUREMENTS: dict[str, Callable[..., None]] = {
     "lives": lives,
     "linear": linear,
@@ -288,6 +299,7 @@ MEASUREMENTS: dict[str, Callable[..., None]] = {
     "real_networks": real_networks,
     "attached": attached,
     "following": following,
+    "reported": reported,
 }
 PROGRAMME = [
     ["start_up"],
@@ -304,6 +316,7 @@ PROGRAMME = [
     ["real_networks", "20"],
     ["attached"],
     ["following"],
+    ["reported", "500"],
 ]
 
 

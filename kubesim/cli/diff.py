@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from kubesim.cli.flags import manifest_flags, options
+from kubesim.cli.flags import manifest_flags, options, report_flags
 from kubesim.cli.output.terminal import say
 from kubesim.errors import UsageError
 from kubesim.features.table import PROFILES
@@ -40,6 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     shape = "|".join(FORMATS)
     parser.add_argument("-o", "--output", type=options.one_of(FORMATS), metavar=shape, help="text, or one JSON object")
+    parser.add_argument("--report", metavar="FILE.html", help="write an HTML page there with both runs side by side")
     parser.usage = "kubesim diff [options] --profile A --profile B FILE ... | -f PATH ... | A.jsonl B.jsonl"
 
 
@@ -51,14 +52,37 @@ def execute(args: argparse.Namespace) -> int:
     if "-" in (*args.files, *args.filename):
         raise UsageError("each side reads the files: save standard input in a file, and give that")
     output = options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
-    differences = []
+    if args.report is not None:
+        report_flags.check_file(args.report)
+    differences: list[RunDifference] = []
     for difference in _differences(args):
+        if args.report is not None:
+            if differences:
+                raise UsageError("--report is the page of two runs: give one scenario")
+            _write_report(args.report, difference)
         differences.append(difference)
         if output == "text":
             say(*([""] if len(differences) > 1 else []), *page(difference))
     if output == "json":
         print(json_text(as_json(differences)))
     return 0 if all(each.comparison.is_same for each in differences) else 1
+
+
+def _write_report(path: str, difference: RunDifference) -> None:
+    from kubesim.cli.output.difference import page
+    from kubesim.cli.pictures.report import saved_data, write_comparison
+
+    sides = [difference.left, difference.right]
+    data = [
+        each.reported.data(each.records[-1].t if each.records else 0)
+        if each.reported is not None
+        else saved_data(each.side.label, each.records)
+        for each in sides
+    ]
+    first = difference.comparison.first
+    records = () if first is None else (first.left, first.right)
+    numbers = [0 if record is None else record.seq for record in records]
+    write_comparison(path, difference.name, data, list(page(difference)), numbers)
 
 
 def _differences(args: argparse.Namespace) -> Iterator[RunDifference]:
@@ -128,7 +152,7 @@ def _of_file(args: argparse.Namespace, file: str) -> Played:
     side = replace(_sides(args)[0], label=file)
     if not file.endswith(SAVED) and not is_saved_run(file):
         [(_, scenario)] = _loaded(argparse.Namespace(**{**vars(args), "files": [file]}), side)
-        return play(scenario, side, args.until, EffectSink(sys.stderr))
+        return play(scenario, side, args.until, EffectSink(sys.stderr), report=args.report is not None)
     from kubesim.trace.compare import read_trace
 
     return Played(side, read_trace(read_saved_lines(file), file))
@@ -146,7 +170,9 @@ def _of_two_sides(args: argparse.Namespace) -> Iterator[RunDifference]:
     effects = EffectSink(sys.stderr)
     runs = zip(_loaded(args, left), _loaded(args, right, quiet=True), strict=True)
     for (name, ours), (_, theirs) in list(runs):
-        played = [play(each, side, args.until, effects) for each, side in ((ours, left), (theirs, right))]
+        kept = args.report is not None
+        sides = ((ours, left), (theirs, right))
+        played = [play(each, side, args.until, effects, report=kept) for each, side in sides]
         yield difference_of(name, *played, all_rules=args.all_rules)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kubesim.app import Trial, run_scenario
 from kubesim.cli.output.run_progress import RunProgress
@@ -18,6 +19,9 @@ from kubesim.trace import MemorySink, Record, Sink
 from kubesim.trace.compare import TraceComparison, compare
 from kubesim.trace.compare.first import FirstDifference
 from kubesim.values import value_object
+
+if TYPE_CHECKING:
+    from kubesim.cli.pictures.report import ReportedRun
 
 MOST_VALUES = 4  # that together are still an explanation
 
@@ -41,6 +45,7 @@ class Played:
     scenario: Scenario | None = None
     seed: int | None = None
     until: int | None = None
+    reported: ReportedRun | None = None  # for --report
 
     @property
     def gates(self) -> FeatureGates | None:
@@ -65,14 +70,30 @@ class RunDifference:
     further: Sequence[tuple[FirstDifference, RuleFinding]] = ()  # what remains when rules found before are the same
 
 
-def play(scenario: Scenario, side: Side, until: int | None, *sinks: Sink, trial: Trial | None = None) -> Played:
+def play(
+    scenario: Scenario,
+    side: Side,
+    until: int | None,
+    *sinks: Sink,
+    trial: Trial | None = None,
+    report: bool = False,
+) -> Played:
     sink, progress = MemorySink(), RunProgress(sys.stderr)
+    reported = _reported(scenario, side) if report else None
+    kept = () if reported is None else reported.sinks()
     progress.begin(until if trial is None else trial.cut)
     result = run_scenario(
-        scenario, seed=side.seed, until=until, sinks=(sink, *sinks), on_progress=progress.advance, trial=trial
+        scenario, seed=side.seed, until=until, sinks=(sink, *sinks, *kept), on_progress=progress.advance, trial=trial
     )
     progress.clear()
-    return Played(side, sink.records, scenario, result.seed, until)
+    return Played(side, sink.records, scenario, result.seed, until, reported)
+
+
+def _reported(scenario: Scenario, side: Side) -> ReportedRun:
+    from kubesim.cli.flags.saving_flags import header_of
+    from kubesim.cli.pictures.report import ReportedRun
+
+    return ReportedRun(header_of(scenario, side.seed), side.label)
 
 
 def difference_of(name: str, left: Played, right: Played, *, all_rules: bool = False) -> RunDifference:

@@ -24,7 +24,7 @@ FORMATS = ("text", "json", "jsonl")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     what = "a pod of the cluster, or a file with pods as kubectl get -o json or yaml prints them; - is stdin"
-    parser.add_argument("source", metavar="POD|FILE", help=what)
+    parser.add_argument("source", nargs="?", metavar="POD|FILE", help=what)
     parser.add_argument("pod", nargs="?", metavar="POD", help="explain only this pod of a file: NAME or NAMESPACE/NAME")
     parser.add_argument(
         "-n", "--namespace", metavar="NAME", default="default", help="the namespace of a pod of the cluster"
@@ -41,6 +41,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_request_timeout(parser)
     options.add_references(parser)
     node_periods.add(parser)
+    parser.add_argument(
+        "--pod-workers", action="store_true", help="print the pod workers' state machine as a Mermaid diagram instead"
+    )
     shape = "|".join(FORMATS)
     parser.add_argument("-o", "--output", type=options.one_of(FORMATS), metavar=shape, help="text, or JSON")
 
@@ -55,11 +58,25 @@ def _time(text: str) -> int:
 
 
 def execute(args: argparse.Namespace) -> int:
+    if args.pod_workers:
+        return _print_pod_workers(args)
+    if args.source is None:
+        raise UsageError("give a POD or a FILE, or --pod-workers (see kubesim explain --help)")
     from kubesim.attach.explain.explain import explain
 
     seen = _from_files(args) if _is_file(args.source) else [_from_cluster(args)]
     output = options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
     _print([explain(one) for one in seen], output)
+    return 0
+
+
+def _print_pod_workers(args: argparse.Namespace) -> int:
+    from kubesim.podworkers.diagram import mermaid
+    from kubesim.trace.pictures.mermaid import block
+
+    if args.source is not None:
+        raise UsageError("--pod-workers is about all pods: leave POD and FILE out")
+    print("\n".join(block(mermaid())))
     return 0
 
 

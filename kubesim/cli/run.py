@@ -14,6 +14,7 @@ from kubesim.cli.flags import (
     log_flags,
     manifest_flags,
     options,
+    report_flags,
     runtime_flags,
     saving_flags,
     telemetry_flags,
@@ -32,7 +33,7 @@ HELP = "run a scenario or any Kubernetes manifest and show what the kubelet does
 DESCRIPTION = """Run scenarios, or plain Kubernetes manifests with defaults, in virtual time, each file separately, and
 show what happened on the node. The same file and seed give the same run, on every machine."""
 
-FORMATS = ("text", "jsonl", "json")
+FORMATS = ("text", "jsonl", "json", "svg", "mermaid")
 EXIT_INTERRUPTED = 130
 
 
@@ -49,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=options.one_of(FORMATS),
         metavar=shape,
-        help="a timeline, one JSON record per line, or one JSON object",
+        help="a timeline, one JSON record per line, one JSON object, a picture, sequence diagrams in Markdown",
     )
     options.add_seed(parser)
     options.add_feature_gates(parser)
@@ -86,6 +87,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="print the output of all containers, or of these, after the run; a name may be a glob",
     )
     saving_flags.add(parser)
+    report_flags.add(parser)
     log_flags.add(parser)
     telemetry_flags.add(parser)
     runtime_flags.add(parser)
@@ -113,6 +115,9 @@ def execute(args: argparse.Namespace) -> int:
     _check_runtimes(args, scenarios, state)
     telemetry_flags.check_runs(args, len(scenarios))
     saving_flags.check_runs(args, scenarios)
+    report_flags.check(args, scenarios)
+    if _output(args) == "svg" and len(scenarios) > 1:
+        raise UsageError("-o svg is one picture of one run: give one scenario, without a matrix")
     with terminated_as_interrupted():
         return _play(args, scenarios, seed=seed, until=until, speed=speed, serve=serve, host_state=state)
 
@@ -145,7 +150,8 @@ def _play(
             progress.begin(min((limit for limit in (scenario.spec.duration, until) if limit is not None), default=None))
             logs = ContainerLogs(args.logs)
             seed = settings["seed"]
-            written = (*telemetry.sinks(scenario, seed), *saved.sinks(scenario, seed))
+            reported = report_flags.ReportingRun(args.report, saving_flags.header_of(scenario, seed))
+            written = (*telemetry.sinks(scenario, seed), *saved.sinks(scenario, seed), *reported.sinks())
             try:
                 result = run_scenario(
                     scenario,
@@ -165,6 +171,7 @@ def _play(
             _show_rest(args, result)
             telemetry.finish(result)
             saved.finish(result)
+            reported.finish(result)
             ok = ok and result.ok
             if result.interrupted:
                 break
@@ -202,6 +209,8 @@ def _check_together(args: argparse.Namespace) -> None:
         raise UsageError("--logs cannot be combined with --output and --step; -o jsonl has log records")
     if args.show and (args.output or args.step):
         raise UsageError("--show cannot be combined with --output and --step")
+    if args.report and args.step:
+        raise UsageError("--step cannot be combined with --report, which has the steps")
     if args.host_network_node and args.step:
         raise UsageError("--step cannot be combined with --host-network-node")
 
@@ -253,10 +262,18 @@ def _serve_address(text: str | None, speed: float) -> tuple[str, int] | None:
     return parse_address(text)
 
 
+def _output(args: argparse.Namespace) -> str:
+    return options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
+
+
 def _report(args: argparse.Namespace, out: TextIO, *, several: bool, attached: bool) -> Report:
     from kubesim.cli.output.report import JsonLinesReport, JsonReport, TextReport
 
-    output = options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
+    output = _output(args)
+    if output in ("svg", "mermaid"):
+        from kubesim.cli.pictures.formats import MermaidReport, SvgReport
+
+        return SvgReport(out) if output == "svg" else MermaidReport(out, several=several)
     if output == "jsonl":
         return JsonLinesReport(out, details=args.verbose)
     if output == "json":

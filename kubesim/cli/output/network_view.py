@@ -13,11 +13,11 @@ Link = dict[str, Any]
 
 def drawing(picture: NetworkPicture) -> list[str]:
     own = picture.own
-    cables = {link["peer"]: (pod, link) for pod, seen in picture.pods.items() for link in _cables(seen)}
+    cables = {link["peer"]: (pod, link) for pod, seen in picture.pods.items() for link in cables(seen)}
     lines = [f"node {picture.node}"]
     # Some kernels put tunnels into every namespace, which nobody uses: they are down.
     roots = [link for link in own["links"] if link["up"] and not link["master"]]
-    branches = [_branch(link, picture, cables) for link in roots] + [[f"route {text}"] for text in _routes(own)]
+    branches = [_branch(link, picture, cables) for link in roots] + [[f"route {text}"] for text in routes(own)]
     for number, branch in enumerate(branches):
         last = number == len(branches) - 1
         lines.append(("└─ " if last else "├─ ") + branch[0])
@@ -27,12 +27,12 @@ def drawing(picture: NetworkPicture) -> list[str]:
 
 def _branch(link: Link, picture: NetworkPicture, cables: dict[int, tuple[str, Link]]) -> list[str]:
     """A link, and what hangs on it: the ports of a bridge, the pod at the end of a cable."""
-    lines = [_link(link, picture.own)]
+    lines = [link_text(link, picture.own)]
     if link["index"] in cables:
         pod, other = cables[link["index"]]
         seen = picture.pods[pod]
-        lines[0] += f" ── {_link(other, seen)} of pod {pod.removeprefix('default/')}"
-        lines += [f"     route {text}" for text in _routes(seen)]
+        lines[0] += f" ── {link_text(other, seen)} of pod {pod.removeprefix('default/')}"
+        lines += [f"     route {text}" for text in routes(seen)]
     ports = [port for port in picture.own["links"] if port["master"] == link["index"]]
     for number, port in enumerate(ports):
         branch = _branch(port, picture, cables)
@@ -42,11 +42,11 @@ def _branch(link: Link, picture: NetworkPicture, cables: dict[int, tuple[str, Li
     return lines
 
 
-def _cables(seen: Seen) -> Iterator[Link]:
+def cables(seen: Seen) -> Iterator[Link]:
     return (link for link in seen["links"] if link["kind"] == "veth" and link["peer_elsewhere"])
 
 
-def _link(link: Link, seen: Seen) -> str:
+def link_text(link: Link, seen: Seen) -> str:
     addresses = [
         entry["address"] for entry in seen["addresses"] if entry["index"] == link["index"] and not entry["link_local"]
     ]
@@ -54,7 +54,7 @@ def _link(link: Link, seen: Seen) -> str:
     return " ".join((f"{link['name']}{kind}", *addresses))
 
 
-def _routes(seen: Seen) -> Iterator[str]:
+def routes(seen: Seen) -> Iterator[str]:
     names = {link["index"]: link["name"] for link in seen["links"]}
     for route in seen["routes"]:
         if route["gateway"]:

@@ -43,7 +43,7 @@ def table(resource: Resource, objects: Sequence[JsonObject], now: int, style: Ta
         names = [rules.columns[number].name.upper() for number in shown]
         rows.append([*(["NAMESPACE"] if style.with_namespace else []), *names, *_label_headers(style)])
     for obj in objects:
-        cells = [_cell(cell) for cell in rules.cells(obj, look)]
+        cells = [cell_text(cell) for cell in rules.cells(obj, look)]
         if style.with_kind and rules.columns[0].name == "Name":
             cells[0] = name_with_kind(resource, cells[0])
         metadata = obj["metadata"]
@@ -68,7 +68,7 @@ def _labels(labels: dict[str, str], style: TableStyle) -> list[str]:
     ]
 
 
-def _cell(cell: Cell) -> str:
+def cell_text(cell: Cell) -> str:
     """Text ends at its first line."""
     if isinstance(cell, bool):
         return "true" if cell else "false"

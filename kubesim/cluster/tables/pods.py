@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from kubesim.api.timestamps import parse_time
-from kubesim.cluster.tables.ages import human_duration
 from kubesim.cluster.tables.table import Cell, JsonObject, TableLook, TableRules, columns, condition, dig, is_true
 from kubesim.cluster.tables.texts import NONE
 from kubesim.values import mutable
@@ -35,7 +34,7 @@ def pod_cells(pod: JsonObject, look: TableLook) -> list[Cell]:
     reason, tally = pod_state(pod)
     restarts = str(tally.restarts)
     if tally.restarts and tally.last_restart:
-        restarts += f" ({human_duration(look.now - tally.last_restart)} ago)"
+        restarts += f" ({look.ago(tally.last_restart)} ago)"
     sidecars = [each for each in dig(pod, "spec.initContainers", ()) if _is_sidecar(each)]
     total = len(dig(pod, "spec.containers", ())) + len(sidecars)
     name = pod["metadata"]["name"]

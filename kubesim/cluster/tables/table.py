@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kubesim.cluster.tables.ages import age
+from kubesim.api.timestamps import parse_time
+from kubesim.cluster.tables.ages import UNKNOWN, human_duration
 from kubesim.values import value_object
 
 JsonObject = dict[str, Any]
@@ -29,10 +30,14 @@ class TableLook:
     wide: bool = False
 
     def age(self, obj: JsonObject) -> str:
-        return age(dig(obj, "metadata.creationTimestamp"), self.now)
+        return self.since(dig(obj, "metadata.creationTimestamp"))
 
     def since(self, timestamp: str | None) -> str:
-        return age(timestamp, self.now)
+        return self.ago(parse_time(timestamp)) if timestamp else UNKNOWN
+
+    def ago(self, moment: int) -> str:
+        """Every text of a table that changes with time alone comes from here."""
+        return human_duration(self.now - moment)
 
 
 @value_object

@@ -83,7 +83,7 @@ def _job_duration(obj: JsonObject, look: TableLook) -> str:
     started, ended = dig(obj, "status.startTime"), dig(obj, "status.completionTime")
     if not started:
         return ""
-    return human_duration((parse_time(ended) if ended else look.now) - parse_time(started))
+    return human_duration(parse_time(ended) - parse_time(started)) if ended else look.ago(parse_time(started))
 
 
 def _cron_job(obj: JsonObject, look: TableLook) -> list[Cell]:

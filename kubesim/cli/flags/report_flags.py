@@ -1,0 +1,61 @@
+"""`kubesim run --report FILE.html`: the run as one page that shows every decision, and the cluster at each moment."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kubesim.errors import UsageError
+
+if TYPE_CHECKING:
+    from kubesim.app import RunResult
+    from kubesim.cli.pictures.report import ReportedRun
+    from kubesim.cluster.saved.lines import RunHeader
+    from kubesim.scenario.language.document import Scenario
+    from kubesim.trace import Sink
+
+HELP = "write one HTML page there that shows every decision, the state around it and the cluster at that moment"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--report", metavar="FILE.html", help=HELP)
+
+
+def check(args: argparse.Namespace, scenarios: Sequence[tuple[str, Scenario]]) -> None:
+    if args.report is None:
+        return
+    if len(scenarios) > 1:
+        raise UsageError("--report is the page of one run: give one scenario, without a matrix")
+    check_file(args.report)
+
+
+def check_file(path: str) -> None:
+    """A name that cannot be written is a mistake before anything runs."""
+    try:
+        with open(path, "a", encoding="utf-8"):
+            pass
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--report {path}: {getattr(error, 'strerror', None) or error}") from None
+
+
+class ReportingRun:
+    """The page of a run, if one is wanted."""
+
+    def __init__(self, path: str | None, header: RunHeader) -> None:
+        self._path, self._header = path, header
+        self._run: ReportedRun | None = None
+        if path is not None:
+            from kubesim.cli.pictures.report import ReportedRun
+
+            self._run = ReportedRun(header)
+
+    def sinks(self) -> tuple[Sink, ...]:
+        return () if self._run is None else self._run.sinks()
+
+    def finish(self, result: RunResult) -> None:
+        if self._run is None or self._path is None:
+            return
+        from kubesim.cli.pictures.report import write_report
+
+        write_report(self._path, self._run, self._header, result)

@@ -1,0 +1,1 @@
+"""Runs as pictures and as a page: `-o svg`, `-o mermaid`, `--report`."""

@@ -1,0 +1,57 @@
+"""`kubesim run -o svg|mermaid`: a run as a picture of its timeline and network, or as sequence diagrams."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from kubesim.app import RunResult
+from kubesim.cli.pictures.network import NetworkDrawing
+from kubesim.golang.text import duration, printable
+from kubesim.trace import Record
+from kubesim.trace.lanes.bands import LaneSink
+from kubesim.trace.pictures.sequence import SequenceSink, as_markdown
+from kubesim.trace.pictures.timeline import Timeline
+
+
+class SvgReport:
+    """One picture: the pods' lanes, and below them the networks of the nodes if they are real ones."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def begin(self, file: str, *, nodes: bool = False) -> None:
+        self._lanes = LaneSink()
+
+    def record(self, record: Record) -> None:
+        self._lanes.record(record)
+
+    def end(self, result: RunResult) -> None:
+        span = duration(round(result.duration, -5))
+        title = f"{result.scenario}, seed {result.seed}: {span} on the node"
+        timeline = Timeline(title, self._lanes.pods(result.duration), result.duration)
+        drawing = NetworkDrawing(result.networks)
+        self._out.write(timeline.svg(drawing.elements, drawing.height))
+
+    def close(self) -> None:
+        self._out.flush()
+
+
+class MermaidReport:
+    """Markdown with one sequence diagram for each pod."""
+
+    def __init__(self, out: TextIO, *, several: bool) -> None:
+        self._out, self._several = out, several
+
+    def begin(self, file: str, *, nodes: bool = False) -> None:
+        self._sink = SequenceSink()
+        if self._several:
+            self._out.write(f"# {printable(file)}\n\n")
+
+    def record(self, record: Record) -> None:
+        self._sink.record(record)
+
+    def end(self, result: RunResult) -> None:
+        self._out.write(as_markdown(self._sink.diagrams()))
+
+    def close(self) -> None:
+        self._out.flush()

@@ -1,0 +1,86 @@
+"""The page of `--report`: what a run gave, put together and written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kubesim import __version__
+from kubesim.app import RunResult
+from kubesim.cli.output.report import summary
+from kubesim.cli.pictures.network import NetworkDrawing
+from kubesim.cluster.saved.lines import RunHeader
+from kubesim.cluster.saved.observer import RunObserver
+from kubesim.cluster.saved.rows import RowTimeline
+from kubesim.runtime.containerd.cni_settings import NetworkPicture
+from kubesim.trace import Record, Sink
+from kubesim.trace.pictures.svg import escaped
+from kubesim.trace.pictures.timeline import WIDTH
+from kubesim.trace.report.data import RunDataSink, run_data
+from kubesim.trace.report.page_file import page
+
+_BAD = ("NOT met", "FAILED", "VIOLATED", "DEADLOCK")
+
+
+class ReportedRun:
+    """Collects a run for a page; `sinks` are to be given to the run."""
+
+    def __init__(self, header: RunHeader, label: str = "") -> None:
+        self._header, self._label = header, label
+        self._rows, self._data = RowTimeline(header.start), RunDataSink()
+
+    def sinks(self) -> tuple[Sink, ...]:
+        return self._data, RunObserver(self._rows)
+
+    def data(self, end: int) -> dict[str, Any]:
+        header = self._header
+        about = {"label": self._label or header.scenario, "profile": header.profile, "nodes": list(header.nodes)}
+        return {**about, **self._data.data(end), "tables": self._rows.data()}
+
+
+def write_report(path: str, run: ReportedRun, header: RunHeader, result: RunResult) -> None:
+    title = f"{header.scenario}, seed {header.seed}, kubelet {header.profile}"
+    outcome = [{"text": line, "failed": any(bad in line for bad in _BAD)} for line in summary(result)[:4]]
+    data = _page_data(title, outcome, [run.data(result.duration)])
+    write(path, page(f"{title}: kubesim report", data, drawing(result.networks)))
+
+
+def write_comparison(
+    path: str, title: str, runs: Sequence[dict[str, Any]], lines: Sequence[str], first: Sequence[int]
+) -> None:
+    """Two runs side by side; `first` are the numbers of the first records that differ, 0: there is none."""
+    data = _page_data(title, [], runs, lines, first)
+    write(path, page(f"{title}: kubesim diff", data))
+
+
+def saved_data(label: str, records: Sequence[Record]) -> dict[str, Any]:
+    """Of a trace that was saved: its objects are not known."""
+    nodes = list(dict.fromkeys(record.node for record in records if record.node))
+    return {"label": label, "profile": "", "nodes": nodes, **run_data(records), "tables": []}
+
+
+def _page_data(
+    title: str,
+    outcome: Sequence[dict[str, Any]],
+    runs: Sequence[dict[str, Any]],
+    difference: Sequence[str] = (),
+    first: Sequence[int] = (),
+) -> dict[str, Any]:
+    about = {"kubesim": __version__, "title": title, "outcome": list(outcome)}
+    return {**about, "difference": list(difference), "first": list(first) or None, "runs": list(runs)}
+
+
+def drawing(pictures: Sequence[NetworkPicture]) -> str:
+    """The networks as SVG for the page, which has the style for it."""
+    drawn = NetworkDrawing(pictures)
+    if not drawn.elements:
+        return ""
+    names = escaped(", ".join(picture.node for picture in pictures))
+    size = f"0 0 {WIDTH} {drawn.height:g}"
+    begin = f'<svg class="network-drawing" viewBox="{size}" role="img" aria-label="Network of {names}">'
+    return "\n".join([begin, *drawn.elements, "</svg>"])
+
+
+def write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)

@@ -1,0 +1,74 @@
+"""The rows of kubectl's tables over a whole run: for each object the row that `kubectl get -A -o wide` prints of it,
+whenever it changes.
+
+What changes with time alone (ages) is a mark with the moment from which it counts, in microseconds since the start,
+between two characters 1. A reader puts the age at its own moment there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubesim.cluster.kubectl.printing import cell_text
+from kubesim.cluster.saved.history import ObjectChange
+from kubesim.cluster.store.served_kinds import resource_for
+from kubesim.cluster.tables.rules import table_of
+from kubesim.cluster.tables.table import TableLook
+from kubesim.trace.records import Record
+
+MARK = "\x01"
+_SILENT = ("Lease", "Namespace", "ServiceAccount", "Secret")  # written all the time, or nothing to see
+
+
+class MarkingLook(TableLook):
+    """Of every age it answers the mark; `now` is the start of the run."""
+
+    __slots__ = ()
+
+    def ago(self, moment: int) -> str:
+        return f"{MARK}{moment - self.now}{MARK}"
+
+
+class RowTimeline:
+    """Listens to a run (see `RunObserver`)."""
+
+    def __init__(self, start: int) -> None:
+        self._look = MarkingLook(start, wide=True)
+        self._kinds: dict[str, dict[str, Any]] = {}
+
+    def record(self, record: Record) -> None:
+        """Records change no object."""
+
+    def change(self, change: ObjectChange) -> None:
+        obj = change.object
+        if obj["kind"] in _SILENT:
+            return
+        metadata = obj["metadata"]
+        table = self._table(obj)
+        key = f"{metadata.get('namespace', '')}/{metadata['name']}"
+        rows = table["rows"].setdefault(key, [])
+        row = None if change.type == "DELETED" else self._row(obj)
+        last = rows[-1][1] if rows else None
+        if row != last:
+            rows.append([change.t, row])
+
+    def _table(self, obj: dict[str, Any]) -> dict[str, Any]:
+        kind = obj["kind"]
+        table = self._kinds.get(kind)
+        if table is None:
+            namespaced = bool(obj["metadata"].get("namespace"))
+            resource = resource_for(obj["apiVersion"], kind, namespaced=namespaced)
+            names = [column.name.upper() for column in table_of(kind).columns]
+            header = ["NAMESPACE", *names] if namespaced else names
+            table = self._kinds[kind] = {"plural": resource.plural, "header": header, "rows": {}}
+        return table
+
+    def _row(self, obj: dict[str, Any]) -> list[str]:
+        cells = [cell_text(cell) for cell in table_of(obj["kind"]).cells(obj, self._look)]
+        namespace = obj["metadata"].get("namespace")
+        return [namespace, *cells] if namespace else cells
+
+    def data(self) -> list[dict[str, Any]]:
+        """Pods, nodes and Events first."""
+        first = {"Pod": 0, "Node": 1, "Event": 2}
+        return [self._kinds[kind] for kind in sorted(self._kinds, key=lambda kind: (first.get(kind, 3), kind))]

@@ -1,0 +1,178 @@
+"""The life of each pod as lanes of bands: phase, conditions, containers and probes, from when to when.
+
+Phase, conditions and states of containers are those that the API server was given: what kubectl shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+from typing import Any, Literal
+
+from kubesim.trace import records as r
+from kubesim.trace.pod_nodes import PodNodes
+from kubesim.values import mutable, value_object
+
+LaneKind = Literal["phase", "condition", "container", "probe", "worker"]
+Tone = Literal["waiting", "running", "good", "bad", "done", "off", "ending"]
+_ORDER: tuple[LaneKind, ...] = ("phase", "worker", "condition", "container", "probe")
+_CONTAINER_KINDS = ("initContainers", "containers", "ephemeralContainers")
+_PHASES: dict[str, Tone] = {"Pending": "waiting", "Running": "running", "Succeeded": "done", "Failed": "bad"}
+_PROBES: dict[str, Tone] = {"success": "good", "failure": "bad"}
+_WORKER: dict[str, Tone] = {"terminating": "ending", "terminated": "done", "finished": "off"}
+
+
+@value_object
+class Band:
+    """Microseconds since the start; `seq` is the record that began it."""
+
+    begin: int
+    end: int
+    text: str
+    tone: Tone
+    seq: int
+
+
+@value_object
+class Lane:
+    kind: LaneKind
+    name: str  # of the condition, container or probe
+    bands: tuple[Band, ...]
+
+
+@value_object
+class PodLanes:
+    """`events` are the records of Events about the pod."""
+
+    pod: str
+    node: str
+    lanes: tuple[Lane, ...]
+    events: tuple[r.EventRecorded, ...]
+
+
+@mutable
+class _OpenPod:
+    node: str = ""
+    open: dict[tuple[LaneKind, str], Band] = field(default_factory=dict)
+    done: dict[tuple[LaneKind, str], list[Band]] = field(default_factory=dict)
+    events: list[r.EventRecorded] = field(default_factory=list)
+
+
+class LaneSink:
+    """A sink that follows each pod; `pods` answers with what is known so far."""
+
+    def __init__(self) -> None:
+        self._pods: dict[str, _OpenPod] = {}
+        self._nodes = PodNodes()
+        self._last = 0
+
+    def record(self, record: r.Record) -> None:
+        self._last = record.t
+        node = self._nodes.node_of(record)
+        if isinstance(record, r.Note) and record.ends_kubelet:
+            self._end_probes(node, record.t)
+        if not record.pod:
+            return
+        pod = self._pods.get(record.pod)
+        if pod is None:
+            pod = self._pods[record.pod] = _OpenPod()
+        pod.node = node or pod.node
+        if isinstance(record, r.EventRecorded):
+            pod.events.append(record)
+        elif isinstance(record, r.ApiWrite) and record.is_pod_status:
+            _show(pod, dict(_status_bands(record.summary)), record)
+        elif isinstance(record, r.ApiWrite) and (record.verb, record.resource, record.by) == (
+            "delete",
+            "pods",
+            "kubelet",
+        ):
+            for key in list(pod.open):
+                _end(pod, key, record.t)
+        elif isinstance(record, r.ProbeOutcome):
+            tone = _PROBES.get(record.result, "waiting")
+            _begin(pod, ("probe", f"{record.container} {record.probe}"), record.result, tone, record)
+        elif isinstance(record, r.WorkerState):
+            _begin(pod, ("worker", ""), record.state, _WORKER.get(record.state, "running"), record)
+        elif isinstance(record, r.SyncBegin) and ("worker", "") not in pod.open:
+            _begin(pod, ("worker", ""), "syncing", "running", record)
+
+    def _end_probes(self, node: str, t: int) -> None:
+        """The verdicts of probes are in the kubelet's memory, and so are its workers."""
+        for pod in self._pods.values():
+            if pod.node == node:
+                for key in [key for key in pod.open if key[0] in ("probe", "worker")]:
+                    _end(pod, key, t)
+
+    def pods(self, end: int | None = None) -> list[PodLanes]:
+        """In the order in which the pods appear; open bands go on until `end`, or until the last record."""
+        until = self._last if end is None else end
+        return [
+            PodLanes(name, pod.node, tuple(_lanes(pod, until)), tuple(pod.events))
+            for name, pod in self._pods.items()
+            if pod.open or pod.done
+        ]
+
+
+def _status_bands(summary: Mapping[str, Any]) -> Iterator[tuple[tuple[LaneKind, str], tuple[str, Tone]]]:
+    phase = summary.get("phase", "")
+    reason = summary.get("reason", "")
+    yield ("phase", ""), ("/".join(filter(None, (phase, reason))), _PHASES.get(phase, "off"))
+    for name, value in summary.get("conditions", {}).items():
+        yield ("condition", name), (value, "good" if value.startswith("True") else "off")
+    for kind in _CONTAINER_KINDS:
+        for name, state in summary.get(kind, {}).items():
+            yield ("container", name), container_band(state)
+
+
+def container_band(state: Mapping[str, Any]) -> tuple[str, Tone]:
+    """`running, ready`, `waiting/CrashLoopBackOff`, `terminated/1/Error`, with the number of restarts."""
+    text = state["state"] or "not started"
+    kind, _, rest = text.partition("/")
+    if kind == "running":
+        tone: Tone = "good" if state["ready"] else "running"
+        text = "running, ready" if state["ready"] else "running, not ready"
+    elif kind == "terminated":
+        tone = "done" if rest.startswith("0/") or rest == "0" else "bad"
+    else:
+        tone = "bad" if "BackOff" in rest or rest.startswith("Err") else "waiting"
+    count = state["restartCount"]
+    return (f"{text} (restart {count})" if count else text), tone
+
+
+def _show(pod: _OpenPod, shown: Mapping[tuple[LaneKind, str], tuple[str, Tone]], record: r.Record) -> None:
+    for key, (text, tone) in shown.items():
+        _begin(pod, key, text, tone, record)
+    for key in [key for key in pod.open if key[0] not in ("probe", "worker") and key not in shown]:
+        _end(pod, key, record.t)
+
+
+def _begin(pod: _OpenPod, key: tuple[LaneKind, str], text: str, tone: Tone, record: r.Record) -> None:
+    known = pod.open.get(key)
+    if known is not None and (known.text, known.tone) == (text, tone):
+        return
+    _end(pod, key, record.t)
+    pod.open[key] = Band(record.t, record.t, text, tone, record.seq)
+    pod.done.setdefault(key, [])  # lanes stay in the order in which they appear
+
+
+def _end(pod: _OpenPod, key: tuple[LaneKind, str], t: int) -> None:
+    band = pod.open.pop(key, None)
+    if band is not None and t > band.begin:
+        pod.done.setdefault(key, []).append(Band(band.begin, t, band.text, band.tone, band.seq))
+
+
+def _lanes(pod: _OpenPod, end: int) -> Iterator[Lane]:
+    for key in sorted(pod.done, key=lambda key: _ORDER.index(key[0])):
+        bands = list(pod.done[key])
+        last = pod.open.get(key)
+        if last is not None:
+            bands.append(Band(last.begin, max(end, last.begin), last.text, last.tone, last.seq))
+        if bands:
+            yield Lane(key[0], key[1], tuple(bands))
+
+
+def pod_lanes(records: Iterable[r.Record], end: int | None = None) -> list[PodLanes]:
+    sink = LaneSink()
+    for record in records:
+        sink.record(record)
+    return sink.pods(end)

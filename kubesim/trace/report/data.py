@@ -1,0 +1,115 @@
+"""A run as data for the report: its records in columns, with each text once; lanes; changes of facts.
+
+Times are microseconds since the start; numbers of records and times are differences to the one before, which are short.
+Calls of probes that led to nothing are left out: they are most of a long run, and no decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kubesim.trace import records as r
+from kubesim.trace.lanes.bands import LaneSink
+from kubesim.trace.pod_nodes import PodNodes
+from kubesim.trace.report.facts import FactSink
+from kubesim.trace.report.strings import Strings
+from kubesim.trace.sinks.changes import status_changes
+from kubesim.trace.sinks.phrases import Phrase, phrase
+
+COLUMNS = ("seq", "t", "kind", "part", "node", "pod", "container", "text", "why", "ref", "cause", "tone")
+_TONES = {"plain": 0, "good": 1, "warning": 2, "bad": 3}
+
+
+class RunDataSink:
+    """A sink that collects what a report shows."""
+
+    def __init__(self) -> None:
+        self._strings = Strings()
+        self._columns: dict[str, list[int]] = {name: [] for name in COLUMNS}
+        self._more: dict[int, dict[str, Any]] = {}  # what else a record has to show, by its number
+        self._lanes, self._facts, self._nodes = LaneSink(), FactSink(), PodNodes()
+        self._statuses: dict[str, Mapping[str, Any]] = {}
+        self._held: dict[int, r.Record] = {}  # calls of probes, until something is caused by them
+        self._seq = self._t = 0
+        self.left_out = 0
+
+    def record(self, record: r.Record) -> None:
+        self._lanes.record(record)
+        self._facts.record(record)
+        if isinstance(record, r.CriCall) and record.call == "ExecSync" and not record.why:
+            self._held[record.seq] = record
+            return
+        cause = self._held.pop(record.cause or 0, None)
+        if cause is not None:
+            if isinstance(record, r.CriReturn) and not record.error:
+                self.left_out += 2
+                return
+            self.left_out += 1  # of the call itself the failure says enough
+            record_cause = cause.cause
+        else:
+            record_cause = record.cause
+        self._add(record, record_cause)
+
+    def _add(self, record: r.Record, cause: int | None) -> None:
+        said = self._phrase(record)
+        text = self._strings
+        values = {
+            "seq": record.seq - self._seq, "t": record.t - self._t, "kind": text[record.KIND], "part": text[said.part],
+            "node": text[self._nodes.node_of(record)], "pod": text[record.pod], "container": text[record.container],
+            "text": text[said.text], "why": text[record.why], "ref": text[record.ref],
+            "cause": record.seq - cause if cause else 0, "tone": _TONES[said.tone],
+        }  # fmt: skip
+        for name, value in values.items():
+            self._columns[name].append(value)
+        self._seq, self._t = record.seq, record.t
+        more = _more(record)
+        if more:
+            self._more[record.seq] = more
+
+    def _phrase(self, record: r.Record) -> Phrase:
+        said = phrase(record)
+        if not isinstance(record, r.ApiWrite) or not record.is_pod_status:
+            return said
+        changes = status_changes(self._statuses.get(record.uid), record.summary)
+        self._statuses[record.uid] = record.summary
+        return Phrase(said.part, f"{said.text}: {', '.join(changes) or 'times and messages'}", said.reasons, said.tone)
+
+    def data(self, end: int) -> dict[str, Any]:
+        """As JSON can hold it."""
+        text = self._strings
+        lanes = [
+            {
+                "pod": text[pod.pod], "node": text[pod.node],
+                "lanes": [
+                    {"kind": lane.kind, "name": text[lane.name],
+                     "bands": [[b.begin, b.end - b.begin, text[b.text], b.tone, b.seq] for b in lane.bands]}
+                    for lane in pod.lanes
+                ],
+            }
+            for pod in self._lanes.pods(end)
+        ]  # fmt: skip
+        facts = {
+            str(text[pod]): [[each.seq, text[each.name], text[each.text]] for each in changes]
+            for pod, changes in self._facts.changes.items()
+        }
+        records = {"columns": self._columns, "more": self._more, "leftOut": self.left_out}
+        return {"end": end, "records": records, "lanes": lanes, "facts": facts, "strings": text.all()}
+
+
+def _more(record: r.Record) -> dict[str, Any]:
+    """Of a CNI plugin all that went in and came out; of a decision and a call the values."""
+    if isinstance(record, r.CniExec):
+        given = {"environ": dict(record.environ), "stdin": record.stdin, "result": record.result, "error": record.error}
+        return {name: value for name, value in given.items() if value}
+    if isinstance(record, r.Actions):
+        return dict(record.decision)
+    return dict(record.args) if isinstance(record, r.CriCall) else {}
+
+
+def run_data(records: Sequence[r.Record], end: int | None = None) -> dict[str, Any]:
+    """Of a finished trace."""
+    sink = RunDataSink()
+    for record in records:
+        sink.record(record)
+    return sink.data(end if end is not None else records[-1].t if records else 0)

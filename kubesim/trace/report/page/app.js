@@ -1,0 +1,269 @@
+// The page: the runs in it, the scrubber, search, filters, colours, keys and links.
+Report.start = () => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const get = (id) => document.getElementById(id);
+  const { element, option } = Report.dom;
+  const runs = data.runs.map((each) => new Report.Run(each));
+  const filter = { node: "", pod: "", part: "" };
+  let focus = 0; // the run that steps
+  let query = "";
+  let tab = "decision";
+  let waiting = 0; // the timer that writes the address
+  const on = { isAlone: runs.length === 1, go, tab: chooseTab, pod: choosePod };
+  const places = { lanes: get("runs"), details: get("details") };
+  if (runs.length > 1) for (const place of Object.values(places)) place.classList.add("two");
+  const views = runs.map((run, number) => new Report.RunView(run, "ab"[number], run.data.label, places, on));
+
+  heading();
+  filters();
+  search();
+  steps();
+  theme();
+  keys();
+  follow(location.hash);
+  if (!location.hash && data.first) toDifference();
+  window.addEventListener("hashchange", () => follow(location.hash));
+  document.documentElement.dataset.ready = "true";
+
+  function heading() {
+    get("title").textContent = data.title;
+    const outcome = get("outcome");
+    for (const text of data.outcome)
+      outcome.append(element("span", { class: text.failed ? "failed" : null }, text.text), " ");
+    if (!data.difference.length) return;
+    const title = data.difference.find((line) => line.startsWith("First difference")) ?? data.difference[0];
+    const words = element("pre", { tabindex: "0" }, data.difference.join("\n"));
+    get("difference").append(element("details", null, element("summary", null, title), words));
+    get("difference").hidden = false;
+  }
+
+  // -- where the page is ------------------------------------------------------------------------------------------
+
+  function current() {
+    return views[focus];
+  }
+
+  /** Show a record of one run; the others show what they had done by that time. */
+  function go(view, position, time) {
+    focus = views.indexOf(view);
+    view.show(position, time);
+    const { t } = view;
+    for (const other of views) if (other !== view) other.show(other.run.positionAt(t), t);
+    const record = view.run.count ? view.run.record(view.position) : null;
+    const scrub = get("scrub");
+    scrub.max = String(Math.max(view.list.length - 1, 0));
+    scrub.value = String(Math.max(view.list.indexOf(view.position), 0));
+    const words = record ? `${Report.time.text(t)} · record ${record.seq} of ${view.run.seq[view.run.count - 1]}` : "";
+    get("moment").textContent = words;
+    scrub.setAttribute("aria-valuetext", record ? `${words}: ${record.part}, ${record.text}` : "");
+    remember(record);
+  }
+
+  function remember(record) {
+    clearTimeout(waiting);
+    const place = {
+      ...(record ? (current().t === record.t ? { seq: record.seq } : { t: Math.round(current().t) }) : {}),
+      ...filter,
+      pod: filter.pod.replace(/^default\//, ""),
+      q: query,
+      tab: tab === "decision" ? "" : tab,
+    };
+    waiting = setTimeout(() => history.replaceState(null, "", Report.link.format(place)), 200);
+  }
+
+  function follow(hash) {
+    const place = Report.link.parse(hash);
+    const name = place.pod ? Report.link.fullPod(place.pod) : "";
+    const isKnown = (list, value) => value && runs.some((run) => list(run).includes(value));
+    filter.pod = isKnown((run) => run.pods, name) ? name : "";
+    filter.node = isKnown((run) => run.nodes, place.node) ? place.node : "";
+    filter.part = isKnown((run) => run.parts, place.part) ? place.part : "";
+    tab = place.tab && ["decision", "state", "kubectl", "logs", "network"].includes(place.tab) ? place.tab : "decision";
+    query = place.q ?? "";
+    get("search").value = query;
+    find();
+    applyFilter();
+    for (const view of views) view.tab = tab;
+    const view = current();
+    if (place.seq !== undefined) go(view, view.run.positionOf(place.seq));
+    else if (place.t !== undefined)
+      go(view, view.list.shown(view.run.positionAt(place.t)), Math.min(place.t, view.run.end));
+    else go(view, view.list.shown(0));
+  }
+
+  /** Each run at its own record of the first difference; 0: it has none. */
+  function toDifference() {
+    const [left, right] = data.first;
+    go(views[0], views[0].run.positionOf(left || right));
+    if (right) views[1].show(views[1].run.positionOf(right));
+  }
+
+  function chooseTab(name) {
+    tab = name;
+    for (const view of views) {
+      view.tab = name;
+      view.draw();
+    }
+    remember(current().run.count ? current().run.record(current().position) : null);
+  }
+
+  function choosePod(pod) {
+    for (const view of views) {
+      view.pod = pod;
+      view.lanes.filter.chosen = pod;
+      view.draw();
+    }
+  }
+
+  // -- filters and search -----------------------------------------------------------------------------------------
+
+  function filters() {
+    const all = (of) => [...new Set(runs.flatMap(of))].sort();
+    const lists = { node: all((run) => run.nodes), pod: all((run) => run.pods), part: all((run) => run.parts) };
+    for (const [name, values] of Object.entries(lists)) {
+      const select = get(`filter-${name}`);
+      select.append(
+        option("", "all"),
+        ...values.map((each) => option(each, name === "pod" ? Report.rows.shortName(each) : each)),
+      );
+      select.addEventListener("change", () => {
+        filter[name] = select.value;
+        applyFilter();
+        go(current(), current().list.shown(current().position));
+      });
+    }
+  }
+
+  function applyFilter() {
+    for (const name of Object.keys(filter)) get(`filter-${name}`).value = filter[name];
+    for (const view of views) view.filter(filter);
+  }
+
+  function search() {
+    get("search").addEventListener("input", () => {
+      query = get("search").value;
+      find();
+    });
+    get("search-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      toMatch(1);
+    });
+    get("next-match").addEventListener("click", () => toMatch(1));
+    get("previous-match").addEventListener("click", () => toMatch(-1));
+  }
+
+  function find() {
+    const counts = views.map((view) => view.find(query));
+    get("found").textContent = query ? `${counts.reduce((sum, each) => sum + each, 0)} found` : "";
+  }
+
+  function toMatch(step) {
+    const position = current().match(step);
+    if (position >= 0) go(current(), position);
+  }
+
+  // -- stepping ---------------------------------------------------------------------------------------------------
+
+  function steps() {
+    const scrub = get("scrub");
+    scrub.addEventListener("input", () => go(current(), current().list.at(Number(scrub.value))));
+    for (const button of document.querySelectorAll("[data-step]"))
+      button.addEventListener("click", () => step(button.dataset.step));
+  }
+
+  function step(where) {
+    const { list, position } = current();
+    if (!list.length) return;
+    const index = list.indexOf(position);
+    const next = {
+      first: 0,
+      last: list.length - 1,
+      previous: index - (list.at(index) === position ? 1 : 0),
+      next: index + 1,
+    }[where];
+    go(current(), list.at(Math.min(Math.max(next, 0), list.length - 1)));
+  }
+
+  /** To the next record that is not only a turn of the loop. */
+  function stepDecision(direction) {
+    const { list, run, position } = current();
+    const dull = new Set([
+      "source.snapshot",
+      "config.update",
+      "loop.select",
+      "handler",
+      "worker.update",
+      "sync.begin",
+      "status.set",
+    ]);
+    let index = list.indexOf(position) + direction;
+    while (index > 0 && index < list.length - 1 && dull.has(run.field("kind", list.at(index)))) index += direction;
+    if (index >= 0 && index < list.length) go(current(), list.at(index));
+  }
+
+  function toCause() {
+    const [, cause] = current().run.causes(current().position);
+    if (cause) go(current(), cause.position);
+  }
+
+  // -- colours ----------------------------------------------------------------------------------------------------
+
+  function theme() {
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    const order = ["auto", "light", "dark"];
+    let chosen = "auto";
+    const apply = () => {
+      document.documentElement.dataset.theme = chosen === "auto" ? (dark.matches ? "dark" : "light") : chosen;
+      get("theme").textContent = `Colours: ${chosen}`;
+      for (const view of views) view.lanes.draw();
+    };
+    dark.addEventListener("change", apply);
+    get("theme").addEventListener("click", () => {
+      chosen = order[(order.indexOf(chosen) + 1) % order.length];
+      apply();
+    });
+    window.addEventListener("beforeprint", () => views.forEach((view) => view.lanes.draw()));
+    apply();
+  }
+
+  // -- keys -------------------------------------------------------------------------------------------------------
+
+  function keys() {
+    const help = get("help");
+    get("help-button").addEventListener("click", () => help.showModal());
+    get("help-close").addEventListener("click", () => help.close());
+    const zoom = (factor) => views.forEach((view) => view.lanes.zoom(factor));
+    const tabs = ["decision", "state", "kubectl", "logs", "network"];
+    const actions = {
+      ArrowLeft: (event) => (event.shiftKey ? stepDecision(-1) : step("previous")),
+      ArrowRight: (event) => (event.shiftKey ? stepDecision(1) : step("next")),
+      Home: () => step("first"),
+      End: () => step("last"),
+      c: toCause,
+      "/": () => get("search").focus(),
+      n: () => toMatch(1),
+      N: () => toMatch(-1),
+      "+": () => zoom(0.5),
+      "=": () => zoom(0.5),
+      "-": () => zoom(2),
+      0: () => zoom(Infinity),
+      e: () => views.forEach((view) => view.lanes.toggleAll()),
+      "?": () => help.showModal(),
+      ...Object.fromEntries(tabs.map((name, number) => [String(number + 1), () => chooseTab(name)])),
+    };
+    document.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
+      const target = event.target;
+      if (target.matches("input[type=search], select, textarea")) {
+        if (event.key === "Escape") target.blur();
+        return;
+      }
+      const action = actions[event.key];
+      if (!action) return;
+      event.preventDefault();
+      action(event);
+    });
+  }
+};
+
+if (typeof document !== "undefined") Report.start();

@@ -1,0 +1,66 @@
+"""The HTML file: the template with its style, its scripts and its data in it. It loads nothing from anywhere.
+
+The data is JSON in an element that no browser executes, with `<`, `>`, `&` and line separators escaped, so that no text
+of a run can end the element. The Content-Security-Policy allows this very script and style and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from importlib.resources import files
+from typing import Any
+
+STYLES = ("style.css", "print.css")
+SCRIPTS = (
+    "namespace.js", "time.js", "link.js", "dom.js", "run.js", "tables.js", "search.js", "rows.js", "canvas.js",
+    "lanes.js", "list.js", "details.js", "cluster.js", "network.js", "view.js", "app.js",
+)  # fmt: skip
+_ESCAPES = (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"))
+
+
+def page(title: str, data: dict[str, Any], drawing: str = "") -> str:
+    """The whole file; `drawing` is SVG of the network, already escaped."""
+    style = "\n".join(asset(name) for name in STYLES)
+    script = "\n".join(asset(name) for name in SCRIPTS)
+    parts = {
+        "{{policy}}": _policy(script, style),
+        "{{title}}": html_text(title),
+        "{{style}}": style,
+        "{{drawing}}": drawing,
+        "{{data}}": embedded_json(data),
+        "{{script}}": script,
+    }
+    text = asset("template.html")
+    for mark, content in parts.items():
+        before, _, after = text.partition(mark)
+        text = before + content + after
+    return text
+
+
+def asset(name: str) -> str:
+    return files("kubesim.trace.report").joinpath("page", name).read_text(encoding="utf-8")
+
+
+def embedded_json(data: dict[str, Any]) -> str:
+    """ASCII, so that not even a line separator stands in it."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=True)
+    for char, escape in _ESCAPES:
+        text = text.replace(char, escape)
+    return text
+
+
+def html_text(text: str) -> str:
+    for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
+        text = text.replace(char, entity)
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _policy(script: str, style: str) -> str:
+    allowed = f"script-src '{_hash(script)}'; style-src '{_hash(style)}'"
+    return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,19 @@
+"""Texts that repeat, each once: records of a report hold numbers instead."""
+
+from __future__ import annotations
+
+
+class Strings:
+    """Text -> its number. The empty text is 0."""
+
+    def __init__(self) -> None:
+        self._numbers = {"": 0}
+
+    def __getitem__(self, text: str) -> int:
+        number = self._numbers.get(text)
+        if number is None:
+            number = self._numbers[text] = len(self._numbers)
+        return number
+
+    def all(self) -> list[str]:
+        return list(self._numbers)

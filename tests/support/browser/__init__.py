@@ -1,0 +1,1 @@
+"""Node.js and a browser for the tests of what kubesim draws."""

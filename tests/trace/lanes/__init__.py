@@ -1,0 +1,1 @@
+"""The life of each pod as bands."""

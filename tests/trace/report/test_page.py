@@ -1,0 +1,142 @@
+"""The page of a report: one file, safe with any text, and the same for the same run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubesim.cli.main import main
+from kubesim.trace import records as r
+from kubesim.trace.report.data import run_data
+from kubesim.trace.report.facts import FactSink
+from kubesim.trace.report.page_file import embedded_json, page
+
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
+HOSTILE = "</script><script>alert(1)</script><!-- {{script}} \u2028 \u2029 \ud800 ' \" & \x00"
+
+
+class _Scripts(HTMLParser):
+    """The contents of all script elements, as a browser ends them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self._inside = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "script":
+            self._inside = True
+            self.texts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = self._inside and tag != "script"
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self.texts[-1] += data
+
+
+def scripts(html: str) -> list[str]:
+    parser = _Scripts()
+    parser.feed(html)
+    return parser.texts
+
+
+def report(tmp_path: Path, name: str = "crashloop", *more: str) -> str:
+    path = tmp_path / "report.html"
+    assert main(["run", "-q", str(SCENARIOS / f"{name}.yaml"), "--report", str(path), *more]) == 0
+    return path.read_text()
+
+
+def test_the_file_loads_nothing(tmp_path: Path) -> None:
+    html = report(tmp_path)
+    outside = re.findall(r"(?:src|href)=|@import|url\(|https?://[^\s\"'<]+", html)
+    assert outside == []
+
+
+def test_the_policy_allows_this_script_and_this_style_only(tmp_path: Path) -> None:
+    html = report(tmp_path)
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', html)
+    assert policy is not None
+    script, [style] = scripts(html)[-1], re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
+    for name, text in (("script", script), ("style", style)):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{name}-src 'sha256-{digest}'" in policy[1]
+    assert "default-src 'none'" in policy[1]
+    assert "unsafe" not in policy[1]
+
+
+def test_no_text_of_a_run_ends_the_element_that_holds_it() -> None:
+    records = [r.Note(seq=1, pod=HOSTILE, container=HOSTILE, text=HOSTILE, why=HOSTILE)]
+    data = {"title": HOSTILE, "outcome": [], "difference": [], "runs": [run_data(records)]}
+    html = page(HOSTILE, data)
+    html.encode()  # it can be written
+    found = scripts(html)
+    assert len(found) == 2
+    assert json.loads(found[0]) == json.loads(json.dumps(data))
+    assert not re.search("[<>&\u2028\u2029]", embedded_json(data))
+
+
+def test_the_same_run_gives_the_same_file(tmp_path: Path) -> None:
+    assert report(tmp_path) == report(tmp_path)
+
+
+def test_calls_of_probes_that_led_to_nothing_are_left_out_and_counted() -> None:
+    def probe(seq: int, error: str = "") -> list[r.Record]:
+        call = r.CriCall(seq=seq, pod="default/web", call="ExecSync")
+        return [call, r.CriReturn(seq=seq + 1, cause=seq, pod="default/web", call="ExecSync", error=error)]
+
+    data = run_data([*probe(1), *probe(3, "it hangs"), r.Note(seq=5, text="end")])
+    strings, columns = data["strings"], data["records"]["columns"]
+    assert [strings[number] for number in columns["text"]] == ["ExecSync failed: it hangs", "end"]
+    assert columns["seq"] == [4, 1]
+    assert data["records"]["leftOut"] == 3
+
+
+def test_facts_are_kept_where_they_change() -> None:
+    sink = FactSink()
+    summary: dict[str, Any] = {"phase": "Pending"}
+    about: dict[str, Any] = {"pod": "default/web", "uid": "u"}
+    sink.record(r.SyncBegin(seq=1, sync="SyncPod", **about))
+    sink.record(r.ApiWrite(seq=2, verb="patch", resource="pods/status", by="kubelet", summary=summary, **about))
+    sink.record(r.SyncEnd(seq=3, sync="SyncPod", **about))
+    sink.record(r.WorkerState(seq=4, state="finished", **about))
+    changes = [(each.seq, each.name, each.text) for each in sink.changes["default/web"]]
+    assert changes == [
+        (1, "pod worker", "syncing, in SyncPod"),
+        (2, "status: phase", "Pending"),
+        (3, "pod worker", "syncing"),
+        (4, "pod worker", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["hello-pod", "crashloop"], "--report is the page of one run"),
+        (["hello-pod", "--step"], "--step goes without --report"),
+    ],
+)
+def test_a_report_is_of_one_run(
+    arguments: list[str], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [word if word.startswith("-") else str(SCENARIOS / f"{word}.yaml") for word in arguments]
+    assert main(["run", *words, "--report", str(tmp_path / "r.html")]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_written_is_named_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "missing" / "r.html")
+    assert main(["run", str(SCENARIOS / "hello-pod.yaml"), "--report", path]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == f"kubesim: error: --report {path}: No such file or directory\n"
