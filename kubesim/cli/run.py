@@ -32,7 +32,7 @@ HELP = "play a scenario or any Kubernetes manifest and show what the kubelet doe
 DESCRIPTION = """Play scenarios, or plain Kubernetes manifests with defaults, in virtual time, each file by itself, and
 show what happened on the node. The same file and seed give the same run, on every machine."""
 
-FORMATS = ("text", "jsonl", "json", "svg", "mermaid")
+FORMATS = ("text", "jsonl", "json", "svg", "mermaid", "perfetto")
 EXIT_INTERRUPTED = 130
 
 
@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=options.one_of(FORMATS),
         metavar=shape,
-        help="a timeline, a record per line, one JSON object, a picture, sequence diagrams in Markdown",
+        help="a timeline, a record per line, one JSON object, a picture, sequence diagrams, a Perfetto trace",
     )
     options.add_seed(parser)
     options.add_feature_gates(parser)
@@ -111,8 +111,12 @@ def execute(args: argparse.Namespace) -> int:
     _check_runtimes(args, scenarios, state)
     telemetry_flags.check_runs(args, len(scenarios))
     saving_flags.check_runs(args, scenarios)
-    if _output(args) == "svg" and len(scenarios) > 1:
-        raise UsageError("-o svg is one picture of one run: give one scenario, without a matrix")
+    if (output := _output(args)) in ("svg", "perfetto") and len(scenarios) > 1:
+        raise UsageError(f"-o {output} is one picture of one run: give one scenario, without a matrix")
+    if output == "perfetto":
+        from kubesim.cli.output.pictures import check_perfetto
+
+        check_perfetto(sys.stdout)
     with terminated_as_interrupted():
         return _play(args, scenarios, seed=seed, until=until, speed=speed, serve=serve, host_state=state)
 
@@ -265,6 +269,10 @@ def _report(args: argparse.Namespace, out: TextIO, *, several: bool, attached: b
         from kubesim.cli.output.pictures import MermaidReport, SvgReport
 
         return SvgReport(out) if output == "svg" else MermaidReport(out, several=several)
+    if output == "perfetto":
+        from kubesim.cli.output.pictures import PerfettoReport
+
+        return PerfettoReport(sys.stdout.buffer)
     if output == "jsonl":
         return JsonLinesReport(out, details=args.verbose)
     if output == "json":
