@@ -33,7 +33,7 @@ HELP = "run a scenario or any Kubernetes manifest and show what the kubelet does
 DESCRIPTION = """Run scenarios, or plain Kubernetes manifests with defaults, in virtual time, each file separately, and
 show what happened on the node. The same file and seed give the same run, on every machine."""
 
-FORMATS = ("text", "jsonl", "json", "svg", "mermaid")
+FORMATS = ("text", "jsonl", "json", "svg", "mermaid", "perfetto")
 EXIT_INTERRUPTED = 130
 
 
@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=options.one_of(FORMATS),
         metavar=shape,
-        help="a timeline, one JSON record per line, one JSON object, a picture, sequence diagrams in Markdown",
+        help="a timeline, one JSON record per line, one JSON object, a picture, sequence diagrams, a Perfetto trace",
     )
     options.add_seed(parser)
     options.add_feature_gates(parser)
@@ -116,8 +116,12 @@ def execute(args: argparse.Namespace) -> int:
     telemetry_flags.check_runs(args, len(scenarios))
     saving_flags.check_runs(args, scenarios)
     report_flags.check(args, scenarios)
-    if _output(args) == "svg" and len(scenarios) > 1:
-        raise UsageError("-o svg is one picture of one run: give one scenario, without a matrix")
+    if (output := _output(args)) in ("svg", "perfetto") and len(scenarios) > 1:
+        raise UsageError(f"-o {output} is one picture of one run: give one scenario, without a matrix")
+    if output == "perfetto":
+        from kubesim.cli.pictures.formats import check_perfetto
+
+        check_perfetto(sys.stdout)
     with terminated_as_interrupted():
         return _play(args, scenarios, seed=seed, until=until, speed=speed, serve=serve, host_state=state)
 
@@ -274,6 +278,10 @@ def _report(args: argparse.Namespace, out: TextIO, *, several: bool, attached: b
         from kubesim.cli.pictures.formats import MermaidReport, SvgReport
 
         return SvgReport(out) if output == "svg" else MermaidReport(out, several=several)
+    if output == "perfetto":
+        from kubesim.cli.pictures.formats import PerfettoReport
+
+        return PerfettoReport(sys.stdout.buffer)
     if output == "jsonl":
         return JsonLinesReport(out, details=args.verbose)
     if output == "json":

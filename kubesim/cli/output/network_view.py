@@ -13,11 +13,11 @@ Link = dict[str, Any]
 
 def drawing(picture: NetworkPicture) -> list[str]:
     own = picture.own
-    cables = {link["peer"]: (pod, link) for pod, seen in picture.pods.items() for link in cables(seen)}
+    ends = {link["peer"]: (pod, link) for pod, seen in picture.pods.items() for link in cables(seen)}
     lines = [f"node {picture.node}"]
     # Some kernels put tunnels into every namespace, which nobody uses: they are down.
     roots = [link for link in own["links"] if link["up"] and not link["master"]]
-    branches = [_branch(link, picture, cables) for link in roots] + [[f"route {text}"] for text in routes(own)]
+    branches = [_branch(link, picture, ends) for link in roots] + [[f"route {text}"] for text in routes(own)]
     for number, branch in enumerate(branches):
         last = number == len(branches) - 1
         lines.append(("└─ " if last else "├─ ") + branch[0])

@@ -1,14 +1,19 @@
-"""`kubesim run -o svg|mermaid`: a run as a picture of its timeline and network, or as sequence diagrams."""
+"""`kubesim run -o svg|mermaid|perfetto`: a run as a picture of its timeline and network, as sequence diagrams, or as a
+file for https://ui.perfetto.dev."""
 
 from __future__ import annotations
 
-from typing import TextIO
+from importlib.util import find_spec
+from typing import BinaryIO, TextIO
 
 from kubesim.app import RunResult
 from kubesim.cli.pictures.network import NetworkDrawing
+from kubesim.errors import UsageError
 from kubesim.golang.text import duration, printable
 from kubesim.trace import Record
 from kubesim.trace.lanes.bands import LaneSink
+from kubesim.trace.perfetto.encode import encoded
+from kubesim.trace.perfetto.tracks import TrackSink
 from kubesim.trace.pictures.sequence import SequenceSink, as_markdown
 from kubesim.trace.pictures.timeline import Timeline
 
@@ -52,6 +57,32 @@ class MermaidReport:
 
     def end(self, result: RunResult) -> None:
         self._out.write(as_markdown(self._sink.diagrams()))
+
+    def close(self) -> None:
+        self._out.flush()
+
+
+def check_perfetto(out: TextIO) -> None:
+    if find_spec("perfetto") is None:
+        raise UsageError("-o perfetto needs the Python package perfetto: pip install perfetto")
+    if out.isatty():
+        raise UsageError("-o perfetto writes bytes: redirect them to a file, for example > run.pftrace")
+
+
+class PerfettoReport:
+    """Written when the run is over."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+
+    def begin(self, file: str, *, nodes: bool = False) -> None:
+        self._tracks = TrackSink()
+
+    def record(self, record: Record) -> None:
+        self._tracks.record(record)
+
+    def end(self, result: RunResult) -> None:
+        self._out.write(encoded(self._tracks.spans()))
 
     def close(self) -> None:
         self._out.flush()

@@ -125,7 +125,9 @@ class Housekeeping:
     def _tell(self, acted_on: set[str]) -> None:
         """A clean-up that found nothing is not worth a record."""
         if self.context.recorder.on:
-            self.context.recorder.record(Handler(name="HandlePodCleanups", pods=tuple(sorted(acted_on))))
+            self.context.recorder.record(
+                Handler(node=self.context.settings.node_name, name="HandlePodCleanups", pods=tuple(sorted(acted_on)))
+            )
 
 
 @part

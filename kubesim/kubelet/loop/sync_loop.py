@@ -112,7 +112,9 @@ class SyncLoop:
             if problem:
                 if self._stands_since is None and self._has_entered:
                     self._stands_since = clock.now()
-                self.context.recorder.record(Note(text=f"skipping pod synchronization: {problem}"))
+                self.context.recorder.record(
+                    Note(node=self.context.settings.node_name, text=f"skipping pod synchronization: {problem}")
+                )
                 await clock.sleep(pause)
                 pause = min(2 * pause, settings.runtime_down_backoff_max)
                 continue
@@ -159,13 +161,17 @@ class SyncLoop:
     def _selected(self, channel: Channel[Any], ready: tuple[str, ...], cause: int | None, why: str) -> None:
         """For the trace, if there is one: most runs have none, and their words are not even put together."""
         self.context.recorder.because(cause)
-        seq = self.context.recorder.record(LoopSelect(channel=channel.name, ready=ready, why=why))
+        seq = self.context.recorder.record(
+            LoopSelect(node=self.context.settings.node_name, channel=channel.name, ready=ready, why=why)
+        )
         self.context.recorder.because(seq)
 
     def _handler(self, name: str, pods: Iterable[Pod]) -> None:
         if self.context.recorder.on:
             names = tuple(f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods)
-            self.context.recorder.because(self.context.recorder.record(Handler(name=name, pods=names)))
+            self.context.recorder.because(
+                self.context.recorder.record(Handler(node=self.context.settings.node_name, name=name, pods=names))
+            )
 
     def _sync_now(self, uid: str) -> None:
         """Something happened to this pod, if the kubelet has it."""
