@@ -25,17 +25,17 @@ def drawing(picture: NetworkPicture) -> list[str]:
     return lines
 
 
-def _branch(link: Link, picture: NetworkPicture, cables: dict[int, tuple[str, Link]]) -> list[str]:
+def _branch(link: Link, picture: NetworkPicture, ends: dict[int, tuple[str, Link]]) -> list[str]:
     """A link, and what hangs on it: the ports of a bridge, the pod at the end of a cable."""
     lines = [link_text(link, picture.own)]
-    if link["index"] in cables:
-        pod, other = cables[link["index"]]
+    if link["index"] in ends:
+        pod, other = ends[link["index"]]
         seen = picture.pods[pod]
         lines[0] += f" ── {link_text(other, seen)} of pod {pod.removeprefix('default/')}"
         lines += [f"     route {text}" for text in routes(seen)]
     ports = [port for port in picture.own["links"] if port["master"] == link["index"]]
     for number, port in enumerate(ports):
-        branch = _branch(port, picture, cables)
+        branch = _branch(port, picture, ends)
         last = number == len(ports) - 1
         lines.append(("└─ " if last else "├─ ") + branch[0])
         lines += [("   " if last else "│  ") + line for line in branch[1:]]

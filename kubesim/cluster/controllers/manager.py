@@ -84,8 +84,18 @@ class _ConditionalStarter:
                 if path not in self._started:
                     self._started.add(path)
                     start(self._context, path)
-        if not self._waiting:
-            self._stop()
+                if not self._waiting:
+                    self._stop()
+
+
+class _PodStarter(_ConditionalStarter):
+    """A change of a pod that leaves its spec, as nearly all do, concerns none of these, once the pod has a node."""
+
+    def _changed(self, change: WatchEvent) -> None:
+        pod, old = change.object, change.previous
+        assert isinstance(pod, Pod)
+        if not isinstance(old, Pod) or old.spec is not pod.spec or not pod.spec.node_name:
+            super()._changed(change)
 
 
 def _has_owner_or_finalizer(_: Store, change: WatchEvent) -> bool:
@@ -122,12 +132,10 @@ def _is_out_of_service(_: Store, change: WatchEvent) -> bool:
 
 def _is_without_node(store: Store, change: WatchEvent) -> bool:
     """Pods whose node does not exist, pods that end without ever having had one, and more pods than are kept."""
-    pod, old = change.object, change.previous
+    pod = change.object
     assert isinstance(pod, Pod)
     if not pod.spec.node_name:
         return pod.metadata.deletion_timestamp is not None and change.type != "DELETED"
-    if isinstance(old, Pod) and old.spec is pod.spec:  # as in nearly all changes
-        return False
     nodes, pods = store.count("Node"), store.count("Pod")
     return pods > TERMINATED_POD_THRESHOLD or (nodes > 0 and store.find("Node", "", pod.spec.node_name) is None)
 
@@ -138,6 +146,6 @@ def start_when_needed(context: ControllerContext) -> None:
         _Starter(context, kind, started)
     _ConditionalStarter(context, "", started, (_has_owner_or_finalizer, GARBAGE_COLLECTOR))
     of_pods = ((_has_ephemeral_volume, EPHEMERAL), (_has_resource_claim, RESOURCE_CLAIM), (_is_without_node, POD_GC))
-    _ConditionalStarter(context, "Pod", started, *of_pods)
+    _PodStarter(context, "Pod", started, *of_pods)
     _ConditionalStarter(context, "Namespace", started, (_is_ending, NAMESPACE_DELETION))
     _ConditionalStarter(context, "Node", started, (_was_deleted, POD_GC), (_is_out_of_service, POD_GC))

@@ -21,7 +21,7 @@ from kubesim.api.model import REMEMBERED_PODS
 from kubesim.api.timestamps import SECOND, format_time
 from kubesim.clock.randomness import Stream, uuid4_text
 from kubesim.concurrency.token_bucket import TokenBucket
-from kubesim.values import mutable, value_object
+from kubesim.values import mutable
 
 MAX_CACHE_ENTRIES = 4096
 AGGREGATE_MAX_EVENTS = 10
@@ -81,23 +81,13 @@ class _Aggregate:
     messages: dict[str, None] = field(default_factory=dict)
 
 
-@value_object
-class _Observation:
-    """What was last seen of an event object."""
-
-    count: int
-    first_timestamp: str | None
-    name: str
-    resource_version: str
-
-
 class EventCorrelator:
     """One per event sink."""
 
     def __init__(self, names: EventNames) -> None:
         self._names = names
         self._aggregates: _LruCache[_Aggregate] = _LruCache(MAX_CACHE_ENTRIES)
-        self._observations: _LruCache[_Observation] = _LruCache(MAX_CACHE_ENTRIES)
+        self._observations: _LruCache[Event] = _LruCache(MAX_CACHE_ENTRIES)  # each object as it was last seen
         self._limits: _LruCache[TokenBucket] = _LruCache(MAX_CACHE_ENTRIES)
 
     def correlate(self, event: Event, now: int) -> Event | None:
@@ -110,7 +100,7 @@ class EventCorrelator:
 
     def update_state(self, written: Event) -> None:
         """Take over name and version from what the API server answered."""
-        self._remember(_event_key(written, _source_and_object(written)), written)
+        self._observations.add(_event_key(written, _source_and_object(written)), written)
 
     def _aggregate(self, event: Event, about: Key, now: int) -> tuple[Event, Key]:
         key = (*about, event.type, event.reason, event.reporting_component, event.reporting_instance)
@@ -144,14 +134,11 @@ class EventCorrelator:
     def _observe(self, event: Event, key: Key) -> Event:
         last = self._observations.get(key)
         if last is not None:
-            metadata = event.metadata.changed(name=last.name, resource_version=last.resource_version)
+            seen = last.metadata
+            metadata = event.metadata.changed(name=seen.name, resource_version=seen.resource_version)
             event = event.changed(metadata=metadata, first_timestamp=last.first_timestamp, count=last.count + 1)
-        self._remember(key, event)
+        self._observations.add(key, event)
         return event
-
-    def _remember(self, key: Key, event: Event) -> None:
-        meta = event.metadata
-        self._observations.add(key, _Observation(event.count, event.first_timestamp, meta.name, meta.resource_version))
 
     def _is_spam(self, key: Key, now: int) -> bool:
         limit = self._limits.get(key)

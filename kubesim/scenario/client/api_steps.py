@@ -149,8 +149,13 @@ class ApiSteps:
         self.store.write(old, ApiObject.from_json(new))
 
     def delete(self, delete: Delete) -> None:
-        target, grace = _target(delete), delete.grace_period_seconds
-        policy = delete.propagation_policy
+        self._delete(_target(delete), delete.grace_period_seconds, delete.propagation_policy)
+
+    def delete_object(self, obj: ApiObject, propagation_policy: str | None = None) -> None:
+        target = Target(resource_of(obj.kind), obj.metadata.namespace, obj.metadata.name)
+        self._delete(target, None, propagation_policy)
+
+    def _delete(self, target: Target, grace: int | None, policy: str | None) -> None:
         shown = {} if grace is None else {"gracePeriodSeconds": grace}
         self._record("delete", target, target.name, shown if policy is None else {**shown, "propagationPolicy": policy})
         with refusals():

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kubesim.api.pod import PodStatus
+from kubesim.api.meta import ApiObject
+from kubesim.api.pod import Pod, PodStatus
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.kubelet.probes.worker_rules import WorkerSubject
 from kubesim.runtime.protocol import ContainerInfo
@@ -29,6 +30,6 @@ class Invariant:
     sandbox_up: Callable[[StoreSeen, PodSeen, str], str] | None = None  # with its address
     sandbox_ended: Callable[[PodSeen, bool], str] | None = None  # is its address still taken?
     probed: Callable[[PodSeen | None, WorkerSubject, PodStatus, str, int], str] | None = None  # with the container id
-    pod_changed: Callable[[PodSeen | None, WatchEvent], str] | None = None
-    stored: Callable[[StoreSeen, WatchEvent], str] | None = None  # an object of any kind
+    status_changed: Callable[[PodSeen | None, Pod | None, Pod], str] | None = None  # the pod before; None: it is new
+    stored: Callable[[StoreSeen, ApiObject | None, WatchEvent], str] | None = None  # after its newest state so far
     at_end: Callable[[PodSeen, int], str] | None = None

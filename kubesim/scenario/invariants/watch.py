@@ -39,7 +39,7 @@ class InvariantWatch:
         self._reported: dict[tuple[str, str], None] = {}  # by invariant and pod
         self.all = invariants
         self._stored = [(each, each.stored) for each in invariants if each.stored is not None]
-        self._pod_changed = [(each, each.pod_changed) for each in invariants if each.pod_changed is not None]
+        self._status_changed = [(each, each.status_changed) for each in invariants if each.status_changed is not None]
         self._probed = [(each, each.probed) for each in invariants if each.probed is not None]
         self._at_end = [(each, each.at_end) for each in invariants if each.at_end is not None]
         if invariants:
@@ -54,28 +54,31 @@ class InvariantWatch:
 
     def _store_changed(self, change: WatchEvent) -> None:
         obj, seen = change.object, self.seen
-        for invariant, check in self._stored:
-            if problem := check(seen, change):
-                self.violated(invariant, "", problem)
-        seen.version = change.resource_version
         metadata = obj.metadata
         key = (obj.kind, metadata.namespace, metadata.name)
-        if change.type == "DELETED":
-            seen.newest.pop(key, None)
-        else:
+        newest = seen.newest.get(key)
+        for invariant, check in self._stored:
+            if problem := check(seen, newest, change):
+                self.violated(invariant, "", problem)
+        seen.version = change.resource_version
+        if change.type != "DELETED":
             seen.newest[key] = obj
+        elif newest is not None:
+            del seen.newest[key]
         if isinstance(obj, Pod):
             self._pod_is(change, obj)
 
     def _pod_is(self, change: WatchEvent, obj: Pod) -> None:
-        metadata = obj.metadata
+        metadata, old = obj.metadata, change.previous
         static = mirrored_uid(obj)
         pod = self._find(obj, static or metadata.uid)
         if static and self._newest(obj) is not pod:
             return  # the status of a new static pod is also written to the mirror of the one before
-        for invariant, check in self._pod_changed:
-            if problem := check(pod, change):
-                self.violated(invariant, f"{metadata.namespace}/{metadata.name}", problem, pod)
+        assert old is None or isinstance(old, Pod)
+        if old is None or old.status is not obj.status:
+            for invariant, check in self._status_changed:
+                if problem := check(pod, old, obj):
+                    self.violated(invariant, f"{metadata.namespace}/{metadata.name}", problem, pod)
         if pod is not None:
             self._note(change, obj, pod)
 

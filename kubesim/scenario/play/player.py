@@ -32,7 +32,6 @@ from kubesim.concurrency import TaskSet
 from kubesim.scenario.client.api_steps import StepFailed
 from kubesim.scenario.ending.rest import WORKLOADS, is_at_rest, is_settled
 from kubesim.scenario.language.document import Spec
-from kubesim.scenario.language.object_items import Delete
 from kubesim.scenario.load.objects import apply_order, shown
 from kubesim.scenario.play.expectations import Judge
 from kubesim.scenario.play.world import World
@@ -206,12 +205,11 @@ class Player:
         owners = [obj for key, obj in sorted(self._workloads.items(), key=_owners_first) if controller_of(obj) is None]
         for owner in owners:
             name = f"{owner.kind}/{owner.metadata.namespace}/{owner.metadata.name}"
-            delete = Delete.model_validate({"object": name, "propagationPolicy": "Background"})
-            self._attempt(f"delete {name}", partial(self.world.delete, delete))
+            self._attempt(f"delete {name}", partial(self.world.delete_object, owner, "Background"))
         for pod in pods:
-            name = f"{pod.metadata.namespace}/{pod.metadata.name}"
             if controller_of(pod) is None:
-                self._attempt(f"delete pod {name}", partial(self.world.delete, Delete(pod=name)))
+                name = f"{pod.metadata.namespace}/{pod.metadata.name}"
+                self._attempt(f"delete pod {name}", partial(self.world.delete_object, pod))
         grace = max((pod.spec.termination_grace_period_seconds or 0 for pod in pods), default=0)
         await self._wait_until(lambda: not self._pods, self.clock.now() + grace * SECOND + PATIENCE)
 

@@ -173,8 +173,8 @@ def test_networks() -> None:
 @pytest.mark.parametrize(("before", "after", "found"), [(0, 0, False), (1, 2, False), (2, 1, True), (1, 0, True)])
 def test_restart_counts(before: int, after: int, found: bool) -> None:
     old, new = (with_status(containerStatuses=[container(RUNNING, count)]) for count in (before, after))
-    assert bool(restart_counts.pod_changed(None, change(old, new))) == found
-    assert restart_counts.pod_changed(None, change(None, new)) == ""
+    assert bool(restart_counts.status_changed(None, old, new)) == found
+    assert restart_counts.status_changed(None, None, new) == ""
 
 
 @pytest.mark.parametrize(
@@ -189,8 +189,8 @@ def test_restart_counts(before: int, after: int, found: bool) -> None:
     ],
 )
 def test_terminal_phase(before: str, after: str, reason: str, found: bool) -> None:
-    moved = change(with_status(phase=before), with_status(phase=after, reason=reason))
-    assert bool(terminal_phase.pod_changed(None, moved)) == found
+    old, new = with_status(phase=before), with_status(phase=after, reason=reason)
+    assert bool(terminal_phase.status_changed(None, old, new)) == found
 
 
 @pytest.mark.parametrize(
@@ -282,19 +282,19 @@ def test_probes(type: Any, state: dict[str, Any], started: bool, after_s: int, f
 def test_statuses_of_a_running_container(status: dict[str, Any], found: str) -> None:
     seen = pod()
     seen.running["main-1"] = info()
-    problem = statuses.pod_changed(seen, change(with_status(phase="Pending"), with_status(**status)))
+    problem = statuses.status_changed(seen, with_status(phase="Pending"), with_status(**status))
     assert bool(problem) == bool(found)
     assert found in problem
 
 
 def test_statuses_report_nothing_that_never_was() -> None:
     seen, old = pod(), with_status(phase="Pending")
-    reported = change(old, with_status(containerStatuses=[container(RUNNING)]))
-    assert "never started" in statuses.pod_changed(seen, reported)
+    new = with_status(containerStatuses=[container(RUNNING)])
+    assert "never started" in statuses.status_changed(seen, old, new)
     seen.ended["main-1"] = info(exit_code=3)
-    assert statuses.pod_changed(seen, reported) == ""  # it may be late
-    wrong = change(old, with_status(containerStatuses=[container(exited(0))]))
-    assert "not with 3" in statuses.pod_changed(seen, wrong)
+    assert statuses.status_changed(seen, old, new) == ""  # it may be late
+    wrong = with_status(containerStatuses=[container(exited(0))])
+    assert "not with 3" in statuses.status_changed(seen, old, wrong)
 
 
 def test_addresses() -> None:
@@ -307,14 +307,14 @@ def test_addresses() -> None:
 
 def test_resource_versions() -> None:
     seen = StoreSeen(version=4)
-    assert resource_versions.stored(seen, change(None, with_status(5), 5)) == ""
-    assert "got version 4 after version 4" in resource_versions.stored(seen, change(None, with_status(4), 4))
+    assert resource_versions.stored(seen, None, change(None, with_status(5), 5)) == ""
+    assert "got version 4 after version 4" in resource_versions.stored(seen, None, change(None, with_status(4), 4))
 
 
 def test_lost_updates() -> None:
     first, second, third = (with_status(version) for version in (1, 2, 3))
-    seen = StoreSeen(newest={("Pod", "default", "web"): second})
-    assert lost_updates.stored(seen, change(second, third, 3)) == ""
-    assert "based on version 1, and undoes version 2" in lost_updates.stored(seen, change(first, third, 3))
-    assert "based on no object" in lost_updates.stored(seen, change(None, third, 3))
-    assert lost_updates.stored(StoreSeen(), change(first, third, 3)) == ""
+    seen = StoreSeen()
+    assert lost_updates.stored(seen, second, change(second, third, 3)) == ""
+    assert "based on version 1, and undoes version 2" in lost_updates.stored(seen, second, change(first, third, 3))
+    assert "based on no object" in lost_updates.stored(seen, second, change(None, third, 3))
+    assert lost_updates.stored(seen, None, change(first, third, 3)) == ""

@@ -6,20 +6,20 @@ state would undo the change between the two; the API server refuses it (Guarante
 
 from __future__ import annotations
 
+from kubesim.api.meta import ApiObject
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.scenario.invariants.invariant import Invariant
 from kubesim.scenario.invariants.seen import StoreSeen
 
 
-def stored(seen: StoreSeen, change: WatchEvent) -> str:
-    metadata = change.object.metadata
-    newest = seen.newest.get((change.object.kind, metadata.namespace, metadata.name))
+def stored(_: StoreSeen, newest: ApiObject | None, change: WatchEvent) -> str:
     previous = change.previous
     if previous is newest or newest is None:
         return ""  # of one that is older than the run, nothing is known yet
     if previous is not None and previous.metadata.resource_version == newest.metadata.resource_version:
         return ""
     was = "no object" if previous is None else f"version {previous.metadata.resource_version}"
+    metadata = change.object.metadata
     what = f"{change.object.kind} {metadata.namespace}/{metadata.name}"
     return f"a write of {what} is based on {was}, and undoes version {newest.metadata.resource_version}"
 

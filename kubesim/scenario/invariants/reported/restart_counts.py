@@ -10,15 +10,13 @@ kubelet that starts does not read the status of its static pods from their mirro
 from __future__ import annotations
 
 from kubesim.api.pod import ContainerStatus, Pod
-from kubesim.cluster.store.watches import WatchEvent
 from kubesim.runtime.types import bare_id
 from kubesim.scenario.invariants.invariant import Invariant
 from kubesim.scenario.invariants.seen import PodSeen, mirrored_uid
 
 
-def pod_changed(pod: PodSeen | None, change: WatchEvent) -> str:
-    old, new = change.previous, change.object
-    if not isinstance(old, Pod) or not isinstance(new, Pod) or old.status is new.status:
+def status_changed(pod: PodSeen | None, old: Pod | None, new: Pod) -> str:
+    if old is None:
         return ""
     for before, after in (
         (old.status.container_statuses, new.status.container_statuses),
@@ -47,4 +45,4 @@ def _recorded(pod: PodSeen | None, status: ContainerStatus) -> int:
     return 0 if record is None else record.attempt
 
 
-INVARIANT = Invariant("restart-counts", pod_changed=pod_changed)
+INVARIANT = Invariant("restart-counts", status_changed=status_changed)

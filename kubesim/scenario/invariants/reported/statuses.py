@@ -18,7 +18,6 @@ from collections.abc import Iterable
 from kubesim.api.pod import ContainerStatus, Pod, PodStatus
 from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.pods.pod_conditions import READY, is_condition_true
-from kubesim.cluster.store.watches import WatchEvent
 from kubesim.runtime.types import bare_id
 from kubesim.scenario.invariants.invariant import Invariant
 from kubesim.scenario.invariants.seen import PodSeen
@@ -26,19 +25,14 @@ from kubesim.scenario.invariants.seen import PodSeen
 UNKNOWN = "ContainerStatusUnknown"
 
 
-def pod_changed(pod: PodSeen | None, change: WatchEvent) -> str:
-    old, new = change.previous, change.object
-    if not isinstance(new, Pod) or (isinstance(old, Pod) and old.status is new.status):
-        return ""
-    status, statuses = new.status, new.status.container_statuses
-    if status.init_container_statuses:
-        statuses = (*status.init_container_statuses, *statuses)
-    was = old.status.phase if isinstance(old, Pod) else ""
-    return (
-        ("" if _is_evicted(pod) else _not_ready(new))
-        or (_wrong_end(pod, status) if status.phase in TERMINAL_PHASES and was not in TERMINAL_PHASES else "")
-        or ("" if pod is None else _never_happened(pod, statuses))
-    )
+def status_changed(pod: PodSeen | None, old: Pod | None, new: Pod) -> str:
+    status = new.status
+    if (problem := _not_ready(status)) and not _is_evicted(pod):
+        return problem
+    if status.phase in TERMINAL_PHASES and (old is None or old.status.phase not in TERMINAL_PHASES):
+        if problem := _wrong_end(pod, status):
+            return problem
+    return "" if pod is None else _never_happened(pod, (*status.init_container_statuses, *status.container_statuses))
 
 
 def _is_evicted(pod: PodSeen | None) -> bool:
@@ -46,14 +40,13 @@ def _is_evicted(pod: PodSeen | None) -> bool:
     return worker is not None and worker.evicted
 
 
-def _not_ready(pod: Pod) -> str:
-    status = pod.status
+def _not_ready(status: PodStatus) -> str:
     for container in status.container_statuses:
-        if container.ready and container.state.running is None:
-            return f"container {container.name} is reported as ready and not as running"
-    if status.container_statuses and is_condition_true(status.conditions, READY):
-        unready = next((each.name for each in status.container_statuses if not each.ready), None)
-        return "" if unready is None else f"the pod is reported as Ready, and container {unready} is not ready"
+        if container.ready:
+            if container.state.running is None:
+                return f"container {container.name} is reported as ready and not as running"
+        elif is_condition_true(status.conditions, READY):
+            return f"the pod is reported as Ready, and container {container.name} is not ready"
     return ""
 
 
@@ -87,4 +80,4 @@ def _never_happened(pod: PodSeen, statuses: Iterable[ContainerStatus]) -> str:
     return ""
 
 
-INVARIANT = Invariant("statuses", pod_changed=pod_changed)
+INVARIANT = Invariant("statuses", status_changed=status_changed)

@@ -11,21 +11,19 @@ from __future__ import annotations
 
 from kubesim.api.pod import Pod
 from kubesim.api.pods.phases import TERMINAL_PHASES
-from kubesim.cluster.store.watches import WatchEvent
 from kubesim.scenario.invariants.invariant import Invariant
 from kubesim.scenario.invariants.seen import PodSeen
 
 
-def pod_changed(pod: PodSeen | None, change: WatchEvent) -> str:
-    old, new = change.previous, change.object
-    if not isinstance(old, Pod) or not isinstance(new, Pod) or old.status is new.status:
+def status_changed(_: PodSeen | None, old: Pod | None, new: Pod) -> str:
+    if old is None or old.status.phase not in TERMINAL_PHASES:
         return ""
     before, after = old.status.phase, new.status.phase
-    if before == after or before not in TERMINAL_PHASES or old.metadata.uid != new.metadata.uid:
+    if before == after or old.metadata.uid != new.metadata.uid:
         return ""
     if after == "Failed" and new.status.reason == "DeadlineExceeded":
         return ""
     return f"the phase changed from {before} to {after}"
 
 
-INVARIANT = Invariant("terminal-phase", pod_changed=pod_changed)
+INVARIANT = Invariant("terminal-phase", status_changed=status_changed)
