@@ -256,8 +256,9 @@ class ScenarioParser:
 
 
 def _put_places(scenario: Scenario, document: Document) -> None:
-    """Tell steps and expectations where they are written."""
-    items: Mapping[str, Sequence[Placed]] = {"steps": scenario.spec.steps, "expect": scenario.spec.expect}
+    """Set where steps, expectations and faults are written."""
+    spec = scenario.spec
+    items: Mapping[str, Sequence[Placed]] = {"steps": spec.steps, "expect": spec.expect, "faults": spec.faults}
     for name, listed in items.items():
         for number, item in enumerate(listed):
             line = document.place_of(("spec", name, number))[0]

@@ -99,9 +99,19 @@ class Player:
             for step in self._busy:
                 if step.exec is not None:
                     self._failed(step, "the command has not ended at the end of the run")
+            self._check_faults()
         finally:
             for stop in stops:
                 stop()
+
+    def _check_faults(self) -> None:
+        """A fault that no operation of a whole run was about is a mistake, such as a wrong name."""
+        if self.interceptor is None or self.until is not None or self.cut is not None:
+            return
+        for state in self.interceptor.faults:
+            if not state.operations and state.fault in self.spec.faults:
+                why = "no operation of the run was about it: check its names and times"
+                self.judge.step_failed(f"fault of {state.fault.operation}", why, state.fault.place)
 
     async def _steps(self) -> bool:
         """Take the steps; False if time was up before."""

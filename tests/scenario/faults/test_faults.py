@@ -220,3 +220,15 @@ def test_listings_that_are_late_can_also_hang_and_be_cut_off() -> None:
     faults = [{"operation": "List*", "latency": "100ms"}]
     story = Played(*steps, objects=[pod("web")], faults=faults, duration="30s")
     assert story.result.phases == {"default/web": "Running"}
+
+
+@pytest.mark.parametrize("wrong", [{"pod": "wbe"}, {"subject": "busybx*"}, {"begin": "50s"}])
+def test_a_fault_that_nothing_is_about_fails_the_run(wrong: dict[str, str]) -> None:
+    story = played({"operation": "PullImage", "error": "no", **wrong}, images=[], duration="40s")
+    [failure] = story.result.failures
+    assert failure.text == "fault of PullImage"
+    assert failure.why == "no operation of the run was about it: check its names and times"
+
+
+def test_a_fault_that_chance_left_out_fails_nothing() -> None:
+    assert played({"operation": "PullImage", "error": "no", "probability": 1e-9}, images=[]).result.ok
