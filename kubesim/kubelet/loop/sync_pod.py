@@ -116,9 +116,7 @@ class PodSync:
         if missing and every_sync:
             report_missing_pull_secrets(pod, missing, self.context.events)
         self.probes.add_pod(pod, context)
-        refused: Collection[str] = ()
-        if self.resize is not None:
-            pod, refused = await self.resize(pod)
+        pod, refused = (pod, ()) if self.resize is None else await self.resize(pod)
         restarting = gates.enabled("RestartAllContainersOnContainerExits") and _restart_all_containers(api_status)
         probed = ProbeResults(self.probes.liveness.by_id, self.probes.startup.by_id)
         result = await self.runtime.sync_pod(

@@ -106,9 +106,6 @@ class DockerRuntime(SimulatedRuntime):
         """Of the simulated network."""
         return self._address(sandbox_id, self._container_of(sandbox_id).attempt)
 
-    def _reported_image(self, config: ContainerConfig) -> tuple[str, str]:
-        return reported_image(config.container.image)
-
     def port_mappings(self, sandbox_id: str) -> tuple[PortMapping, ...]:
         """As the checkpoint has them; dockertools gave plugins none."""
         return self._order.port_mappings(sandbox_id)
@@ -137,6 +134,12 @@ class DockerRuntime(SimulatedRuntime):
         why = f"docker: network plugin is not ready: {self._network_problem}"
         problem = f"NetworkReady=false reason:NetworkPluginNotReady message:{why}"
         return replace(conditions, network_problem=problem if self._prefix else self._network_problem)
+
+    async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig) -> str:
+        identifier = await super().create_container(sandbox_id, config, sandbox)
+        container, (image, image_ref) = self.find(identifier), reported_image(config.container.image)
+        container.info = replace(container.info, image=image, image_ref=image_ref)
+        return identifier
 
     async def _poll_network(self) -> None:
         """Ask the plugin, if that is due: its configuration is read again each time."""

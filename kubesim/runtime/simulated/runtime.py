@@ -272,7 +272,6 @@ class SimulatedRuntime(RuntimeListeners):
         identifier = self._container_id(info.pod_uid, config)
         self._check_target(identifier, sandbox_id, config.namespaces)
         container = config.container
-        image, image_ref = self._reported_image(config)
         self._containers[identifier] = SimulatedContainer(
             ContainerInfo(
                 id=identifier,
@@ -282,9 +281,9 @@ class SimulatedRuntime(RuntimeListeners):
                 attempt=config.attempt,
                 state="created",
                 created_at=self._clock.wall(),
-                image=image,
+                image=container.image,
                 image_id=config.image_ref,
-                image_ref=image_ref,
+                image_ref=config.image_ref,
                 log_path=config.log_path if self.settings.reports_log_paths else "",
                 user=self.settings.reported_user(config.user),
                 labels=config.labels,
@@ -299,10 +298,6 @@ class SimulatedRuntime(RuntimeListeners):
         self._changed(info.pod_uid)
         self._send("CONTAINER_CREATED_EVENT", identifier, sandbox_id, container.name)
         return identifier
-
-    def _reported_image(self, config: ContainerConfig) -> tuple[str, str]:
-        """Name and reference of its image that the status of a container has."""
-        return config.container.image, config.image_ref
 
     def _check_target(self, identifier: str, sandbox_id: str, namespaces: NamespaceOptions) -> None:
         """Is there a running container to share the process namespace with? (validateTargetContainer)"""

@@ -24,8 +24,11 @@ class Kubelet(AllocatingKubelet):
         """What `status.resize` says after a sync of this pod, and the cpu that is allocated to it."""
         assert isinstance(self.manager, AllocationAtSync)
         self.pods.update(pod)
-        synced = await self.manager.resize_at_sync(self.manager.update_pod(pod))
-        assert synced.spec == self.manager.update_pod(pod).spec
+        synced, refused = await self.manager.resize_at_sync(self.manager.update_pod(pod))
+        assert synced.spec == pod.spec  # as it was written, also where that was refused
+        had = self.manager.update_pod(pod).spec.containers
+        both = zip(pod.spec.containers, had, strict=True)
+        assert list(refused) == [one.name for one, other in both if one.resources.requests != other.resources.requests]
         return resize_status(self.conditions.get(pod.metadata.uid)), self.allocated_cpu(pod.metadata.uid)
 
 
