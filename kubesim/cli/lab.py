@@ -50,9 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     reset.add_argument("lab", metavar="N", nargs="?", help="number or name of a lab; default: all labs")
     step = action("step", "step through the run of the current lab")
     step.add_argument("--break-on", action="append", default=[], metavar="CONDITION", help="stop at records that match")
-    step.add_argument(
-        "--profile", default="", type=one_of(PROFILES), metavar="VERSION", help="the run under this kubelet version"
-    )
+    step.add_argument("--profile", type=one_of(PROFILES), metavar="VERSION", help="the run under this kubelet version")
     inside = action("inside", "walk through the code path of the run")
     inside.add_argument("lab", metavar="N", nargs="?", help="number or name of a lab; default: the current lab")
     walk = action(
@@ -149,7 +147,7 @@ def _act(args: argparse.Namespace, lesson: Lesson) -> int:
 
         breaks = [RecordCondition.parse(text) for text in args.break_on]
         title = f"lab {lesson.lab.number}: {lesson.lab.file.title}{f' ({args.profile})' if args.profile else ''}"
-        step_through(lesson.run(args.profile).records, title, breaks)
+        step_through(lesson.run(args.profile or "").records, title, breaks)
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from kubesim.golang.regexp import compile_regexp
 from kubesim.labs.language import CountLookup, Moment, Question, ValueLookup, ValuesLookup
 from kubesim.labs.reading import Given, NoAnswer, read_answer
-from kubesim.labs.waits import Span, periodic, time_text, total
+from kubesim.labs.waits import AnswerRange, periodic, time_text, total
 from kubesim.trace.records import Record
 from kubesim.trace.stepping import RecordCondition
 from kubesim.trace.stepping.conditions import look_up
@@ -28,7 +28,7 @@ class Truth:
     text: str
     records: tuple[Record, ...] = ()
     origin: int = 0  # for a time: the moment from which it counts
-    allowed: Span | None = None  # for a time or a count: what the rule allows for every seed
+    allowed: AnswerRange | None = None  # for a time or a count: what the rule allows for every seed
 
 
 @value_object
@@ -150,12 +150,12 @@ def judge(records: Sequence[Record], question: Question, answer: str) -> AnswerV
 
 
 def _is_right(question: Question, given: Given, truth: Truth) -> bool:
-    if not isinstance(given, Span):
+    if not isinstance(given, AnswerRange):
         return bool(_folded(given) == _folded(truth.value))
     slack = question.within if question.time is not None else 0
-    if given.width == 0 and not Span(truth.value, truth.value).has(given.low, slack) and _wrong(question, given):
+    if given.width == 0 and not AnswerRange(truth.value, truth.value).has(given.low, slack) and _wrong(question, given):
         return False
-    allowed = truth.allowed or Span(truth.value, truth.value)
+    allowed = truth.allowed or AnswerRange(truth.value, truth.value)
     inside = allowed.has(given.low, slack) and allowed.has(given.high, slack)
     return inside or (given.has(truth.value) and given.width <= allowed.width + 4 * slack)
 
@@ -172,14 +172,14 @@ def _wrong(question: Question, given: Given) -> str:
 def _hint(question: Question, given: Given, truth: Truth) -> str:
     """That of the common wrong answer, of the nearest one for a time; else the question's own."""
     exact = _wrong(question, given)
-    if exact or not isinstance(given, Span):
+    if exact or not isinstance(given, AnswerRange):
         return exact or question.hint
     if given.has(truth.value):
         return TOO_WIDE
     if question.time is None:
         return question.hint
     known = [(read_answer(question, wrong.answer), wrong.hint) for wrong in question.wrong]
-    near = [(abs(value.low - given.low), hint) for value, hint in known if isinstance(value, Span)]
+    near = [(abs(value.low - given.low), hint) for value, hint in known if isinstance(value, AnswerRange)]
     distance, hint = min(near, default=(question.within + 1, ""))
     return hint if distance <= question.within else question.hint
 
@@ -188,13 +188,13 @@ def _first_difference(
     records: Sequence[Record], question: Question, given: Given, truth: Truth
 ) -> tuple[Record | None, int | None]:
     """The record at which the run does something else than the answer, or the time at which it does not act yet."""
-    if question.time is not None and isinstance(given, Span):
+    if question.time is not None and isinstance(given, AnswerRange):
         expected = truth.origin + given.high
         return truth.records[0], expected if given.high < truth.value else None
     if question.order is not None and isinstance(given, tuple):
         first = next(n for n, (one, other) in enumerate(zip(given, truth.value, strict=True)) if one != other)
         return truth.records[first], None
-    if question.count is not None and isinstance(given, Span):
+    if question.count is not None and isinstance(given, AnswerRange):
         if given.high < len(truth.records):
             return truth.records[given.high], None  # the first one that the learner did not count
         return _instead(records, question), None

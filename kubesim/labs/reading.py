@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from kubesim.errors import UsageError
 from kubesim.golang.durations import MAX_DURATION, parse_duration
 from kubesim.labs.language import Question
-from kubesim.labs.waits import Span
+from kubesim.labs.waits import AnswerRange
 
-Given = Span | tuple[str, ...] | str | bool  # a time or a count, names, a value, yes or no
+Given = AnswerRange | tuple[str, ...] | str | bool  # a time or a count, names, a value, yes or no
 
 
 class NoAnswer(UsageError):
@@ -91,27 +91,27 @@ def split_words(question: Question, words: list[str]) -> tuple[str, list[str]]:
     return (words[0], words[1:]) if question.order is None else (" ".join(words), [])
 
 
-def _refuse(text: str, problem: str) -> Span:
+def _refuse(text: str, problem: str) -> AnswerRange:
     raise NoAnswer(f"{text!r} {problem}")
 
 
 # -- durations and numbers --------------------------------------------------------------------------------------
 
 
-def _span(text: str, one: Callable[[str], int | None], nothing: Iterable[str]) -> Span | None:
+def _span(text: str, one: Callable[[str], int | None], nothing: Iterable[str]) -> AnswerRange | None:
     """One value, or a range; None if it is neither."""
     text = re.sub(r"\s*\([^)]*\)", "", text.lower()).strip(" ,")
     while (shorter := _ROUGHLY.sub("", text)) != text:
         text = shorter
     if text in nothing:
-        return Span(0, 0)
+        return AnswerRange(0, 0)
     most = _AT_MOST.sub("", text)
     if most != text:
         high = one(most)
-        return None if high is None else Span(0, high)
+        return None if high is None else AnswerRange(0, high)
     single = one(text)
     if single is not None:
-        return Span(single, single)
+        return AnswerRange(single, single)
     parts = _BETWEEN.match(text) or _RANGE.match(text)
     if parts is None:
         return None
@@ -120,7 +120,7 @@ def _span(text: str, one: Callable[[str], int | None], nothing: Iterable[str]) -
     if unit is not None and re.fullmatch(r"[\d.]+|[a-z]+", first) and first not in _UNITS and unit[0] in _UNITS:
         first = f"{first} {unit[0]}"
     low, high = one(first), one(last)
-    return None if low is None or high is None or low > high else Span(low, high)
+    return None if low is None or high is None or low > high else AnswerRange(low, high)
 
 
 def _duration(text: str) -> int | None:

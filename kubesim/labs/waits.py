@@ -28,14 +28,14 @@ def time_text(micros: int) -> str:
 
 
 @value_object
-class Span:
+class AnswerRange:
     """From `low` to `high`, both included: microseconds, or a number of times."""
 
     low: int
     high: int
 
-    def __add__(self, other: Span) -> Span:
-        return Span(self.low + other.low, self.high + other.high)
+    def __add__(self, other: AnswerRange) -> AnswerRange:
+        return AnswerRange(self.low + other.low, self.high + other.high)
 
     def has(self, value: int, slack: int = 0) -> bool:
         return self.low - slack <= value <= self.high + slack
@@ -50,15 +50,15 @@ class Span:
         return time_text(self.low) if not self.width else f"{time_text(self.low)} to {time_text(self.high)}"
 
 
-NOTHING = Span(0, 0)
+NOTHING = AnswerRange(0, 0)
 
 
-def _up_to(period: int) -> Span:
-    return Span(0, period)
+def _up_to(period: int) -> AnswerRange:
+    return AnswerRange(0, period)
 
 
-def _stretched(delay: int, factor: float = JITTER_FACTOR) -> Span:
-    return Span(delay, round(delay * (1 + factor)))
+def _stretched(delay: int, factor: float = JITTER_FACTOR) -> AnswerRange:
+    return AnswerRange(delay, round(delay * (1 + factor)))
 
 
 WAITS = {
@@ -67,14 +67,14 @@ WAITS = {
     "housekeeping": _up_to(_KUBELET.housekeeping_period),
     "resync": _stretched(_KUBELET.resync_interval),  # of a pod whose sync succeeded
     "retry": _stretched(_KUBELET.backoff_period),  # of a sync that failed without a back-off of its own
-    "PLEG threshold": Span(_KUBELET.relist_threshold, _KUBELET.relist_threshold),
+    "PLEG threshold": AnswerRange(_KUBELET.relist_threshold, _KUBELET.relist_threshold),
     "runtime timeout": _up_to(_KUBELET.runtime_request_timeout),  # until a call that hangs fails
     "node status": _up_to(round(_KUBELET.node_status_period * (1 + UPDATE_JITTER))),
     "eviction check": _up_to(MONITORING_PERIOD),
 }
 
 
-def wait(text: str) -> Span:
+def wait(text: str) -> AnswerRange:
     """The range of a wait by its name; `back-off N`; a duration; `up to 5s`. Raises ValueError."""
     if text in WAITS:
         return WAITS[text]
@@ -87,17 +87,17 @@ def wait(text: str) -> Span:
     except ValueError:
         known = ", ".join((*WAITS, "back-off 1", "back-off 2, ...", "10s", "up to 10s"))
         raise ValueError(f"{text!r} is not a wait; known are {known}") from None
-    return Span(fixed, fixed) if limit == text else _up_to(fixed)
+    return AnswerRange(fixed, fixed) if limit == text else _up_to(fixed)
 
 
-def crash_wait(restart: int) -> Span:
-    """From the end of a container to its next start, after so many restarts in a row.
+def crash_wait(restart: int) -> AnswerRange:
+    """From the end of a container to its next start, after this number of restarts in a row.
 
     The back-off counts from the end of the container. The worker requeues the pod for its end, with jitter, but never
     for longer than a resync; then the next sync tick takes the pod up.
     """
     backoff: int = min(INITIAL_CRASH_LOOP_BACK_OFF << (restart - 1), MAX_CRASH_LOOP_BACK_OFF)
-    return Span(backoff, _longest(backoff))
+    return AnswerRange(backoff, _longest(backoff))
 
 
 def _longest(left: int) -> int:
@@ -107,11 +107,11 @@ def _longest(left: int) -> int:
     return max(_stretched(resync).high + tick, resync + tick + _longest(left - resync))
 
 
-def total(waits: tuple[str, ...]) -> Span:
+def total(waits: tuple[str, ...]) -> AnswerRange:
     """The sum of the ranges."""
     return sum(map(wait, waits), start=NOTHING)
 
 
-def periodic(during: int, every: int) -> Span:
+def periodic(during: int, every: int) -> AnswerRange:
     """How often something with a period happens in a time, whatever its phase is."""
-    return Span(during // every, -(-during // every))
+    return AnswerRange(during // every, -(-during // every))

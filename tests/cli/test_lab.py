@@ -205,6 +205,8 @@ def test_the_run_under_another_version_can_be_stepped_through(lab: Learner, monk
     command = re.search(r"kubesim lab (step --profile v1.37) --break-on", lab("hint"))
     assert command is not None
     monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
+    assert "(v1.37)" not in lab("step")
+    monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
     assert "(v1.37)" in lab(*command[1].split(), "--break-on", "cri.call StartContainer container=migrate")
 
 

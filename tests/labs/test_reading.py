@@ -8,7 +8,7 @@ import pytest
 
 from kubesim.labs.language import Question
 from kubesim.labs.reading import NoAnswer, read_answer, split_words
-from kubesim.labs.waits import Span
+from kubesim.labs.waits import AnswerRange
 
 SECOND = 1_000_000
 
@@ -42,7 +42,7 @@ def choosing(*choices: str) -> Question:
     ],
 )  # fmt: skip
 def test_a_duration(text: str, seconds: float) -> None:
-    assert read_answer(TIME, text) == Span(round(seconds * SECOND), round(seconds * SECOND))
+    assert read_answer(TIME, text) == AnswerRange(round(seconds * SECOND), round(seconds * SECOND))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_duration(text: str, seconds: float) -> None:
     ],
 )  # fmt: skip
 def test_a_range_of_durations(text: str, low: int, high: int) -> None:
-    assert read_answer(TIME, text) == Span(low * SECOND, high * SECOND)
+    assert read_answer(TIME, text) == AnswerRange(low * SECOND, high * SECOND)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_range_of_durations(text: str, low: int, high: int) -> None:
     ],
 )  # fmt: skip
 def test_a_number(text: str, low: int, high: int) -> None:
-    assert read_answer(COUNT, text) == Span(low, high)
+    assert read_answer(COUNT, text) == AnswerRange(low, high)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from kubesim.cli.lab import play
 from kubesim.labs.answers import judge, look_up_truth
 from kubesim.labs.load import Lab
-from kubesim.labs.waits import Span, crash_wait, periodic, time_text, total, wait
+from kubesim.labs.waits import AnswerRange, crash_wait, periodic, time_text, total, wait
 from tests.support.labs import LABS
 
 SECOND = 1_000_000
@@ -26,7 +26,7 @@ SECOND = 1_000_000
     ],
 )
 def test_a_sum_of_waits(names: tuple[str, ...], low: int, high: int) -> None:
-    assert total(names) == Span(low * SECOND, high * SECOND)
+    assert total(names) == AnswerRange(low * SECOND, high * SECOND)
 
 
 def test_the_back_off_stops_to_double_at_five_minutes() -> None:
@@ -41,8 +41,8 @@ def test_a_wait_that_does_not_exist(text: str) -> None:
 
 
 def test_a_period_fits_into_a_time_so_often() -> None:
-    assert periodic(12, 5) == Span(2, 3)
-    assert periodic(10, 5) == Span(2, 2)
+    assert periodic(12, 5) == AnswerRange(2, 3)
+    assert periodic(10, 5) == AnswerRange(2, 2)
 
 
 def test_times_are_written_in_one_way() -> None:
