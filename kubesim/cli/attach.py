@@ -86,7 +86,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _warn(args: argparse.Namespace) -> None:
-    """What the credentials may do, as far as a look at the file tells."""
+    """What the credentials may do, as far as the file shows."""
     import os
     from pathlib import Path
 

@@ -148,7 +148,7 @@ def amnesty(started_at: int) -> int:
 
 
 def pull_wait(failures: int) -> int:
-    """How long the next pull is held back after so many failures in a row."""
+    """How long the next pull is held back after this many failures in a row."""
     backoff: Backoff = new_image_backoff()
     for _ in range(max(1, min(failures, 32))):
         backoff.next("", 0, 0)

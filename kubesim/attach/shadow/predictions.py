@@ -35,7 +35,7 @@ _CHANGES: dict[Due, tuple[str, ...]] = {
     "end": ("ended", "removed", "finalizing"),
     "clean-up": ("finalizing", "removed"),
 }
-# Told by Events alone. Those can be lost, and of a mount or a retry only the failure is told: silence means nothing.
+# Reported by Events alone. Those can be lost, and of a mount or a retry only the failure is reported.
 TOLD_BY_EVENTS: frozenset[Due] = frozenset({"mount", "retry", "pull"})
 _BY_THE_WORKER: frozenset[Due] = frozenset({"restart", "restart-by", "pull", "retry"})
 # When they may come next is in the kubelet's memory alone, and a new kubelet does them at once.

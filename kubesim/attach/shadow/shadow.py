@@ -87,7 +87,7 @@ class Shadow:
         self.pods: dict[str, Tracked] = {}  # by uid
         self.node: Node | None = None
         self.node_gone = False
-        self.clock_known = True  # until it is, no time here is held against one there
+        self.clock_known = True  # until it is, times here are not compared with times there
         self.kubelet_since = 0  # when the kubelet started, as far as known
         self.objects: dict[ObjectKey, bool] = {}  # ConfigMaps and Secrets that somebody looked for
         self.outcomes: dict[tuple[str, Outcome], int] = {}

@@ -1,4 +1,4 @@
-"""`kubesim cni …`: container networking by hand. What would be loaded, what a runtime says about it, and the CNI
+"""`kubesim cni …`: single CNI operations. What would be loaded, what a runtime reports about it, and the CNI
 commands for one namespace, with every execution of a plugin shown.
 """
 

@@ -1,4 +1,4 @@
-"""Whether pods and workloads have come to rest: without a change from outside, nothing more is to be seen of them."""
+"""Whether pods and workloads are idle: without a change from outside, nothing more is to be seen of them."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def manifest_text(data: bytes) -> str:
 
 
 def shown(text: str) -> str:
-    """A problem as it can be told: a manifest may be quoted in it, and be long or no text at all."""
+    """A problem as it can be printed: a manifest may be quoted in it, and be long or no text at all."""
     cut = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}... ({len(text) - MAX_SHOWN} more characters)"
     return cut.encode(errors="replace").decode()
 

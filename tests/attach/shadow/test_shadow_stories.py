@@ -166,7 +166,7 @@ TAMPERED: dict[str, tuple[str, Tamper, str]] = {
                 message=container(s)["state"]["waiting"]["message"].replace("20s", "1m20s")
             ),
         ),
-        "the status says 1m20s",
+        "the status reports 1m20s",
     ),
 }
 

@@ -1,4 +1,4 @@
-"""When a workload has come to rest, and the words for what became of pods and workloads."""
+"""When a workload is idle, and the words for what became of pods and workloads."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class ContainerStarter:
     gates: FeatureGates = DEFAULT_GATES
 
     async def start(self, target: StartTarget, pod: Pod, container: Container, status: RuntimePodStatus) -> None:
-        """Raises StartFailed; everything a user should see of it has been told as an event by then."""
+        """Raises StartFailed; everything a user should see was emitted as an Event by then."""
         rules = self.gates.rules
         image_ref = await self._ensure_image(target, pod, container)
         attempt = self._restart_count(pod, container, status)
@@ -184,7 +184,7 @@ class ContainerStarter:
                     pod, identifier, container.name, message="FailedPostStartHook", reason="FailedPostStartHook"
                 )
             except RuntimeCallError:
-                pass  # the container is found running by the next sync, which decides anew
+                pass  # the container is found running by the next sync, which decides again
             raise ContainerStartFailed(POST_START_HOOK_ERROR, str(failure)) from failure
 
 
