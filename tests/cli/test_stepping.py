@@ -39,7 +39,7 @@ def test_a_lab_is_stepped_through_in_a_terminal(tmp_path: Path) -> None:
     shown = dict(screens(LAB, LAB_KEYS, **state))
     assert shown["lab-1-stop"].startswith("lab 4: Who dies last")
     assert "app: StopContainer with a grace period of 25s" in shown["lab-1-stop"]
-    assert "proxy: StopContainer with 20s" in shown["lab-2-last-stop"]
+    assert "proxy: StopContainer with a grace period of 20s" in shown["lab-2-last-stop"]
     assert shown["lab-3-no-further"].rstrip().endswith("no further break")
 
 
