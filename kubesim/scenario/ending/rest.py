@@ -24,7 +24,7 @@ def is_settled(pod: Pod) -> bool:
     return status.phase in TERMINAL_PHASES or is_condition_true(status.conditions, READY)
 
 
-def is_at_rest(workload: ApiObject) -> bool:
+def is_idle(workload: ApiObject) -> bool:
     """Whether a workload has what it asks for. A CronJob never has: there is a next time."""
     if workload.metadata.deletion_timestamp is not None:
         return False
