@@ -456,7 +456,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             waits = " or ".join(map(str, awaited)) if isinstance(awaited, tuple | list) else str(awaited)
             where = f" ({frames[0].f_code.co_filename.rsplit('/', 1)[-1]}:{frames[0].f_lineno})" if frames else ""
             lines.append(f"{task.get_name()} waits for {waits}{where}")
-        return "virtual time cannot go on: " + ("; ".join(lines) or "no task is left")
+        return "virtual time cannot advance: " + ("; ".join(lines) or "no task is left")
 
 
 def _run(handle: _Handle) -> None:

@@ -132,7 +132,7 @@ def metrics(agent: NodeFollower) -> str:
     lines += _metric(
         "kubesim_attach_divergences_total",
         "counter",
-        "Departures from the kubelet's rules.",
+        "Divergences from the kubelet's rules.",
         (("", agent.divergence_count),),
     )
     lines += _metric(
