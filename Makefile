@@ -1,6 +1,6 @@
 # `make demo` shows kubesim at work, `make test` checks all of it. Both make their own virtual environment.
 
-# The system's own Python first: its build is profile-guided, a fifth faster than one built by hand, and every user of
+# The system's own Python first: its build is profile-guided, a fifth faster than a self-built one, and every user of
 # the machine can execute it.
 PYTHON ?= $(shell for python in /usr/bin/python3 python3; do \
     "$$python" -c 'import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null && echo "$$python" && break; \
@@ -41,7 +41,7 @@ lint: $(VENV)/.installed-for-tests
 bench: $(VENV)/.installed-for-tests system-packages $(NODE_PACKAGES)
 	$(PY) -m tools.bench
 
-# What of the pure core the measurements of the real thing reach by themselves, and what the tests by hand.
+# What of the pure core the measurements of the real thing reach by themselves, and what the hand-written tests reach.
 coverage: $(VENV)/.installed-for-tests
 	$(PY) -m tools.core_coverage
 

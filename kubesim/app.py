@@ -82,7 +82,7 @@ class RunResult:
     events: int  # Events told to the API server, repeated ones counted
     interrupted: bool = False  # a signal ended it: all of this is what was known by then
     without_effect: tuple[str, ...] = ()  # what the scenario asks for and nothing here acts on, a line each
-    networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when everything had come to rest
+    networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when everything was idle
     metrics: str = ""  # of the kubelets that ran at the end, in the text format of Prometheus; if asked for
     left_behind: tuple[Leak, ...] = ()  # on the host, because a plugin did not remove it
 
@@ -175,7 +175,7 @@ def run_scenario(
 
 
 def _with_real_nodes(spec: Spec, host_state: str, play: Callable[[CniNodes | None], RunResult]) -> RunResult:
-    """Play with real nodes if the runtime needs them. They are made and removed in one piece."""
+    """Play with real nodes if the runtime needs them. They are created and removed together."""
     left: list[Leak] = []
     with interrupts_postponed():
         real = _real_nodes(spec, host_state) if spec.runtime == "cni" else None
@@ -428,7 +428,7 @@ class Simulation:
         self._networks = [picture for node in self.nodes.values() if (picture := node.network_picture())]
 
     def _begin(self, speed: float) -> None:
-        """From here on time counts, and is told."""
+        """From here on time counts, and is recorded."""
         self.clock.begin(speed)
         for sink in self._sinks:
             self.recorder.add(sink)

@@ -134,7 +134,7 @@ def life_rate(count: int, kept: bool) -> float:
 
 
 def memory(count: str) -> None:
-    """What a running pod holds when everything has come to rest."""
+    """What a running pod holds when everything is idle."""
     pods = scenario(int(count), "duration: 60s")
 
     async def main() -> int:

@@ -143,7 +143,7 @@ def pod_of_3_kb(number: int) -> dict[str, Any]:
 
 
 async def feed(count: int) -> None:
-    """Answer one streaming list: the pods, then so many changes of their addresses. Says its port first."""
+    """Answer one streaming list: the pods, then this many changes of their addresses. Says its port first."""
     lines = [
         json.dumps({"type": "@TYPE@", "object": pod_of_3_kb(number)}, separators=(",", ":")) for number in range(PODS)
     ]

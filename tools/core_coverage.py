@@ -6,7 +6,7 @@ real pods (lived again, and watched), and the exchanges with a real API server (
 The pure core are the decisions, functions of a pod, a status and a time, and the `api` that they stand on: types,
 defaults, amounts, JSON and YAML as Go reads them. The corpora must reach 95 % of it by themselves. Pod validation is
 counted apart: it has rules for every field of a pod, and only some of them were ever broken while somebody recorded.
-What no recording reaches has tests by hand, which say what upstream does there: nothing may be reached by neither.
+What no recording reaches has hand-written tests of what upstream does there: nothing may be reached by neither.
 
 The random test of validation is left out: it reaches much, but does not know what the right answer would be.
 """
@@ -145,7 +145,7 @@ def _report(alone: dict[str, Reach], both: dict[str, Reach]) -> int:
     core = [*decisions, API]
     rows = [*((name, [name]) for name in decisions), ("decisions", decisions), (API, [API]), ("pure core", core)]
     rows += [(VALIDATION, [VALIDATION]), ("all", list(alone))]
-    print(f"{'package':16}{'files':>6}{'lines':>7}{'branches':>10}{'by corpora':>15}{'and by hand':>17}")
+    print(f"{'package':16}{'files':>6}{'lines':>7}{'branches':>10}{'by corpora':>15}{'and by tests':>17}")
     for name, packages in rows:
         left, right = (_sum([reached[package] for package in packages]) for reached in (alone, both))
         print(f"{name:16}{left.files:6}{left.lines:7}{left.branches:10}{left.percent:13.1f} %{right.percent:15.1f} %")

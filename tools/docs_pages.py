@@ -55,10 +55,10 @@ MADE = "<!-- Made by `make docs`. Do not change it here. -->"
 
 
 def commands() -> str:
-    lines = ["# Commands", "", MADE, "", "`kubesim COMMAND --help` tells the same.", ""]
+    lines = ["# Commands", "", MADE, "", "`kubesim COMMAND --help` prints the same.", ""]
     lines += [
         (
-            "Exit codes: 0 fine, 1 an expectation, answer or case failed, 2 wrong use or bad input, 130 interrupted "
+            "Exit codes: 0 success, 1 an expectation, answer or case failed, 2 invalid usage or input, 130 interrupted "
             "(`run` prints its result so far)."
         ),
         "",
@@ -80,7 +80,7 @@ def _command(name: str, parser: argparse.ArgumentParser, level: int = 2) -> Iter
     if options:
         yield from ("| | |", "|---|---|")
         for action in options:
-            if action.help != argparse.SUPPRESS:  # the kubelet's own flags are told by the kubelet's documentation
+            if action.help != argparse.SUPPRESS:  # flags that the kubelet documents
                 yield f"| `{cell(_usage(action))}` | {cell(action.help or '')} |"
         yield ""
     for sub, subparser in subparsers(parser):
@@ -357,8 +357,8 @@ def versions() -> str:
     lines += [
         f"`spec.profile` and `--profile` choose the version of the kubelet: {', '.join(PROFILES)}.",
         f"The default is {DEFAULT_PROFILE}. Each profile has the feature gates of its version",
-        "(`kubesim/features/table.py`) and, where no gate tells versions apart, named rules. Each row below is a rule",
-        "and has a scenario that shows it.",
+        "(`kubesim/features/table.py`) and, where no gate distinguishes versions, named rules. Each row below is a",
+        "rule and has a scenario that shows it.",
         "",
         "| rule | differs in | what differs | upstream | scenario |",
         "|---|---|---|---|---|",

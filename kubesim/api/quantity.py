@@ -295,6 +295,6 @@ def _fits(amount: int) -> bool:
 
 
 def _wrap(amount: int, bits: int = 64) -> int:
-    """The signed integer that is left of a number in so many bits."""
+    """The signed integer that is left of a number in this many bits."""
     half = 1 << (bits - 1)
     return (amount + half) % (1 << bits) - half

@@ -31,7 +31,10 @@ CLEAR = "\x1b[H\x1b[2J"
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--node", metavar="NAME", help="the node to watch")
     parser.add_argument(
-        "--kubeconfig", metavar="FILE", default="", help="default: $KUBECONFIG, ~/.kube/config, the pod's"
+        "--kubeconfig",
+        metavar="FILE",
+        default="",
+        help="default: $KUBECONFIG, ~/.kube/config, or the service account of the pod",
     )
     parser.add_argument("--context", metavar="NAME", default="", help="a context of the kubeconfig")
     how_long = parser.add_mutually_exclusive_group()
@@ -86,7 +89,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _warn(args: argparse.Namespace) -> None:
-    """What the credentials may do, as far as a look at the file tells."""
+    """What the credentials may do, as far as the file shows."""
     import os
     from pathlib import Path
 

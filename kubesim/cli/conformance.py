@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 HELP = "replay recorded decisions of the real kubelet and compare the answers"
 DESCRIPTION = """Run every corpus (NAME.jsonl or NAME.jsonl.gz) and every story (NAME.json, NAME.json.gz) found in the
 given files and directories. Each case is replayed and compared with the recorded answer, if there is one. Stories of a
-real node are the corpus traces, stories of the real controllers and scheduler the corpus workloads. A story is replayed
-with several seeds (1 to 20, workloads 1 to 10) until one reproduces it, unless a seed is given. Exits with 1 if any
-case fails."""
+real node form the corpus traces, stories of the real controllers and scheduler form the corpus workloads. A story is
+replayed with several seeds (1 to 20, workloads 1 to 10) until one reproduces it, unless a seed is given. Exits with 1
+if any case fails."""
 
 SHOWN = 3  # failures of each corpus
 SHOWN_DIFFERENCES = 6  # lines of each failure

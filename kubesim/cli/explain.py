@@ -30,7 +30,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-n", "--namespace", metavar="NAME", default="default", help="the namespace of a pod of the cluster"
     )
     parser.add_argument(
-        "--kubeconfig", metavar="FILE", default="", help="default: $KUBECONFIG, ~/.kube/config, the pod's"
+        "--kubeconfig",
+        metavar="FILE",
+        default="",
+        help="default: $KUBECONFIG, ~/.kube/config, or the service account of the pod",
     )
     parser.add_argument("--context", metavar="NAME", default="", help="a context of the kubeconfig")
     parser.add_argument("--events", metavar="FILE", help="a file with the output of `kubectl get events -o json`")

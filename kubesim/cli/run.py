@@ -107,7 +107,7 @@ def execute(args: argparse.Namespace) -> int:
     saving_flags.check_together(args)
     if args.step or args.break_on:
         return _step(args, seed, until, around, gates)
-    # Every mistake is told before anything runs.
+    # Every mistake is reported before anything runs.
     chosen = runtime_flags.chosen(args)
     runs = manifest_flags.load(args, gates, around)
     scenarios = [(name, scenario.with_runtime(*chosen)) for name, scenario in runs]

@@ -1,7 +1,7 @@
 """The Clock that is injected everywhere: what time it is, how to wait, and how to hold time for real work.
 
 The same class serves virtual and real time: it only asks its event loop. Wall time is integer microseconds since the
-epoch; a virtual run starts at a fixed date, so that the same run prints the same timestamps for ever.
+epoch; a virtual run starts at a fixed date, so that the same run prints the same timestamps forever.
 """
 
 from __future__ import annotations
@@ -133,9 +133,9 @@ class LoopClock:
 
     @asynccontextmanager
     async def outside(self, limit_s: float, *, hold: bool = False) -> AsyncIterator[None]:
-        """Around an exchange with the real world that may take so many seconds of the wall; then TimeoutError.
+        """Around an exchange with the real world that may take this many seconds of the wall; then TimeoutError.
 
-        Virtual time stands still meanwhile, unless it is paced: then an exchange takes the time that it takes, or
+        Virtual time stands still in the meantime, unless it is paced: then an exchange takes the time that it takes, or
         none with `hold`.
         """
         virtual = self.virtual

@@ -16,5 +16,5 @@ class Stopwatch:
         return wall_time.perf_counter() - self._start
 
     def cpu_seconds(self) -> float:
-        """What this process has computed meanwhile, whatever else the machine was doing."""
+        """What this process has computed in the meantime, whatever else the machine was doing."""
         return wall_time.process_time() - self._cpu_start

@@ -28,7 +28,7 @@ from kubesim.errors import Deadlock
 T = TypeVar("T")
 _Ready = tuple[Context, tuple[Any, ...]]  # to be run in that context: a callback and its arguments
 SECOND = 1_000_000
-CROWDED = 2000  # so many timers and twice as many as were left last time are worth a search for cancelled ones
+CROWDED = 2000  # this many timers and twice as many as were left last time are worth a search for cancelled ones
 LATE = 1 << 50  # added to the order of a timer that comes after all others of its instant
 JUMPS_PER_PROGRESS = 1000
 NEVER = 1 << 62  # later than every moment
@@ -133,7 +133,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._places = 0
         self._jumps = 0
         self.on_progress: Callable[[], None] | None = None  # called now and then while time goes on
-        self.externals = 0  # real things under way; time stands still meanwhile
+        self.externals = 0  # real things under way; time stands still in the meantime
         self.listening = 0  # file descriptors on which something may be heard at any time
         self._limits: list[tuple[float, int, asyncio.Handle]] = []  # a heap by (due on the wall, order of creation)
         self.speed = speed  # virtual seconds for each second on the wall; 0 = as fast as possible
@@ -154,7 +154,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             super()._close_self_pipe()  # type: ignore[misc]
 
     def pace(self, speed: float) -> None:
-        """From this instant on, let so many virtual seconds pass in each second on the wall."""
+        """From this instant on, let this many virtual seconds pass in each second on the wall."""
         self.speed = speed
         if speed:
             self._wall_start = wall_time.monotonic() - self._micros / SECOND / speed
@@ -443,7 +443,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                 timer.set_result(None)
                 self._placing_next = False
         if due is None:
-            # A callback from another thread or a signal may have come in meanwhile.
+            # A callback from another thread or a signal may have come in in the meantime.
             self._listen(0)
             if not self._ready and not self._stopping:  # type: ignore[attr-defined]
                 raise Deadlock(self._describe_deadlock())
@@ -456,7 +456,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             waits = " or ".join(map(str, awaited)) if isinstance(awaited, tuple | list) else str(awaited)
             where = f" ({frames[0].f_code.co_filename.rsplit('/', 1)[-1]}:{frames[0].f_lineno})" if frames else ""
             lines.append(f"{task.get_name()} waits for {waits}{where}")
-        return "virtual time cannot go on: " + ("; ".join(lines) or "no task is left")
+        return "virtual time cannot advance: " + ("; ".join(lines) or "no task is left")
 
 
 def _run(handle: _Handle) -> None:

@@ -13,7 +13,7 @@ from kubesim.clock.virtual import VirtualLoop
 
 
 class WallTimer:
-    """Calls back once after so many real seconds, unless it is closed before."""
+    """Calls back once after this many real seconds, unless it is closed before."""
 
     def __init__(self, seconds: float, callback: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()

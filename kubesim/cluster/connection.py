@@ -10,7 +10,7 @@ REFUSED = "dial tcp 10.0.0.100:6443: connect: connection refused"
 
 
 class ApiConnection:
-    """`check` raises while there is no way; listeners are told when it goes and comes."""
+    """`check` raises while there is no way; listeners are called when it goes and comes."""
 
     def __init__(self) -> None:
         self.up = True

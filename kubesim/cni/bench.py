@@ -139,7 +139,7 @@ class Bench:
 
 
 def run_bare(pods: Sequence[Sequence[PluginCall]], parallel: int) -> list[dict[str, bytes]]:
-    """Execute the jobs of so many pods at the same time; what each binary printed."""
+    """Execute the jobs of this many pods at the same time; what each binary printed."""
     outputs: list[dict[str, bytes]] = [{} for _ in pods]
     waiting = iter(enumerate(pods))
     with selectors.EpollSelector() as selector:

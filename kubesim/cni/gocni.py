@@ -59,7 +59,7 @@ class CniNetwork:
 
 @value_object
 class Namespace:
-    """What is attached to the networks: a network namespace, and what the plugins are told about its owner."""
+    """What is attached to the networks: a network namespace, and the arguments that describe its owner."""
 
     id: str
     path: str
@@ -83,7 +83,7 @@ class CNI:
         self._lock = RWLock()
 
     async def load(self, *options: LoadOption) -> None:
-        """Load anew. An error leaves what the options before it gave: usually just loopback."""
+        """Load again. An error leaves what the options before it gave: usually just loopback."""
         async with self._lock.write():
             self.load_now(*options)
 
@@ -171,7 +171,7 @@ class CNI:
                 await self.libcni.check_network_list(network.config, namespace.runtime_conf(network.ifname), ctx)
 
     async def gc(self, valid: Callable[[], Sequence[GCAttachment]], ctx: Context = BACKGROUND) -> None:
-        """Tell the plugins from 1.1.0 on what is valid, so that they give back the rest. Nothing is attached meanwhile;
+        """Send the valid attachments to plugins from 1.1.0 on, so that they release the rest. Nothing is attached then;
         while somebody is, it is left for another time. (go-cni has no such thing yet.)"""
         if not self._lock.is_free:
             return

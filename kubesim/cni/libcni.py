@@ -41,7 +41,7 @@ class GCAttachment:
 
 @value_object
 class GCArgs:
-    """What GC is told. No list at all reaches the plugins as null."""
+    """The arguments of GC. A missing list reaches the plugins as null."""
 
     valid_attachments: Sequence[GCAttachment] | None = None
 
@@ -163,7 +163,7 @@ class CNIConfig:
 
     async def gc_network_list(self, network: NetworkConfigList, args: GCArgs | None, ctx: Context = BACKGROUND) -> None:
         """GC: DEL for every cached attachment of this network that is not valid any more; then, from 1.1.0 on, the
-        plugins are told what is valid. Without arguments no attachment is, and the plugins are told nothing."""
+        plugins get the valid attachments. Without arguments no attachment is valid, and the plugins get no list."""
         if network.disable_gc:
             return
         try:

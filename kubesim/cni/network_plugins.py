@@ -38,7 +38,7 @@ _RESULT_VERSIONS = ("0.1.0", "0.2.0", "0.3.0", "0.3.1")  # that v1.12's libcni k
 
 
 class CniNetworkPlugin:
-    """The plugin `cni`. Its configuration is read anew with every status, so a new file is used within 5 s."""
+    """The plugin `cni`. Its configuration is read again with every status, so a new file is used within 5 s."""
 
     name = "cni"
 

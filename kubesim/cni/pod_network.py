@@ -37,7 +37,7 @@ class PodNetwork:
 
 
 def cni_namespace_opts(sandbox_id: str, netns: str, pod: PodNetworkConfig) -> Namespace:
-    """What the plugins are told: arguments, and a value for every capability that the pod makes use of."""
+    """The input of the plugins: arguments, and a value for every capability that the pod uses."""
     capabilities: dict[str, Any] = {POD_ANNOTATIONS: None if pod.annotations is None else dict(pod.annotations)}
     mappings = _port_mappings(pod.port_mappings)
     if mappings:

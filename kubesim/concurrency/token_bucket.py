@@ -1,4 +1,4 @@
-"""A token bucket: so many at once, then so many a second. Throttles event spam, event writes and image pulls.
+"""A token bucket: this many at once, then this many a second. Throttles event spam, event writes and image pulls.
 
 Pure: `now` is an argument, in microseconds. Mirrors: golang.org/x/time/rate Limiter as client-go
 util/flowcontrol/throttle.go uses it.

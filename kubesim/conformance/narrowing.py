@@ -1,4 +1,4 @@
-"""Where an answer need not be equal to the letter, and why. No rule looks at a case's id.
+"""Where an answer may differ in details, and why. No rule depends on a case's id.
 
 * A generated uid hashes a dump of Go structures upstream. Ours hashes the same content in another form: it must be
   there, have the same form, and be the same in all places.

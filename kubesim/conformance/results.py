@@ -1,4 +1,4 @@
-"""What is known when a corpus was run, and who hears of it meanwhile."""
+"""Results of a corpus run, and the progress listener."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def _counted(kubelet: Kubelet) -> Iterator[Metric]:
 
 
 def rejection_label(reason: str) -> str:
-    """Reasons are a label, so only known ones are told."""
+    """Reasons are a label, so only known ones are exported."""
     if reason in KNOWN_REJECTIONS:
         return reason
     return "OutOfExtendedResources" if reason.startswith("OutOf") else "Other"

@@ -53,7 +53,7 @@ class PodWork:
     options: UpdatePodOptions
 
 
-# Why a worker has no work. `wait`: a static pod of the same name is in the way; `never`: the pod was told to end before
+# Why a worker has no work. `wait`: a static pod of the same name is in the way; `never`: the pod was terminated before
 # it could begin, so the worker stops; `nothing`: there was no update.
 NoWork = Literal["wait", "never", "nothing"]
 
@@ -91,7 +91,7 @@ class PodSyncStatuses(PodWorkerQueries):
     def update_pod(
         self, options: UpdatePodOptions, now: int, cached: Callable[[str], RuntimePodStatus | None]
     ) -> UpdateDecision:
-        """Take an update. `cached` tells what the runtime cache holds of a pod, None if that cannot be told."""
+        """Take an update. `cached` returns what the runtime cache holds of a pod, None if it cannot know."""
         from_runtime = options.pod is None
         about: ObjectMeta | RuntimePod  # either has the pod's uid, name and namespace
         if options.pod is None:

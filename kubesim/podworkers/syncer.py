@@ -21,7 +21,7 @@ T = TypeVar("T")
 class SyncContext:
     """Go's context of a pod's syncs: a flag that a sync may look at or wait for, not an exception at every await.
 
-    It lives over several syncs, until the worker is told something that makes the one under way pointless.
+    It lives over several syncs, until an update makes the sync in progress pointless.
     """
 
     __slots__ = ("_waiters", "cancelled", "cause")

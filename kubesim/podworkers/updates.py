@@ -1,4 +1,4 @@
-"""What a pod worker is told: an update of a pod, perhaps a kill, and how the last ones are remembered.
+"""What a pod worker receives: an update of a pod, perhaps with a kill, and how the last ones are remembered.
 
 Mirrors: pkg/kubelet/pod_workers.go UpdatePodOptions, KillPodOptions, mergeLastUpdate, calculateEffectiveGracePeriod;
 pkg/kubelet/types/pod_update.go SyncPodType
@@ -55,7 +55,7 @@ def merge_update(active: UpdatePodOptions | None, other: UpdatePodOptions) -> Up
 
 
 def effective_grace_period(held: int, pod: Pod | None, override: int | None, rules: Rules = DEFAULT_RULES) -> int:
-    """The grace period in seconds: what the API server says, shortened by whoever kills; it never grows again.
+    """The grace period in seconds: what the API server says, shortened by a kill; it never grows again.
 
     A value of 0 counts as "none yet", also when the pod was deleted with grace 0 and the killer then says 30.
     """

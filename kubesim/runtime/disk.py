@@ -1,6 +1,6 @@
 """What a kubelet has on its disk, and so finds again when it comes back after a crash or a restart.
 
-Everything else that it knows is in its memory, and is learned anew from its sources and from the runtime.
+Everything else that it knows is in its memory, and is learned again from its sources and from the runtime.
 """
 
 from __future__ import annotations

@@ -261,8 +261,8 @@ class RuntimeConditions:
 class Runtime(Protocol):
     """The calls of CRI that the kubelet makes. Contract:
 
-    - Removing a sandbox or container that does not exist succeeds; any other call about it raises NotFound. Stopping one
-      that has already stopped succeeds.
+    - Removing a sandbox or container that does not exist succeeds; any other call raises NotFound. Stopping one that
+      has already stopped succeeds.
     - `run_pod_sandbox` returns after the network is set up. If it fails, it leaves nothing that another call needs to
       clean up, except where CNI's DEL failed.
     - `stop_container` returns after the container has exited, on its stop signal or by SIGKILL after `timeout` s.

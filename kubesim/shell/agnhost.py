@@ -51,7 +51,7 @@ def agnhost(kernel: Kernel, argv: list[str]) -> list[Listener]:
 
 
 def _grpc_health_checking(clock: LoopClock, flags: dict[str, str]) -> list[Listener]:
-    """Its one service is well, until it is told otherwise on its other port or its time is over."""
+    """Its one service is healthy until its other port sets it unhealthy or its time is over."""
     began, known = clock.now(), flags.get("service", "")
     well_for_s = _number(flags, "delay-unhealthy-sec", -1)
     forced_unhealthy = False

@@ -70,7 +70,7 @@ class PlanKind(Enum):
 
 @value_object
 class Plan:
-    """What a command line comes to. `value` is a duration in microseconds (-1 for ever) or an exit code."""
+    """What a command line comes to. `value` is a duration in microseconds (-1 forever) or an exit code."""
 
     kind: PlanKind
     argv: tuple[str, ...]
@@ -161,7 +161,7 @@ class ShellContainer:
     # Life.
 
     def start(self) -> None:
-        """Begin. The first commands run at this instant, but after this call: no end is told before it returns."""
+        """Begin. The first commands run at this instant, but after this call: no end is reported before it returns."""
         kernel = self.kernel
         process = kernel.new_process(list(self.argv), self.environment, self.working_directory)
         process.on_exit = self._ended

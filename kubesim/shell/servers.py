@@ -1,7 +1,7 @@
 """Programs that serve until they are stopped: the well-known ones with their ports, and everything unknown.
 
 A server here is a process without code: what it does about signals, and which ports it holds. Unknown programs are
-taken to exit with 0 when they are told to stop, as a well-behaved server does; interpreters have no handler.
+assumed to exit with 0 on their stop signal, as a well-behaved server does; interpreters have no handler.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from kubesim.trace.records import ConfigUpdate, SourceSnapshot
 
 
 class Source(Protocol):
-    """Feeds a ConfigStream from `start` to `stop`. An agent that comes back makes its sources anew."""
+    """Feeds a ConfigStream from `start` to `stop`. An agent that comes back makes its sources again."""
 
     def start(self) -> None: ...
     def stop(self) -> None: ...

@@ -29,11 +29,11 @@ def compare_snapshot(path: str, timeline: str) -> Failure | None:
 
 
 def _differs(path: str, line: int, why: str, difference: tuple[str, ...]) -> Failure:
-    return Failure("expectation", "the timeline is the stored one", why, path, line, records=difference)
+    return Failure("expectation", "the timeline must equal the stored one", why, path, line, records=difference)
 
 
 def write_snapshot(path: str, timeline: str) -> None:
-    """In one piece: whoever reads the file sees the old or the new one."""
+    """Atomically: a reader of the file sees the old or the new one."""
     try:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         with open(f"{path}.new", "w", encoding="utf-8") as file:

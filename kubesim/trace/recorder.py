@@ -1,6 +1,6 @@
 """The recorder: gives every record its number, its time and its cause, and hands it to the sinks.
 
-The cause travels with the task: whoever takes up an item calls `because(seq)`, and everything recorded by that task
+The cause travels with the task: a task that takes an item calls `because(seq)`, and everything recorded by that task
 from then on is caused by it. A recorder without sinks costs next to nothing: `on` is False and callers skip their work.
 """
 

@@ -63,7 +63,7 @@ def _fields(cls: type[Record]) -> tuple[str, ...]:
 
 @mutable(kw_only=True)
 class SourceSnapshot(Record):
-    """A source told its full list of pods."""
+    """A source sent its full list of pods."""
 
     KIND: ClassVar[str] = "source.snapshot"
     REF: ClassVar[str] = "pkg/kubelet/config/config.go Updates"
@@ -104,7 +104,7 @@ class Handler(Record):
 
 @mutable(kw_only=True)
 class WorkerUpdate(Record):
-    """A pod worker was told something."""
+    """A pod worker received an update (UpdatePod)."""
 
     KIND: ClassVar[str] = "worker.update"
     REF: ClassVar[str] = "pkg/kubelet/pod_workers.go UpdatePod"

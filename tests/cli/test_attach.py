@@ -57,7 +57,7 @@ def test_one_look_at_a_node(config: str, capsys: pytest.CaptureFixture[str]) -> 
     said = capsys.readouterr()
     assert "shop/web" in said.out
     assert "ImagePullBackOff" in said.out
-    assert "cannot be known" in said.err
+    assert "cannot be checked" in said.err
     assert TOKEN not in said.out + said.err
 
 
@@ -143,7 +143,7 @@ def test_a_pod_of_the_cluster_is_explained(config: str, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["attach"], "--node NAME says which node"),
+        (["attach"], "give --node NAME"),
         (
             ["attach", "--node", "nowhere", "--once"],
             "--node nowhere: the cluster has no such node; `kubectl get nodes`",
@@ -156,7 +156,7 @@ def test_a_pod_of_the_cluster_is_explained(config: str, capsys: pytest.CaptureFi
         (["attach", "--node", "node-a", "-o", "json"], "--once"),
         (["attach", "--view", "twin"], "use --agent instead of --view twin"),
         (["attach", "--node", "node-a", "--agent", "--for", "1s", "--runtime", "docker"], "simulated, cni"),
-        (["attach", "--node", "node-a", "--once", "--runtime", "simulated"], "--runtime is for the agent"),
+        (["attach", "--node", "node-a", "--once", "--runtime", "simulated"], "--runtime needs --agent"),
         (["explain", "shop/absent"], "there is no such pod"),
         (["explain", "shop/ok", "--configz"], "the cluster has no node node-a, or its kubelet does not serve /configz"),
         (["attach", "--node", "node-a", "--once", "--configz"], "does not serve /configz"),
@@ -233,5 +233,5 @@ def test_a_certificate_of_the_masters_is_warned_about(tmp_path: Path) -> None:
     assert organisations(certificate.read_text()) == [MASTERS]
     path = kubeconfig(tmp_path / "config", "https://127.0.0.1:1", {"client-certificate": "cert.pem"})
     assert MASTERS in privileges(path, "")
-    assert "cannot be known" in privileges(kubeconfig(tmp_path / "other", "x", {"token": "t"}), "")
+    assert "cannot be checked" in privileges(kubeconfig(tmp_path / "other", "x", {"token": "t"}), "")
     assert organisations("no certificate") == []

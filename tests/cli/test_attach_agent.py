@@ -92,7 +92,7 @@ def test_an_unknown_node_and_flags_without_the_agent(attach: list[str], capsys: 
     plain = [word for word in attach if word != "--agent"]
     for flag in ("-v", "-q", "--step"):
         assert main([*plain, flag]) == 2
-        assert f"{flag} is for the agent" in capsys.readouterr().err
+        assert f"{flag} needs --agent" in capsys.readouterr().err
 
 
 def test_its_kubelet_is_configured_by_a_file(
@@ -113,7 +113,7 @@ def test_flags_that_the_agent_has_no_use_for(
     attach: list[str], capsys: pytest.CaptureFixture[str], flags: list[str]
 ) -> None:
     assert main([*attach, *flags]) == 2
-    assert f"{flags[0]} goes without --agent" in capsys.readouterr().err
+    assert f"{flags[0]} cannot be combined with --agent" in capsys.readouterr().err
 
 
 def test_finished_pods_are_left_alone(

@@ -123,7 +123,7 @@ def test_mistakes(conf_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "not empty" in complaint(capsys, "add", "mynet", "x", *at, "--record", str(conf_dir))
     assert "not a recording" in complaint(capsys, "add", "--replay", str(conf_dir))
     assert "a colon" in complaint(capsys, "conf", "--bin-dir", "/a:/b")
-    assert "no plugin bridge comes with kubesim" in complaint(capsys, "install", str(tmp_path), "bridge")
+    assert "kubesim has no bundled plugin bridge" in complaint(capsys, "install", str(tmp_path), "bridge")
     assert "numbers" in complaint(capsys, "bench", "--parallel", "x")
 
 

@@ -111,7 +111,10 @@ def without_extras(*arguments: str) -> tuple[int, str]:
 def test_what_is_simulated_needs_no_extra_packages(pods: str) -> None:
     assert without_extras(str(ROOT / "scenarios" / "three-sources.yaml")) == (0, "")
     code, err = without_extras("--manifest-url", "http://127.0.0.1:9/", pods)
-    assert (code, err) == (2, "kubesim: error: a url needs aiohttp: pip install 'kubesim[sources]'\n")
+    assert (code, err) == (
+        2,
+        "kubesim: error: a URL needs the Python package aiohttp: run `make demo` in a clone, or pip install aiohttp\n",
+    )
 
 
 def test_help_shows_what_has_an_effect(capsys: pytest.CaptureFixture[str]) -> None:

@@ -67,7 +67,7 @@ def test_the_first_difference_with_its_causes_and_its_gate(capsys: Output) -> No
     assert "both  from     0.005s #8 status hello: version 1 queued for the API server: Pending" in out
     assert "from     0.000s #1 api hello: user: create pods" in out
     assert f"gate PodReadyToStartContainersCondition: off in {OFF}, on in {ON}" in out
-    assert f"tried: {OFF} with this one value of {ON} behaves like {ON} here" in out
+    assert f"verified: {OFF} with this one value of {ON} behaves like {ON} here" in out
 
 
 def test_the_table_has_a_row_for_each_pod_that_differs(capsys: Output) -> None:
@@ -76,7 +76,7 @@ def test_the_table_has_a_row_for_each_pod_that_differs(capsys: Output) -> None:
     _, out = diff(capsys, *gates, HELLO)
     [row] = [line for line in out.splitlines() if line.startswith("  hello ")]
     assert row.startswith("  hello  Succeeded  0         3.245s → 2.633s  ")
-    follows = "What follows: 1 of 1 pods differ, 1 of them only in times"
+    follows = "Consequences: 1 of 1 pods differ, 1 of them only in times"
     assert f"{follows} (PLEGOnDemandRelist=false → PLEGOnDemandRelist=true)" in out
 
 
@@ -138,8 +138,8 @@ def test_fifty_pods_are_compared_whole(capsys: Output, tmp_path: Path) -> None:
     for number in range(50):
         (tmp_path / f"{number}.yaml").write_text(POD.format(name=f"web-{number}"))
     _, out = diff(capsys, *VERSIONS, "-f", str(tmp_path))
-    assert "What follows: 50 of 50 pods differ" in out
-    assert "tried: v1.30 with th" in out
+    assert "Consequences: 50 of 50 pods differ" in out
+    assert "verified: v1.30 with th" in out
 
 
 def test_an_upgrade_in_a_scenario_is_part_of_both_sides(capsys: Output, tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def test_a_live_cluster_is_not_compared(capsys: Output, tmp_path: Path) -> None:
         "spec: {sources: {apiserver: {node: node-1}}}}"
     )
     said = error(capsys, "--seed", "1", "--seed", "2", "--allow-host", str(path))
-    assert "a live cluster is never the same twice" in said
+    assert "two runs against a live cluster" in said
 
 
 def test_a_version_in_the_environment_is_checked(capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:

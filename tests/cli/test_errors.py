@@ -29,7 +29,7 @@ BAD_FILES = {
     "a pod the API refuses": (POD.replace("name: web", "name: WEB"), r"spec\.containers\[0\]\.name: "),
     "bad duration": (SCENARIO + "  duration: soon\n", r":5: spec\.duration: .*duration"),
     "unknown feature gate": (SCENARIO + "  featureGates: {PodLevelResource: true}\n", r"PodLevelResources"),
-    "empty": ("", r": nothing in it"),
+    "empty": ("", r": it is empty"),
     "an alias bomb": (
         "a: &a [x, x, x, x, x, x, x, x, x]\n"
         + "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)),

@@ -71,7 +71,7 @@ def test_yaml(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("", "nothing in it"),
         ("{", "not JSON"),
-        ('{"kind": "Service"}', "no Pod in it"),
+        ('{"kind": "Service"}', "it has no Pod"),
         ('{"kind": "Pod", "spec": {"containers": 5}}', "spec.containers"),
         ('{"kind": "PodList", "items": [1]}', "items[0]"),
         ("just text", "no kind"),

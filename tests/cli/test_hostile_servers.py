@@ -73,7 +73,7 @@ def test_one_clear_line_in_time_and_with_little_memory(tmp_path: Path, command: 
             timeout=PATIENCE_S,
             check=False,
         )
-    lines = [line for line in run.stderr.splitlines() if "cannot be known" not in line]
+    lines = [line for line in run.stderr.splitlines() if "cannot be checked" not in line]
     assert len(lines) == 1, run.stderr
     assert lines[0].startswith("kubesim: error: ")
     assert lines[0].isprintable()

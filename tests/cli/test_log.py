@@ -87,9 +87,9 @@ def test_the_log_of_a_pod_at_the_usual_verbosity(pod: str, log: Path) -> None:
     ]
 
 
-def test_readme_shows_a_line_of_the_log(log: Path) -> None:
+def test_the_documentation_shows_a_line_of_the_log(log: Path) -> None:
     first = written(log, ["hello-pod"])[0]
-    assert f"\n    {first}\n" in (Path(__file__).parents[2] / "README.md").read_text()
+    assert f"\n    {first}\n" in (Path(__file__).parents[2] / "docs" / "how-to.md").read_text()
 
 
 def test_higher_verbosities_add_lines_and_lower_ones_leave_errors(pod: str, log: Path) -> None:

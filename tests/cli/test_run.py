@@ -43,7 +43,7 @@ def pod(tmp_path: Path) -> str:
 
 @pytest.fixture
 def wish(tmp_path: Path) -> str:
-    """A scenario whose expectation is not met."""
+    """A scenario whose expectation fails."""
     path = tmp_path / "wish.yaml"
     path.write_text(SCENARIO + POD)
     return str(path)

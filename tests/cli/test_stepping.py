@@ -38,8 +38,8 @@ def test_a_lab_is_stepped_through_in_a_terminal(tmp_path: Path) -> None:
     subprocess.run(started, cwd=ROOT, check=True, capture_output=True)
     shown = dict(screens(LAB, LAB_KEYS, **state))
     assert shown["lab-1-stop"].startswith("lab 4: Who dies last")
-    assert "app: StopContainer with 25s" in shown["lab-1-stop"]
-    assert "proxy: StopContainer with 20s" in shown["lab-2-last-stop"]
+    assert "app: StopContainer with a grace period of 25s" in shown["lab-1-stop"]
+    assert "proxy: StopContainer with a grace period of 20s" in shown["lab-2-last-stop"]
     assert shown["lab-3-no-further"].rstrip().endswith("no further break")
 
 
@@ -68,9 +68,9 @@ def test_it_ends_with_its_input() -> None:
     ("arguments", "problem"),
     [
         (["--break-on", "pleg.event", "scenarios/crashloop.yaml"], "--break-on needs --step"),
-        (["--step", "a.yaml", "b.yaml"], "walks through one file"),
-        (["--step", "-"], "standard input is for the keys"),
-        (["--step", "--speed", "10", "a.yaml"], "goes without --speed"),
+        (["--step", "a.yaml", "b.yaml"], "steps through one file"),
+        (["--step", "-"], "standard input is used for keys"),
+        (["--step", "--speed", "10", "a.yaml"], "cannot be combined with --speed"),
         (["--step", "--break-on", "pleg.evnt", "scenarios/crashloop.yaml"], "there is no kind 'pleg.evnt'"),
     ],
 )

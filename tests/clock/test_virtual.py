@@ -197,7 +197,7 @@ def test_an_exchange_outside_is_limited_by_the_wall(speed: float) -> None:
             await writer.wait_closed()
         return clock.elapsed()
 
-    assert (play(scene) == 0) == (speed == 0), "only a paced run goes on meanwhile"
+    assert (play(scene) == 0) == (speed == 0), "only a paced run goes on in the meantime"
 
 
 def test_an_exchange_that_is_cancelled_was_not_too_slow() -> None:

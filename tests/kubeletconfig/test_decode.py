@@ -62,7 +62,7 @@ def problem(given: Any) -> str:
 
 
 def test_the_type_is_whole() -> None:
-    """v1beta1 of v1.36 has so many fields; inside its structs there are some more."""
+    """v1beta1 of v1.36 has this many fields; inside its structs there are some more."""
     assert len(struct_fields()) == 125
     assert sum(1 for _ in all_fields()) == 138
 

@@ -35,7 +35,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> CheckpointStore:
 
 
 class Kept:
-    """Checkpoints, and what was told about them."""
+    """Checkpoints, and what was reported about them."""
 
     def __init__(self, store: CheckpointStore) -> None:
         self.told: list[str] = []

@@ -1,7 +1,7 @@
 """A node on which pods come and go while its agent, its runtime and its way to the API server fail at random moments.
 
 Everything is drawn from one seed. While it goes on, no container may run twice and no restart count may go down; when
-all is well again and has had time to come to rest, `check_rest` says what must be true, and `check_nothing_left` after
+all is well again and has had time to become idle, `check_rest` says what must be true, and `check_nothing_left` after
 everything was deleted.
 """
 
@@ -201,13 +201,13 @@ class Chaos:
         pod = change.object
         assert isinstance(pod, Pod)
         if is_mirror_pod(pod):
-            return  # a new agent knows of a static pod only what the runtime has, not what was told of it before
+            return  # a new agent knows of a static pod only what the runtime has, not what was reported before
         for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
             key = (pod.metadata.uid, status.name)
             assert status.restart_count >= self._restarts.get(key, 0), f"{pod.metadata.name} restarted less often"
             self._restarts[key] = status.restart_count
 
-    # -- what must hold at rest ---------------------------------------------------------------------------------
+    # -- what must hold when idle ---------------------------------------------------------------------------------
 
     def _api_pods(self) -> list[Pod]:
         return [pod for pod in self._store.list("Pod") if isinstance(pod, Pod)]

@@ -1,7 +1,7 @@
 """A whole simulated node that a test drives step by step, and what must always hold on it.
 
 The virtual loop runs only inside `run`; between two calls the node stands still and can be looked at. What the API
-server tells is checked while it is told, the rest by `check`.
+server reports is checked as it arrives, the rest by `check`.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class DrivenNode:
         pod = change.object
         assert isinstance(pod, Pod)
         uid, status = pod.metadata.uid, pod.status
-        # A stop that is under way goes on with the grace it began with if the pod is removed meanwhile.
+        # A stop that is under way goes on with the grace it began with if the pod is removed in the meantime.
         self._graces[uid] = max(self._graces.get(uid, 0), pod.metadata.deletion_grace_period_seconds or 0)
         if change.type == "DELETED":
             self._stop_by[uid] = self._simulation.clock.now() + self._graces[uid] * SECOND + longest_end(pod)
@@ -157,7 +157,7 @@ class DrivenNode:
             before = self._restarts.get((uid, container.name), 0)
             assert container.restart_count >= before, f"{pod.metadata.name}: {container.name} restarted less often"
             self._restarts[uid, container.name] = container.restart_count
-        # That a pod which succeeded is told to have failed can happen: its deadline passes while it is cleaned up.
+        # That a pod which succeeded is reported to have failed can happen: its deadline passes while it is cleaned up.
         if status.phase in ("Succeeded", "Failed"):
             self._ended.add(uid)
         else:

@@ -19,7 +19,7 @@ _ALWAYS_FINE = ("name", "on_change")
 class FaultyRuntime:
     """Stands before another runtime; `calls` counts what was asked, `failed`, `hung` and `lost` what became of it.
 
-    A call that fails or hangs had no effect; one whose answer is lost had. `heard` is told every call as it begins.
+    A call that fails or hangs had no effect; one whose answer is lost had. `heard` gets every call as it begins.
     `went_wrong` is called at each fault. After `until` (a moment) there are no faults any more.
     """
 

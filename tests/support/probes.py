@@ -49,7 +49,7 @@ def status(state: dict[str, Any], *, container_id: str = "containerd://1", start
 
 
 class Answers:
-    """A prober that answers from a list, the last answer for ever, and notes when it was asked."""
+    """A prober that answers from a list, the last answer forever, and notes when it was asked."""
 
     def __init__(self, clock: LoopClock, *answers: ProbeResult | None, takes: int = 0) -> None:
         self.clock = clock

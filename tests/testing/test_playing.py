@@ -50,7 +50,7 @@ def test_a_timeline_is_stored_compared_and_stored_again(tmp_path: Path) -> None:
     changed = play_case(case_of(path))
     assert changed.status == "failed"
     [failure] = changed.failures
-    assert (failure.file, failure.text) == (str(stored), "the timeline is the stored one")
+    assert (failure.file, failure.text) == (str(stored), "the timeline must equal the stored one")
     assert any(line.startswith("+") and "goodbye" in line for line in failure.records)
     assert play_case(case_of(path), update=True).status == "passed"
     assert play_case(case_of(path)).snapshot == "same"

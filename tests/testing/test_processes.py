@@ -1,4 +1,4 @@
-"""Cases run in processes of their own: what happens to one of them is the affair of its case alone."""
+"""Cases run in processes of their own: what happens to one of them affects its case alone."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ _SYNC = (
         _HELLO,
         (
             Step(
-                "SyncPod computes the status and tells the status manager",
+                "SyncPod computes the status and sends it to the status manager",
                 f"{_KUBELET}, generateAPIPodStatus, SetPodStatus",
                 "version 1 queued for the API server: Pending",
             ),

@@ -78,7 +78,7 @@ OBJECT_ROWS: tuple[FieldRow, ...] = (
     FieldRow(
         "CSIDriverSpec.podInfoOnMount CSIDriverSpec.tokenRequests CSIDriverSpec.requiresRepublish "
         "CSIDriverSpec.serviceAccountTokenInSecrets",
-        "what the kubelet tells the driver of a pod",
+        "what the kubelet passes to the driver about a pod",
         _NO_OPTIONS,
     ),
     FieldRow(

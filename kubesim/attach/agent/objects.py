@@ -1,7 +1,7 @@
 """What pods of the overlay refer to: stand-ins for ConfigMaps, Secrets, claims and service accounts.
 
 A stand-in has the keys that its pods name and no values. Without references everything is there. With them, an object
-that a pod that is not ready names is there once a look at the live cluster found it, with the keys that it has there.
+that a pod that is not ready names exists here once it was found in the live cluster, with the keys that it has there.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | N
     ended = newest_end(view)
     last_start = moment(ended.started_at) if ended is not None else None
     last_update = last_start if last_start is not None else seen.now
-    told = told_wait(view)
+    told = reported_wait(view)
     finished = moment(ended.finished_at) if ended is not None else None
     # A back-off that a kubelet before this one wrote is forgotten.
     if told is not None and (finished is None or finished + TRUNCATION > seen.memory.kubelet_since):
@@ -132,7 +132,7 @@ def _had_no_image(seen: Observation, view: ContainerView) -> bool:
     return any("ImagePull" in event.message for event in seen.events_of("Failed", path=view.event_path))
 
 
-def told_wait(view: ContainerView) -> int | None:
+def reported_wait(view: ContainerView) -> int | None:
     """The wait that the message of CrashLoopBackOff tells."""
     waiting = view.status.state.waiting
     told = _WAIT_IN_MESSAGE.search(waiting.message) if waiting is not None else None
@@ -148,7 +148,7 @@ def amnesty(started_at: int) -> int:
 
 
 def pull_wait(failures: int) -> int:
-    """How long the next pull is held back after so many failures in a row."""
+    """How long the next pull is held back after this many failures in a row."""
     backoff: Backoff = new_image_backoff()
     for _ in range(max(1, min(failures, 32))):
         backoff.next("", 0, 0)

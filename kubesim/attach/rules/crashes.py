@@ -90,7 +90,7 @@ def _steps(seen: Observation, view: ContainerView, wait: CrashWait) -> tuple[Nex
         # An attempt that fails before it runs shows as a waiting reason.
         failing = NextStep("waits", "if it cannot be started, the reason is shown", container=view.name, firm=False)
         steps = (restart, failing)
-    # Whether the program runs this time is its own affair.
+    # Whether the program runs this time cannot be predicted.
     backoff = seen.periods.crash_backoff()
     next_wait = min(2 * wait.wait, backoff.maximum) if wait.wait else backoff.initial
     forgiven = amnesty(max(wait.window.latest or 0, seen.now))

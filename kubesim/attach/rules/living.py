@@ -310,7 +310,7 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
     return Cause(
         code="Running",
         says=_running_words(seen, detail) + mirror,
-        rule=f"The kubelet syncs a pod without a cause every {seen.periods.resync_words}. The next sync: "
+        rule=f"The kubelet syncs a pod without a trigger every {seen.periods.resync_words}. The next sync: "
         f"{'; '.join(next_actions(seen).why) or 'all containers are as they should be'}.",
         ref="pod_workers.go completeWork",
         steps=tuple(steps),

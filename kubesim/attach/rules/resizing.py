@@ -80,7 +80,7 @@ def resize_not_seen(seen: Observation) -> Cause | None:
         code="NotObserved",
         says=f"The pod was changed (generation {meta.generation}); the kubelet has acted on generation "
         f"{status.observed_generation} so far.",
-        rule="The kubelet takes up a change with its next update of the pod and writes the generation it has seen.",
+        rule="The kubelet handles a change with its next update of the pod and writes the generation it has seen.",
         ref="status/status_manager.go (observedGeneration)",
         steps=(
             NextStep("acknowledged", "the kubelet writes observedGeneration", because="at once on a healthy node"),

@@ -169,7 +169,7 @@ def _volume_remedy(message: str) -> str:
     if "not found" in said and ("configmap" in said or "secret" in said):
         return "create the missing object; the next attempt finds it. A reference with optional: true does not wait"
     if "multi-attach" in said:
-        return "the volume is still attached to another node: it goes on when that attachment ends"
+        return "the volume is still attached to another node: the pod continues when that attachment ends"
     if "not attached" in said or "attach" in said:
         return "the attach/detach controller or the CSI driver has to attach the volume to the node"
     if "driver" in said and "not found" in said:
@@ -193,7 +193,7 @@ def _network(seen: Observation) -> Cause | None:
         )
     else:
         window = retry_window(event_time(event), seen.periods.intervals)
-        says = f"The sandbox could not be made: {event.message.strip()}"
+        says = f"The sandbox could not be created: {event.message.strip()}"
         rule = (
             "RunPodSandbox failed, most often in the CNI plugins. The sync fails with it and is repeated after 10 "
             "to 15 s, each time with a new sandbox."

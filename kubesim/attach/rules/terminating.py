@@ -261,7 +261,7 @@ def _finalizers(seen: Observation) -> Cause:
     finalizers = seen.pod.metadata.finalizers
     return Cause(
         code=FINALIZERS,
-        says=f"The object cannot go before its finalizers are removed: {', '.join(finalizers)}.",
+        says=f"The object cannot be removed before its finalizers: {', '.join(finalizers)}.",
         rule="The API server keeps an object that is to be deleted until metadata.finalizers is empty. The kubelet "
         "has no part in it.",
         ref="apiserver registry/generic/registry/store.go Delete",

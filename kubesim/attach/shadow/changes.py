@@ -1,6 +1,6 @@
 """What happened between two observations of a pod, in a small vocabulary; and between which moments it did.
 
-The same words are used for what a statement expects (`Step.change`), so that the two can be held against each other.
+The same words are used for what a statement expects (`Step.change`), so that the two can be compared.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Can a status be one that the kubelet of this version writes? What it says is computed anew from its own parts.
+"""Can a status be one that the kubelet of this version writes? What it says is computed again from its own parts.
 
 Conditions and phase are functions of the container statuses; the functions are those that a run uses. A status that
 disagrees with them was not written by these rules.
@@ -148,7 +148,7 @@ def _ready_before_probe(seen: Observation, view: ContainerView) -> Iterator[Dive
 
 
 def _phases(pod: Pod) -> set[str]:
-    """The phases that these container states can mean: for a pod that goes on, and for one that was told to end."""
+    """The phases that these container states can mean: for a pod that goes on, and for one that terminates."""
     status = pod.status
     statuses = (*status.container_statuses, *status.init_container_statuses)
     return {

@@ -1,6 +1,6 @@
 """Where each container stands in the kubelet's crash back-off, followed from restart to restart.
 
-The kubelet keeps it in memory and tells it to nobody; whoever sees every status can keep the same book with the same
+The kubelet keeps it in memory and does not report it; an observer of every status can keep the same book with the same
 back-off. A restart without an exit that was seen before (a failed probe, a new image) does not count, as upstream.
 """
 
@@ -75,7 +75,7 @@ class CrashMemory:
         uncounted = (pod.metadata.uid, container.name) in self._uncounted
         if began_before or uncounted or _in_new_sandbox(was, known):
             # An earlier kubelet may have answered this exit, or it was none: the containers of a sandbox that is lost
-            # are started in the next one without a look at how they ended. Or there were more than the count says.
+            # are started in the next one without checking how they ended. Or there were more than the count says.
             self._forget(pod, container.name)
             return
         if was.state.running is not None and not known:

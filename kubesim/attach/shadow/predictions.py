@@ -35,7 +35,7 @@ _CHANGES: dict[Due, tuple[str, ...]] = {
     "end": ("ended", "removed", "finalizing"),
     "clean-up": ("finalizing", "removed"),
 }
-# Told by Events alone. Those can be lost, and of a mount or a retry only the failure is told: silence means nothing.
+# Reported by Events alone. Those can be lost, and of a mount or a retry only the failure is reported.
 TOLD_BY_EVENTS: frozenset[Due] = frozenset({"mount", "retry", "pull"})
 _BY_THE_WORKER: frozenset[Due] = frozenset({"restart", "restart-by", "pull", "retry"})
 # When they may come next is in the kubelet's memory alone, and a new kubelet does them at once.
@@ -62,14 +62,14 @@ class Prediction:
     @property
     def overdue_at(self) -> int | None:
         """When it is known to be broken although nothing was observed."""
-        return None if self.due in TOLD_BY_EVENTS else self.told_by
+        return None if self.due in TOLD_BY_EVENTS else self.reported_by
 
     @property
     def done_by(self) -> int | None:
         return None if self.window.latest is None else self.window.latest + DOING[self.due]
 
     @property
-    def told_by(self) -> int | None:
+    def reported_by(self) -> int | None:
         """When a status is there that shows it: the relist after it."""
         return None if self.done_by is None else self.done_by + RELIST
 
@@ -149,7 +149,7 @@ def judge_change(prediction: Prediction, change: ObservedChange) -> PredictionVe
     if prediction.container and change.container not in ("", prediction.container):
         return None
     return _judged(
-        prediction, change.earliest, change.latest, prediction.done_by if change.timed else prediction.told_by
+        prediction, change.earliest, change.latest, prediction.done_by if change.timed else prediction.reported_by
     )
 
 

@@ -23,7 +23,7 @@ from kubesim.attach.explain.observation import Memory, Observation, event_count,
 from kubesim.attach.explain.periods import DEFAULT_PERIODS, KubeletPeriods
 from kubesim.attach.explain.runtime_truth import has_sandbox
 from kubesim.attach.explain.statement import Fact, Stage, Statement, Window
-from kubesim.attach.explain.timing import told_wait
+from kubesim.attach.explain.timing import reported_wait
 from kubesim.attach.explain.tolerances import CLOCK, TELLING, TRUNCATION
 from kubesim.attach.shadow.changes import OUTSIDE, ObservedChange, changes
 from kubesim.attach.shadow.consistency import status_divergences
@@ -87,7 +87,7 @@ class Shadow:
         self.pods: dict[str, Tracked] = {}  # by uid
         self.node: Node | None = None
         self.node_gone = False
-        self.clock_known = True  # until it is, no time here is held against one there
+        self.clock_known = True  # until it is, times here are not compared with times there
         self.kubelet_since = 0  # when the kubelet started, as far as known
         self.objects: dict[ObjectKey, bool] = {}  # ConfigMaps and Secrets that somebody looked for
         self.outcomes: dict[tuple[str, Outcome], int] = {}
@@ -410,7 +410,7 @@ def _wrong_wait(seen: Observation) -> Iterator[Divergence]:
     """A message that tells another back-off than the one that was followed from restart to restart."""
     backoff = seen.periods.crash_backoff()
     for view in seen.containers():
-        told, followed = told_wait(view), seen.memory.crashes.get(view.name)
+        told, followed = reported_wait(view), seen.memory.crashes.get(view.name)
         if told is not None and followed is not None and told != followed.wait:
             found = diverges(
                 seen,

@@ -41,7 +41,7 @@ KEPT = 1000  # divergences and problems; a long watch does not grow
 CATCHING_UP = RECONNECT
 LEASE_DURATION_S = 40  # nodeLeaseDurationSeconds, unless the lease names another
 TICK = 1 * SECOND
-PATIENCE_S = 5.0  # for a look at a single pod
+PATIENCE_S = 5.0  # for a request about a single pod
 UNCLAIMED = 5000  # Events of pods that are not known (yet)
 SKEW_SAMPLES = 5
 MAX_EVENTS = 50_000  # of all pods of the cluster: Events cannot be selected by node
@@ -67,7 +67,7 @@ class Viewer(Protocol):
 
 
 class NodeFollower:
-    """`run` follows for ever; `synced` is when everything that is asked for was listed once."""
+    """`run` follows forever; `synced` is when everything that is asked for was listed once."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class NodeFollower:
         self._problem(text)
 
     def _problem(self, text: str) -> None:
-        """All watches meet the same trouble, again and again: it is told once, until something was heard again."""
+        """All watches meet the same trouble, again and again: it is reported once, until a watch succeeds again."""
         self.problems.append(text)
         reason = text.partition(": ")[2].partition("; again in")[0]
         if reason not in self._told:
@@ -362,7 +362,7 @@ class _OfPods(_Told):
 
 
 class _OfEvents(_Told):
-    """Events are kept only with a pod that is followed; those that come before their pod are told once it is there."""
+    """Events are kept only for pods that are followed; those that come before their pod are reported once it exists."""
 
     def __init__(self, agent: NodeFollower, what: str = "") -> None:
         super().__init__(agent)

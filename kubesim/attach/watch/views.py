@@ -54,7 +54,7 @@ class LinesView:
 
 
 class QuietView:
-    """For a table that is drawn elsewhere: only trouble is told as it comes."""
+    """For a table that is drawn elsewhere: only problems are printed as they occur."""
 
     def __init__(self, err: TextIO) -> None:
         self._err = err
@@ -132,7 +132,7 @@ def metrics(agent: NodeFollower) -> str:
     lines += _metric(
         "kubesim_attach_divergences_total",
         "counter",
-        "Departures from the kubelet's rules.",
+        "Divergences from the kubelet's rules.",
         (("", agent.divergence_count),),
     )
     lines += _metric(

@@ -1,4 +1,4 @@
-"""`kubesim cni …`: container networking by hand. What would be loaded, what a runtime says about it, and the CNI
+"""`kubesim cni …`: single CNI operations. What would be loaded, what a runtime reports about it, and the CNI
 commands for one namespace, with every execution of a plugin shown.
 """
 
@@ -80,7 +80,7 @@ def _add_running(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", type=options.duration, metavar="DURATION", help="kill plugins after this time: 30s"
     )
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="to read, or one JSON object")
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text, or one JSON object")
     parser.add_argument("-q", "--quiet", action="store_true", help="print only the result, not the executions")
 
 
@@ -116,7 +116,7 @@ def _add_leaks(parser: argparse.ArgumentParser) -> None:
         help="the state directory of `kubesim run --host-network-node` (default: the XDG state directory)",
     )
     parser.add_argument("--bin-dir", action="append", metavar="DIR", help="plugins (/usr/lib/cni, /opt/cni/bin)")
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="to read, or one JSON object")
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text, or one JSON object")
 
 
 def _add_bench(parser: argparse.ArgumentParser) -> None:

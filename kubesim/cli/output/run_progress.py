@@ -28,7 +28,7 @@ class RunProgress:
         self.begin(None)
 
     def begin(self, limit: int | None) -> None:
-        """A run that ends after this many microseconds; None: when everything has come to rest."""
+        """A run that ends after this many microseconds; None: when everything is idle."""
         self._limit = limit
         self._watch = Stopwatch()
         self._next = FIRST_S if self._terminal else PLAIN_PERIOD_S

@@ -11,7 +11,7 @@ from kubesim.values import value_object
 
 @value_object
 class Access:
-    """`expires_at` (microseconds) is when the credentials should be loaded anew; None: when they are refused.
+    """`expires_at` (microseconds) is when the credentials should be loaded again; None: when they are refused.
 
     `certificate` says that the TLS context shows one of our own.
     """

@@ -63,6 +63,6 @@ class _Timers:
 
 
 def next_bookmark(now: int, deadline: int) -> int | None:
-    """When a watch that ends at the deadline is told how far it has come; None: not again."""
+    """When a watch that ends at the deadline gets a bookmark; None: not again."""
     due = min(now + BOOKMARK_PERIOD, deadline - BOOKMARK_BEFORE_END)
     return due if due > now else None

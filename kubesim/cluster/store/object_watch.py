@@ -1,7 +1,7 @@
 """Watching single objects: what a kubelet does for each ConfigMap and Secret that one of its pods refers to.
 
 `ObjectWatcher` is what it needs; `MemoryObjectWatcher` gives it from the in-memory cluster: the object is listed, then
-every change is told, each a little later. While the connection is cut nothing is heard; a moment after it is back the
+every change is delivered, each a little later. While the connection is cut nothing arrives; soon after it is back the
 object is listed again.
 
 Mirrors: client-go tools/cache reflector.go, as pkg/kubelet/util/manager/watch_based_manager.go uses it

@@ -263,7 +263,7 @@ class Store:
 
 
 def _event_uid(metadata: ObjectMeta) -> str:
-    """Made of its name, which is unique: how many Events are told has no say in what other objects get."""
+    """Made of its name, which is unique: the number of Events has no influence on the uids of other objects."""
     digest = hashlib.sha256(f"{metadata.namespace}/{metadata.name}".encode()).digest()
     return uuid4_text(int.from_bytes(digest[:16], "big"))
 

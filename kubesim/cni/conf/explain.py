@@ -1,6 +1,6 @@
 """Says about every file of a configuration directory whether it would be loaded, and why not.
 
-The reasons are containerd's: byte order, known extensions, the first bad file ends it, at most so many files. Beyond
+The reasons are containerd's: byte order, known extensions, the first bad file ends it, at most this many files. Beyond
 what loading checks, binaries are looked for, as a pod would miss them.
 """
 

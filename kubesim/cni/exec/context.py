@@ -32,7 +32,7 @@ class Context:
 
     @contextmanager
     def listening(self, listener: Callable[[], None]) -> Iterator[None]:
-        """Be told when it is done, within the block."""
+        """Call a function when it is done, within the block."""
         self._listeners[listener] = None
         try:
             yield
@@ -45,7 +45,7 @@ BACKGROUND: Final = Context()
 
 @contextmanager
 def with_timeout(seconds: float | None) -> Iterator[Context]:
-    """A context that is done after so many real seconds; None: never."""
+    """A context that is done after this many real seconds; None: never."""
     if seconds is None:
         yield BACKGROUND
         return

@@ -43,7 +43,7 @@ from kubesim.errors import PluginError
 from kubesim.golang.durations import parse_duration
 from kubesim.values import mutable, part, replace, value_object
 
-KIND, SAYS = "KUBESIM_FAULT", "KUBESIM_FAULT_SAYS"  # what a stand-in is told
+KIND, SAYS = "KUBESIM_FAULT", "KUBESIM_FAULT_SAYS"  # variables for a stand-in
 _HANG_S = 1.0  # for which one really hangs
 _STAND_IN = """#!/bin/sh
 # Replaces {real} once, and fails as $KUBESIM_FAULT says.

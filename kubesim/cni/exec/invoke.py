@@ -33,7 +33,7 @@ class PluginExec(Protocol):
 
 @value_object
 class Args:
-    """What a plugin is told through its environment."""
+    """The environment variables of a plugin."""
 
     command: str
     container_id: str = ""
@@ -56,7 +56,7 @@ class Args:
 
 
 def pod_of(environ: Mapping[str, str]) -> str:
-    """The pod for which a plugin was called, from what it was told."""
+    """The pod for which a plugin was called, from its arguments."""
     args = dict(pair.partition("=")[::2] for pair in environ.get("CNI_ARGS", "").split(";"))
     return f"{args.get('K8S_POD_NAMESPACE', '')}/{args['K8S_POD_NAME']}" if "K8S_POD_NAME" in args else ""
 

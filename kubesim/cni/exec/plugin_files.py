@@ -1,4 +1,4 @@
-"""Where the binary of a plugin is found, and how its failure is told. Light: plugins themselves use it, too.
+"""Where the binary of a plugin is found, and the text of its failure. Light: plugins themselves use it, too.
 
 Mirrors: containernetworking/cni pkg/invoke/find.go, raw_exec.go pluginErr
 """

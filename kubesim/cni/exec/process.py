@@ -5,7 +5,7 @@ started; libcni kills only the plugin itself and then waits for whoever still ho
 leaves nothing behind either.
 
 Most plugins print little: what they print waits in its pipes until they have ended, so that one wake-up is enough for a
-run. Only who takes long is read from meanwhile, since a full pipe would hold it up.
+run. Only who takes long is read from in the meantime, since a full pipe would hold it up.
 
 The processes are our own and not those of `anyio.run_process`: that takes at least 1.3 times as long for a run of `cat`
 (best of 15 rounds of 40), kills only the plugin itself and, before Python 3.12, starts a thread for each process.
@@ -176,7 +176,7 @@ class _Process:
         for fd in self._outputs:
             os.set_blocking(fd, False)
         patience: asyncio.TimerHandle | None = None
-        if isinstance(loop, VirtualLoop):  # its timers stand still meanwhile
+        if isinstance(loop, VirtualLoop):  # its timers stand still in the meantime
             self._read_meanwhile()
         else:
             patience = loop.call_later(_PATIENCE_S, self._read_meanwhile)
@@ -202,7 +202,7 @@ class _Process:
             asyncio.get_running_loop().add_reader(fd, self._read, fd)
 
     def _read(self, fd: int) -> None:
-        """What is there, but not for ever; the end of it closes."""
+        """What is there, but not forever; the end of it closes."""
         collected = self._outputs[fd]
         for _ in range(_CHUNKS):
             try:

@@ -54,7 +54,7 @@ _NAMED = Struct('struct { Name string "json:\\"name\\"" }', {"name": STRING}, sh
 
 @value_object
 class CmdArgs:
-    """What a command is told: the environment, and its configuration on stdin."""
+    """The input of a command: the environment, and its configuration on stdin."""
 
     container_id: str = ""
     netns: str = ""

@@ -38,7 +38,7 @@ def play(case: dict[str, Any]) -> list[dict[str, Any]]:
                 cni.load_now(*options)
             except CniError as problem:
                 error = problem
-            out.append(places.hide(_told(cni, error)))
+            out.append(places.hide(_error_json(cni, error)))
         return out
 
 
@@ -49,7 +49,7 @@ def _arrange(case: dict[str, Any], conf_dir: Path, state: list[dict[str, Any]]) 
         fill(conf_dir, state)
 
 
-def _told(cni: CNI, error: CniError | None) -> dict[str, Any]:
+def _error_json(cni: CNI, error: CniError | None) -> dict[str, Any]:
     out = {
         "error": error_json(error),
         "lastCNILoadStatus": "OK" if error is None else str(error),

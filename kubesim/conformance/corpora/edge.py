@@ -81,7 +81,7 @@ async def _play(case: dict[str, Any], name: str, folder: Path) -> dict[str, Any]
 
 @contextmanager
 def _arranged(case: dict[str, Any], plugin: Path) -> Iterator[None]:
-    """A busy file is open for writing for so many (short) seconds; who prints its environment has a full one."""
+    """A busy file is open for writing for this many (short) seconds; who prints its environment has a full one."""
     added = {"CNI_ARGS": "parent", "CNI_OTHER": "other", "MYVAR": "mine"} if case["case"] == "envdump" else {}
     os.environ.update(added)
     busy = re.search(r"busy for ([\d.]+)s", case.get("note", ""))

@@ -49,7 +49,7 @@ class Diary:
         begin = self._clock.start + LEAD
         for entry in self._entries:
             since = entry["t"] - begin
-            # Most moments are whole milliseconds; rounding to so many digits goes through text.
+            # Most moments are whole milliseconds; rounding to this many digits goes through text.
             entry["t"] = since / SECOND if since % MILLISECOND == 0 else round(since / SECOND, 3)
         return self._entries
 

@@ -16,7 +16,7 @@ RECENT = (
     Difference(
         "old_sandbox_counts_as_initialized",
         {"v1.37": False},
-        "Only containers of the present sandbox tell how far initialization is. In v1.36 a container that was created "
+        "Only containers of the current sandbox show how far initialization is. In v1.36 a container that was created "
         "but never started before a reboot counts as well, and all but the first init container are skipped.",
         "kuberuntime_container.go computeInitContainerActions, #138514 in v1.37",
         "versions/v1.37-reboot-before-start.yaml",

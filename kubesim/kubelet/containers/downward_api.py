@@ -1,4 +1,4 @@
-"""The downward API: what a container may be told of its own pod, by a field's path or by the name of a resource.
+"""The downward API: what a container can read of its own pod, by a field's path or by the name of a resource.
 
 Mirrors: pkg/kubelet/kubelet_pods.go podFieldSelectorRuntimeValue, containerResourceRuntimeValue;
 pkg/kubelet/kubelet_resources.go defaultPodLimitsForDownwardAPI; pkg/fieldpath; pkg/apis/core/pods/helpers.go
@@ -70,7 +70,7 @@ def _split_subscript(path: str) -> tuple[str, str] | None:
 
 
 def extract_field_path(pod: Pod, path: str) -> str:
-    """A field of the pod's metadata; only those can be told in a volume."""
+    """A field of the pod's metadata; only those can be in a volume."""
     metadata = pod.metadata
     subscripted = _split_subscript(path)
     if subscripted is not None:

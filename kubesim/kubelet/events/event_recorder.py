@@ -136,7 +136,7 @@ class KubeletEvents:
         )
 
     async def run(self) -> None:
-        """Write what is queued, for ever. Only with a client."""
+        """Write what is queued, forever. Only with a client."""
         while True:
             event = await self._queue.receive()
             correlated = self._correlator.correlate(event, self._clock.now())
@@ -163,7 +163,7 @@ class KubeletEvents:
                 return await self._client.patch_event(event)
             except ApiError as error:
                 if error.code != 404:
-                    raise  # 404: it has expired meanwhile
+                    raise  # 404: it has expired in the meantime
         await self._its_turn()
         if event.metadata.resource_version:  # it was counted with one that has gone
             event = event.changed(metadata=event.metadata.changed(resource_version=""))

@@ -91,7 +91,7 @@ def conditions_of(thresholds: tuple[Threshold, ...]) -> tuple[str, ...]:
 def _updated_since(
     thresholds: tuple[Threshold, ...], observations: Observations, before: Observations
 ) -> tuple[Threshold, ...]:
-    """Those whose signal was measured anew since the last look, so that an eviction has had its effect on it."""
+    """Those whose signal was measured again since the last check, so that an eviction has had its effect on it."""
 
     def is_new(signal: str) -> bool:
         observed, last = observations.get(signal), before.get(signal)

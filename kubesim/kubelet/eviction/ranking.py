@@ -1,7 +1,7 @@
 """Which pod is evicted first: by use beyond its request, then by priority, then by how far beyond.
 
 Quality of service has no say of its own: a BestEffort pod requests nothing, so whatever it uses is beyond its request.
-A pod of which nothing was measured goes before all others that are equal so far.
+A pod without measurements ranks first among equals.
 
 Mirrors: pkg/kubelet/eviction/helpers.go rankMemoryPressure, rankPIDPressure, rankDiskPressureFunc,
 buildSignalToRankFunc; pkg/api/v1/resource/helpers.go GetResourceRequestQuantity

@@ -52,7 +52,7 @@ Records = Mapping[str, ImageRecord]  # by id
 def detect_images(
     records: Records, images: Iterable[ImageInfo], in_use: Iterable[str], now: int
 ) -> dict[str, ImageRecord]:
-    """The records after a look at what is there: new images, those in use, and without those that are gone."""
+    """The records after listing the images: new images, those in use, and without those that are gone."""
     used, found = {*in_use}, {}
     for image in images:
         record = records.get(image.id) or ImageRecord(image.id, first_detected=now)

@@ -1,6 +1,6 @@
 """Graceful node shutdown: before the machine goes down its pods are ended, group by group, the least important first.
 
-Each group has its time; when its pods are gone, or the time is up, the next group's turn comes. Meanwhile the node is
+Each group has its time; when its pods are gone, or the time is up, the next group follows. Until the end the node is
 not ready and admits nothing.
 
 Mirrors: pkg/kubelet/nodeshutdown/nodeshutdown_manager.go podManager, migrateConfig, groupByPriority;

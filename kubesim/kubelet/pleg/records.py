@@ -146,5 +146,5 @@ def _event_types(was: State, now: State) -> tuple[EventType, ...]:
         return ("ContainerDied",)
     if now == "unknown":
         return ("ContainerChanged",)
-    # The death of one that was dead was told before.
+    # The death of a dead container was reported before.
     return ("ContainerRemoved",) if was == "exited" else ("ContainerDied", "ContainerRemoved")

@@ -78,7 +78,7 @@ class Prober:
             self._event(subject, CONTAINER_PROBE_WARNING, f"{kind} probe warning: {answer.output}")
         elif answer.result == "failure":
             self._event(subject, CONTAINER_UNHEALTHY, f"{kind} probe failed: {answer.output}")
-        # Unknown without an error is a failure that nobody is told of.
+        # Unknown without an error is a failure without an Event.
         return "success" if answer.result == "warning" else "failure"
 
     def _event(self, subject: WorkerSubject, reason: str, message: str) -> None:

@@ -50,5 +50,5 @@ class ResultsManager:
         return self.updates.send(update)
 
     def remove(self, container_id: str) -> None:
-        """Forget a container; nobody is told."""
+        """Forget a container, without notifying listeners."""
         self._cache.pop(container_id, None)

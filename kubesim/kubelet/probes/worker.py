@@ -77,7 +77,7 @@ class ProbeWorker:
         self._stop.try_send(None)
 
     def trigger(self) -> bool:
-        """Probe now, if the worker rests; False if it has been told so already."""
+        """Probe now, if the worker is waiting; False if a probe is already requested."""
         return self._manual.try_send(Recorder.cause())
 
     async def run(self) -> None:

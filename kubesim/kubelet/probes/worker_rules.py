@@ -136,7 +136,7 @@ def before_probe(
         return Turn(state, "end", (*writes, Write(state.container_id, "success", why)))
     if _seconds_since(running, now) < subject.spec.initial_delay_seconds:
         return Turn(state, "wait", writes)
-    # Until the container has started only the startup probe runs; from then on it alone rests.
+    # Until the container has started only the startup probe runs; from then on it alone is not run.
     if bool(found.started) == (subject.probe_type == "startup") and gates.enabled("StartupProbe"):
         return Turn(state, "wait", writes)
     return Turn(state, "probe", writes)

@@ -1,6 +1,6 @@
 """Gathers what a status is computed from, computes it, and does what follows from it.
 
-The shell around the pure `status.generate`: it asks the managers, and afterwards runs readiness probes by hand and
+The shell around the pure `status.generate`: it asks the managers, and afterwards triggers readiness probes and
 tells about an exceeded deadline, as the kubelet does while it computes.
 Mirrors: pkg/kubelet/kubelet_pods.go generateAPIPodStatus
 """

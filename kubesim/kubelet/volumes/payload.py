@@ -100,7 +100,7 @@ def downward_api_payload(source: Source, pod: Pod, host: VolumeHost) -> Payload:
 
 
 def projected_payload(source: Source, pod: Pod, host: VolumeHost) -> Payload:
-    """All sources in one directory; a later one replaces files of an earlier one, and all errors are told at once."""
+    """All sources in one directory; later ones replace files of earlier ones, and all errors are reported together."""
     payload: Payload = {}
     errors = []
     for part in source.get("sources") or ():

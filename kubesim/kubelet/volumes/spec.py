@@ -86,7 +86,7 @@ class VolumeSpec:
 
 
 def unique_volume_name(spec: VolumeSpec, plugin: VolumePlugin, uid: str) -> str:
-    """A volume that is mounted once for all pods has one name; all others are told apart by their pod."""
+    """A volume that is mounted once for all pods has one name; all others are distinguished by their pod."""
     source = spec.source.get(plugin.field) or {}
     if plugin.field == "iscsi":
         portal = source.get("targetPortal", "")

@@ -1,4 +1,4 @@
-"""The network configurations that kubesim brings along: files beside this one, with the pod ranges of a node left open
+"""The bundled network configurations: files next to this one, with the pod ranges of a node left open
 in the words of containerd's own templates (`{{.PodCIDR}}`).
 """
 

@@ -212,7 +212,7 @@ class Holder:
     # -- the network --------------------------------------------------------------------------------------------
 
     def _socket(self, path: str, ipv6: bool, listen: list[Any] | None, fds: list[int]) -> Answer:
-        """A TCP socket of a namespace, listening if it is told where."""
+        """A TCP socket of a namespace, listening if an address is given."""
         with self._inside(path):
             made = socket.socket(socket.AF_INET6 if ipv6 else socket.AF_INET, socket.SOCK_STREAM)
         with made:

@@ -1,6 +1,6 @@
 """kubesim's side of the nodes: starts the process under them, and asks their holders.
 
-Requests are answered within a millisecond or two and are simply waited for; what takes longer, a plugin, is told of by
+Requests are answered within a millisecond or two and are simply waited for; what takes longer, a plugin, is reported by
 a descriptor that becomes readable. A node that does not answer is given up.
 """
 

@@ -31,7 +31,7 @@ def receive(source: socket.socket) -> tuple[Message | None, list[int]]:
     """The next message with its descriptors; None if the other side is gone."""
     try:
         data, fds, flags, _ = socket.recv_fds(source, _MOST_BYTES, _MOST_FDS)
-    except ConnectionResetError:  # it did not even read what it was told last
+    except ConnectionResetError:  # it did not even read the last message
         return None, []
     for fd in fds:  # Python ignores MSG_CMSG_CLOEXEC here, and a plugin would inherit them
         os.set_inheritable(fd, False)

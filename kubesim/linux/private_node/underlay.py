@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> None:
         private.become_root()
         rtnetlink.add_bridge(SWITCH)
     except private.Forbidden as error:
-        messages.send(requests, _told(error))
+        messages.send(requests, _error_message(error))
         return
     private.die_with_parent(parent)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nodes that end need nobody to wait for them
@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> None:
             theirs.close()
             number += 1
         except private.Forbidden as error:
-            messages.send(requests, _told(error))
+            messages.send(requests, _error_message(error))
 
 
 def _new_node(number: int, requests: socket.socket) -> tuple[socket.socket, socket.socket]:
@@ -98,12 +98,12 @@ def _launch(parent: int, requests: socket.socket, say: socket.socket) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.waitpid(pid, 0)
     except private.Forbidden as error:
-        messages.send(say, _told(error))
+        messages.send(say, _error_message(error))
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
         os._exit(1)
 
 
-def _told(error: private.Forbidden) -> messages.Message:
+def _error_message(error: private.Forbidden) -> messages.Message:
     return {"step": error.step, "errno": error.problem.errno or 0, "problem": error.problem.strerror or ""}

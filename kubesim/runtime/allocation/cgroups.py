@@ -1,7 +1,7 @@
 """The pod's control group: its name under both cgroup drivers, its cpu and memory settings, the OOM scores inside it.
 
 SyncPod makes this group before the sandbox exists; the sandbox and every container live below it, and a resize writes
-it anew. `PodCgroups` stands for the groups themselves: they belong to the node and outlive its kubelet.
+it again. `PodCgroups` stands for the groups themselves: they belong to the node and outlive its kubelet.
 
 Mirrors: pkg/kubelet/cm/pod_container_manager_linux.go GetPodContainerName, cgroup_manager_linux.go ToSystemd,
 ToCgroupfs, helpers_linux.go ResourceConfigForPod; pkg/kubelet/qos/policy.go GetContainerOOMScoreAdjust;

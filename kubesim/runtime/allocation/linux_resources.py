@@ -1,4 +1,4 @@
-"""A container's cpu and memory as the runtime is told them, and as the kubelet reads them back.
+"""A container's cpu and memory as the kubelet passes them to the runtime and reads them back.
 
 The runtime knows cpu shares, a quota and a memory limit; a memory request is the kubelet's own memory.
 

@@ -1,4 +1,4 @@
-"""What is said about real networks before there are any, and what is told of them.
+"""What is said about real networks before there are any, and what is reported about them.
 
 Imports nothing that only they need: a run without them does not pay for it.
 """

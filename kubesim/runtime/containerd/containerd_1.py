@@ -10,7 +10,7 @@ from __future__ import annotations
 from kubesim.cni.exec.context import Context
 from kubesim.errors import RuntimeCallError
 from kubesim.golang.text import quoted
-from kubesim.runtime.containerd.sandbox import Parts, SandboxAttempt, SandboxRequest, told
+from kubesim.runtime.containerd.sandbox import Parts, SandboxAttempt, SandboxRequest, wrap_error
 from kubesim.runtime.containerd.sandbox_rules import Action, NameIndex
 from kubesim.runtime.simulated.cri.containerd_1 import STEPS, steps_of_run
 from kubesim.runtime.simulated.cri.sandbox_steps import StepName
@@ -46,7 +46,7 @@ class FirstSandboxAttempt(SandboxAttempt):
                 await self._network(ctx, unsaved)
             elif step.name != "network":
                 self._at(step.name)
-                await told(self._do(step.name), step.failure.format(id=self.sandbox.id))
+                await wrap_error(self._do(step.name), step.failure.format(id=self.sandbox.id))
                 self.to_undo += _MADE.get(step.name, ())
         self.sandbox.state = "READY"
 

@@ -284,14 +284,14 @@ class PodSandboxService:
         if sandbox is None:
             return
         quoted_id = quoted(sandbox_id)
-        await told(self._stop(sandbox, ctx), f"failed to forcibly stop sandbox {quoted_id}")
-        await told(self._parts.delete_lease(sandbox_id), f"failed to delete lease for sandbox {quoted_id}")
+        await wrap_error(self._stop(sandbox, ctx), f"failed to forcibly stop sandbox {quoted_id}")
+        await wrap_error(self._parts.delete_lease(sandbox_id), f"failed to delete lease for sandbox {quoted_id}")
         if sandbox.netns_path and not await self._parts.namespaces.is_closed(sandbox.netns_path):
             raise RuntimeCallError(f"sandbox network namespace {quoted(sandbox.netns_path)} is not fully closed")
         await self._parts.remove_containers(sandbox_id)
-        await told(self._parts.controller.shut_down(sandbox), f"failed to delete sandbox {quoted_id}")
+        await wrap_error(self._parts.controller.shut_down(sandbox), f"failed to delete sandbox {quoted_id}")
         self.sandboxes.pop(sandbox_id, None)
-        await told(self._parts.store.delete(sandbox_id), "failed to remove sandbox metadata from store")
+        await wrap_error(self._parts.store.delete(sandbox_id), "failed to remove sandbox metadata from store")
         self._names.release(sandbox_id)
 
     async def ips(self, sandbox: PodSandbox) -> tuple[str, ...]:
@@ -301,7 +301,7 @@ class PodSandboxService:
         return (sandbox.network.ip, *sandbox.network.additional_ips)
 
 
-async def told(action: Awaitable[T], what: str) -> T:
+async def wrap_error(action: Awaitable[T], what: str) -> T:
     """Do it; `what` stands before its error."""
     try:
         return await action
@@ -328,17 +328,19 @@ class SandboxAttempt:
         sandbox, parts = self.sandbox, self._parts
         self._reserve_name(names)
         self._at("lease")
-        await told(parts.create_lease(sandbox.id), f"failed to create lease for sandbox name {quoted(sandbox.name)}")
+        await wrap_error(
+            parts.create_lease(sandbox.id), f"failed to create lease for sandbox name {quoted(sandbox.name)}"
+        )
         self.to_undo.append("delete lease")
         self._at("runtime")
         self._at("metadata")
-        await told(parts.store.create(sandbox), "failed to save sandbox metadata")
+        await wrap_error(parts.store.create(sandbox), "failed to save sandbox metadata")
         self.to_undo += ["delete metadata", "keep as unknown"]
         if not self._request.host_network:
             await self._network(ctx, f"unable to save sandbox {quoted(sandbox.id)} to sandbox store")
         await self._start()
         self._at("store")
-        await told(parts.store.update(sandbox), f"unable to save sandbox {quoted(sandbox.id)} to sandbox store")
+        await wrap_error(parts.store.update(sandbox), f"unable to save sandbox {quoted(sandbox.id)} to sandbox store")
         self._at("nri")
         sandbox.state = "READY"
 
@@ -365,14 +367,14 @@ class SandboxAttempt:
         sandbox, parts, quoted_id = self.sandbox, self._parts, quoted(self.sandbox.id)
         self._at("netns")
         what = f"failed to create network namespace for sandbox {quoted_id}"
-        sandbox.netns_path = await told(self._new_namespace(), what)
+        sandbox.netns_path = await wrap_error(self._new_namespace(), what)
         self.to_undo.append("remove namespace")
-        await told(parts.store.update(sandbox), unsaved)
+        await wrap_error(parts.store.update(sandbox), unsaved)
         self.to_undo.append("tear down network")  # plugins may do something also when they say that they failed
         self._at("network")
         set_up = parts.networking.set_up(sandbox.id, sandbox.netns_path, self._request.network, ctx)
-        sandbox.network = await told(set_up, f"failed to setup network for sandbox {quoted_id}")
-        await told(parts.store.update(sandbox), unsaved)
+        sandbox.network = await wrap_error(set_up, f"failed to setup network for sandbox {quoted_id}")
+        await wrap_error(parts.store.update(sandbox), unsaved)
 
     async def _new_namespace(self) -> str:
         """With a user namespace the network namespace belongs to it, so it has to be made from within."""
@@ -386,13 +388,13 @@ class SandboxAttempt:
     async def _start(self) -> None:
         sandbox, controller, quoted_id = self.sandbox, self._parts.controller, quoted(self.sandbox.id)
         self._at("create")
-        await told(controller.create(sandbox), f"failed to create sandbox {quoted_id}")
+        await wrap_error(controller.create(sandbox), f"failed to create sandbox {quoted_id}")
         self._at("pauseImage")
         await controller.ensure_image(sandbox)
         try:
             if self._request.user_namespace is not None and not self._request.host_network:
                 what = "failed to generate sandbox container spec: failed to pin user namespace"
-                await told(controller.pin_user_namespace(sandbox), what)
+                await wrap_error(controller.pin_user_namespace(sandbox), what)
             await controller.start(sandbox)
         except SandboxStartFailed as error:
             self.left_behind = error.left_behind

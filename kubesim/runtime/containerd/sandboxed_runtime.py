@@ -30,7 +30,7 @@ CLEAN_PERIOD = MINUTE
 
 class SandboxedRuntime(SimulatedRuntime):
     """`networking` is asked how the network is; None: it is always ready. Real plugins have `wall_limit_s` of the wall
-    clock for a call, since time stands still meanwhile. If one hangs for longer it is killed, and virtual time goes on
+    clock for a call, since time stands still during it. If one hangs for longer it is killed, and virtual time moves on
     to where the kubelet gives up."""
 
     def __init__(
@@ -59,7 +59,7 @@ class SandboxedRuntime(SimulatedRuntime):
         return conditions if problem is None else replace(conditions, network_problem=str(network_condition(problem)))
 
     def network_changed(self) -> None:
-        """Its configuration was loaded anew: whoever waits for the network has to ask again."""
+        """Its configuration was loaded again: whoever waits for the network has to ask again."""
         self._changed("")
 
     async def run_pod_sandbox(self, config: SandboxConfig) -> str:

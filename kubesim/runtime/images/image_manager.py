@@ -39,7 +39,7 @@ SIGNATURE_VALIDATION_FAILED = "SignatureValidationFailed"
 
 @value_object
 class ImagePullSettings:
-    """One pull at a time, or so many side by side (None: all); and how many a second a registry may be asked for."""
+    """One pull at a time, or this many side by side (None: all); and how many a second a registry may be asked for."""
 
     serialize: bool = True
     max_parallel: int | None = None
@@ -126,7 +126,7 @@ class ImageManager:
     async def ensure_image_exists(
         self, pod: Pod, image: str, pull_policy: str, *, container: str = "", pull_secrets: Sequence[ApiObject] = ()
     ) -> str:
-        """The id of the image, pulled if need be. Raises ImageError; what a user should see was told as an event."""
+        """The id of the image, pulled if need be. Raises ImageError; what a user should see was emitted as an Event."""
         try:
             request = _Request(pod, container, image, apply_default_image_tag(image), tuple(pull_secrets))
         except InvalidReference as error:

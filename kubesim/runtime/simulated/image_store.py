@@ -18,7 +18,7 @@ _USUAL = ImageBehaviour()
 
 
 class ImageStore:
-    """`take` lets the time of a draw pass; `on_change` listeners are told when an image came or went."""
+    """`take` lets the time of a draw pass; `on_change` listeners are called when an image is added or removed."""
 
     def __init__(self, settings: SimulatedSettings, take: Callable[[Draw], Awaitable[None]]) -> None:
         self._settings = settings

@@ -1,7 +1,7 @@
 """The simulated container runtime: sandboxes, containers and images as containerd would show them, in virtual time.
 
 It keeps states and takes time; what a container does is its Process. Infos are immutable and replaced on change, so
-that a reader can tell by identity what did not change. Every change is told to the listeners with the pod's uid.
+that a reader can tell by identity what did not change. Listeners are called with the pod's uid after every change.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class SimulatedRuntime(RuntimeListeners):
     async def stop_pod_sandbox(self, sandbox_id: str) -> None:
         info = self._sandbox(sandbox_id)
         await self._take(self.settings.latencies.stop_sandbox)
-        if sandbox_id in self._sandboxes:  # nobody removed it meanwhile
+        if sandbox_id in self._sandboxes:  # nobody removed it in the meantime
             self._tell_nri("StopPodSandbox", info)
             self._kill_sandbox(info)
 
@@ -262,7 +262,7 @@ class SimulatedRuntime(RuntimeListeners):
     async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig) -> str:
         info = self._sandbox(sandbox_id)
         await self._take(self.settings.latencies.create_container)
-        self._sandbox(sandbox_id)  # it may have been removed meanwhile
+        self._sandbox(sandbox_id)  # it may have been removed in the meantime
         others = (self._containers[one] for one in self._by_pod[info.pod_uid][1]) if self.reserves_names else ()
         problem = reserved_name_problem(others, config, sandbox)
         if not problem and config.security_context is not None:
@@ -319,7 +319,7 @@ class SimulatedRuntime(RuntimeListeners):
         problem = self._dead_sandbox(container) or self._processes.start_error(context)
         latencies = self.settings.latencies
         await self._take(latencies.failed_start if problem else latencies.start_container)
-        self._container(container_id)  # it may have been removed meanwhile
+        self._container(container_id)  # it may have been removed in the meantime
         problem = problem or self._dead_sandbox(container)
         now = self._clock.wall()
         if problem:

@@ -2,7 +2,7 @@
 
 While it is down every call fails, and the calls under way are cut off; its containers go on. It can also hang: it says
 that it is well, but a listing does not come back. A call that is not answered in time fails: the kubelet's patience is
-`runtimeRequestTimeout`, twice that for a sandbox, a container's grace more to stop it, and for ever for an image. An
+`runtimeRequestTimeout`, twice that for a sandbox, a container's grace more to stop it, and forever for an image. An
 agent that ends closes its connection and hears nothing more.
 
 Mirrors: cri-client/pkg remote_runtime.go, remote_image.go (timeouts)

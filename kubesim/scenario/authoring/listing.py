@@ -18,7 +18,7 @@ _SENTENCE = re.compile(r"(?<=[.?!])\s")
 @value_object
 class Listed:
     """`shows` is the text of `# Look at:`, or the first comment of the file; `duration` in microseconds, None: until
-    everything has come to rest."""
+    everything is idle."""
 
     name: str
     file: str

@@ -20,7 +20,7 @@ kind: Scenario
 metadata:
   name: {name}
 spec:
-  # When the run ends. Without it: when everything has come to rest.
+  # When the run ends. Without it: when everything is idle.
   duration: 1m
   # Images that are on the node already; others are pulled first.
   images:

@@ -1,1 +1,1 @@
-"""When a run is at rest, and what has become of its pods and workloads when it is over."""
+"""When a run is idle, and what has become of its pods and workloads when it is over."""

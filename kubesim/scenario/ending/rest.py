@@ -1,4 +1,4 @@
-"""Whether pods and workloads have come to rest: without a change from outside, nothing more is to be seen of them."""
+"""Whether pods and workloads are idle: without a change from outside, nothing more is to be seen of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_settled(pod: Pod) -> bool:
     return status.phase in TERMINAL_PHASES or is_condition_true(status.conditions, READY)
 
 
-def is_at_rest(workload: ApiObject) -> bool:
+def is_idle(workload: ApiObject) -> bool:
     """Whether a workload has what it asks for. A CronJob never has: there is a next time."""
     if workload.metadata.deletion_timestamp is not None:
         return False

@@ -35,7 +35,7 @@ class InterceptedClient:
             pod, subject = about(name, args)
             operation = Operation("api", name, self._node, pod, subject=subject)
             await self._interceptor.reached("before", operation)
-            result = await self._interceptor.around(operation, call(*args, **options))
+            result = await self._interceptor.intercept(operation, call(*args, **options))
             await self._interceptor.reached("after", operation)
             return result
 

@@ -93,7 +93,7 @@ class Interceptor:
             )
         return outcome
 
-    async def around(self, operation: Operation, call: Awaitable[T]) -> T:
+    async def intercept(self, operation: Operation, call: Awaitable[T]) -> T:
         """The call, with the fault that happens to it."""
         until = self._hangs_until(operation)
         outcome = self.decide(operation)

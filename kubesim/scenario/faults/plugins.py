@@ -27,6 +27,6 @@ class InterceptedExec:
         operation = Operation("cni", verb, self._node, pod_of(environ), subject=plugin)
         await self._interceptor.reached("before", operation)
         call = self._inner.exec_plugin(path, stdin, environ, ctx)
-        answer = await self._interceptor.around(operation, call)
+        answer = await self._interceptor.intercept(operation, call)
         await self._interceptor.reached("after", operation)
         return answer

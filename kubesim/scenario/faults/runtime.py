@@ -40,7 +40,7 @@ class InterceptedRuntime(TracedRuntime):
     ) -> T:
         operation = Operation(_group(call), call, self._node, pod, container, _subject(args))
         await self._interceptor.reached("before", operation)
-        faulty = self._interceptor.around(operation, awaitable)
+        faulty = self._interceptor.intercept(operation, awaitable)
         result = await super()._call(call, args, faulty, pod=pod, container=container)
         await self._interceptor.reached("after", operation)
         return result
@@ -56,7 +56,7 @@ class InterceptedRuntime(TracedRuntime):
             if interceptor.active:
                 interceptor.clock.something_happened()  # a relist that is not executed cannot fail
             await interceptor.reached("before", operation)
-            result: T = await interceptor.around(operation, read(*args))
+            result: T = await interceptor.intercept(operation, read(*args))
             await interceptor.reached("after", operation)
             return result
 
@@ -109,7 +109,7 @@ class _SimulatedNetworkFaults:
 
     async def _network(self, verb: str, pod: str, doing: str, call: Awaitable[T]) -> T:
         try:
-            return await self._interceptor.around(Operation("cni", verb, self._node, pod, subject="bridge"), call)
+            return await self._interceptor.intercept(Operation("cni", verb, self._node, pod, subject="bridge"), call)
         except PluginError as error:
             action = "add" if verb == "ADD" else "delete"
             problem = f'{doing}: plugin type="bridge" failed ({action}): {error}'

@@ -3,11 +3,11 @@
 When a run ends:
 
 - at its `duration`, if it has one;
-- with steps, when all are done and everything has come to rest: every pod is ready, has ended or is gone, every
+- with steps, when all are done and everything is idle: every pod is ready, has ended or is gone, every
   workload has what it asks for, and nothing that is expected is still to come (after two minutes without that it ends
   anyway; a CronJob never comes to rest);
 - without steps, at `--until`, if it is given;
-- without steps and `--until`, the whole life is shown: once everything is at rest, the pods are left alone for 30 s,
+- without steps and `--until`, the whole life is shown: once everything is idle, the pods are left alone for 30 s,
   then workloads and pods are deleted, and the run ends when they are gone.
 """
 
@@ -30,7 +30,7 @@ from kubesim.cluster.controllers.owners import controller_of
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.scenario.client.api_steps import StepFailed
-from kubesim.scenario.ending.rest import WORKLOADS, is_at_rest, is_settled
+from kubesim.scenario.ending.rest import WORKLOADS, is_idle, is_settled
 from kubesim.scenario.language.document import Spec
 from kubesim.scenario.load.objects import apply_order, shown
 from kubesim.scenario.play.expectations import Judge
@@ -50,7 +50,7 @@ LAST_WORDS = 3 * SECOND  # for what a kubelet still has to clean up
 
 @part
 class Player:
-    """`look` is called once: when everything has come to rest, before pods are deleted, or at the end. `cut` ends the
+    """`look` is called once: when everything is idle, before pods are deleted, or at the end. `cut` ends the
     run in the middle: other than `until`, it changes nothing before."""
 
     clock: LoopClock
@@ -69,7 +69,7 @@ class Player:
     _pods: dict[tuple[str, str], Pod] = field(default_factory=dict)  # those that exist ...
     _unsettled: dict[tuple[str, str], None] = field(default_factory=dict)  # ... and those that are not settled
     _workloads: dict[tuple[str, str, str], ApiObject] = field(default_factory=dict)  # by kind, namespace and name
-    _restless: dict[tuple[str, str, str], None] = field(default_factory=dict)  # those that have not come to rest
+    _not_idle: dict[tuple[str, str, str], None] = field(default_factory=dict)  # those that are not idle
     _busy: list[Step] = field(default_factory=list)  # steps that take time and are under way
     _when: WhenSteps | None = None  # steps that wait for a condition
 
@@ -204,7 +204,7 @@ class Player:
     def _at_rest(self, *, before_deletion: bool) -> bool:
         if self._busy or self.judge.waits(before_deletion=before_deletion):
             return False
-        return not self._unsettled and not self._restless
+        return not self._unsettled and not self._not_idle
 
     async def _delete_all(self) -> None:
         """Owners first: their controllers would replace deleted pods."""
@@ -246,10 +246,10 @@ class Player:
             self._workloads.pop(key, None)
         else:
             self._workloads[key] = obj
-        if change.type == "DELETED" or is_at_rest(obj):
-            self._restless.pop(key, None)
+        if change.type == "DELETED" or is_idle(obj):
+            self._not_idle.pop(key, None)
         else:
-            self._restless[key] = None
+            self._not_idle[key] = None
         self._wake()
 
     def _wake(self) -> None:

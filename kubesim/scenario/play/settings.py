@@ -118,7 +118,7 @@ def coming_up(settings: KubeletSettings, stream: Stream) -> KubeletSettings:
 def runtime_settings(number: int, spec: Spec, latencies: Latencies, rules: Rules) -> SimulatedSettings:
     """The runtime of the node with this number; each node has its own range of pod addresses.
 
-    A single node takes them from the `podCIDR` of its configuration; of several, each is told its own by the cluster.
+    A single node takes them from the `podCIDR` of its configuration; of several, each gets its own from the cluster.
     """
     cidr = pod_cidrs(number, spec)[0]
     own = spec.kubelet_configuration.values["podCIDR"] and len(spec.nodes) == 1

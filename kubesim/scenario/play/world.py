@@ -152,7 +152,7 @@ class SimulatedWorld(NodeSteps):
         url.behave(behaviour)
 
     def remove_all_static_pods(self) -> None:
-        """Files and urls of the real world stay as they are; the kubelets are told to want nothing of them."""
+        """Files and urls of the real world stay as they are; the kubelets just ignore them."""
         if self.url is not None:
             self._serve(self.url, UrlBehaviour())
         for node in self.nodes.values():

@@ -255,7 +255,7 @@ class Process:
         return child
 
     async def wait_for(self, child: Process) -> ExitStatus:
-        """The end of a child, also if caught signals come in meanwhile."""
+        """The end of a child, also if caught signals come in in the meantime."""
         if child.status is None:
             child.waiters.append(self)
             while child.status is None:
@@ -391,7 +391,7 @@ class Kernel:
             self.finish(process, status)
 
     def finish(self, process: Process, status: ExitStatus) -> None:
-        """A process is no more: whatever it held is given back, and those who wait for it are told."""
+        """A process is no more: its resources are released, and its waiters are woken."""
         if process.status is not None:
             return
         process.status = status

@@ -1,7 +1,7 @@
 """What a file descriptor leads to: the container's log, a pipe, a file, a text, a device.
 
 Reading and writing are attempts that never wait (`poll_read`, `poll_write`); a process that got nothing asks to be
-woken (`watch`) and rests. Streams count the descriptors that hold them: the last writer's end is the reader's.
+woken (`watch`) and sleeps. Streams count the descriptors that hold them: the last writer's end is the reader's.
 """
 
 from __future__ import annotations

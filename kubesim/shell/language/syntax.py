@@ -157,7 +157,7 @@ Block: TypeAlias = tuple[ShellStatement, ...]
 
 @value_object
 class Script:
-    """Complete commands, one for each line. As in ash, lines before one with a syntax error run before it is told."""
+    """Complete commands, one per line. As in ash, lines before one with a syntax error run before it is reported."""
 
     lines: tuple[Block, ...]
     error: str = ""

@@ -30,7 +30,7 @@ def duration(text: str) -> int | None:
 
 
 def total_duration(words: list[str]) -> int | None:
-    """What `sleep` makes of its operands: their sum; -1 for ever; None if one of them is no duration."""
+    """What `sleep` makes of its operands: their sum; -1 forever; None if one of them is no duration."""
     lengths = [duration(word) for word in words]
     if not lengths or None in lengths:
         return None

@@ -1,6 +1,6 @@
 """What the file source asks of the place where manifests lie: a directory of them, or a single file.
 
-`simulated_files.py` and `real_files.py` implement it. Links are followed; problems are told in the kubelet's words.
+`simulated_files.py` and `real_files.py` implement it. Links are followed; problems have the kubelet's texts.
 """
 
 from __future__ import annotations

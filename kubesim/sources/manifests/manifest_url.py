@@ -1,7 +1,7 @@
 """What the http source asks of a url, and what its answers mean.
 
 `simulated_url.py` and `real_url.py` answer. `UrlReader` is the source without its waiting: it decides what an answer
-wants to run and what is worth telling about it. A text that cannot be used is told once: the next time it is the same
+wants to run and what is worth reporting. A text that cannot be used is reported once: the next time it is the same
 text, which is no failure.
 
 Mirrors: pkg/kubelet/config/http.go sourceURL.run, extractFromURL
@@ -21,7 +21,7 @@ from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.sources.manifests.static_pod import Manifest, manifest_text, read_manifest
 from kubesim.values import value_object
 
-TOLD_FAILURES = 3  # of those that follow each other; the next is told with the remark that no more will be
+TOLD_FAILURES = 3  # of those that follow each other; the next one adds that no more will be logged
 OK = 200
 REQUEST_TIMEOUT = 10 * SECOND  # for the whole exchange, the body included
 
@@ -133,7 +133,7 @@ class UrlReader:
 
 
 def without_password(url: str) -> str:
-    """A url as it can be told."""
+    """A URL as it can be printed, without its password."""
     parts = urlsplit(url)
     if parts.password is None:
         return url

@@ -1,6 +1,6 @@
 """A directory of manifests, or a single one, on this machine. Implements `ManifestFiles` with inotify.
 
-The watch is the kubelet's: a path that is not there is looked for once a second, an overflowing queue starts it anew,
+The watch is the kubelet's: a path that is not there is looked for once a second, an overflowing queue starts it again,
 and a directory that is removed or renamed is not heard of again, also when there is a new one of its name. What the
 watch misses is found by the source's regular check.
 

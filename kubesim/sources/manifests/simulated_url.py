@@ -1,4 +1,4 @@
-"""A url that exists in the simulation only: it answers what it was told to, fails, or does not answer at all.
+"""A url that exists in the simulation only: it answers as configured, fails, or does not answer at all.
 
 Implements `ManifestUrl`; all nodes ask the same one.
 """

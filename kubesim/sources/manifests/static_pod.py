@@ -64,7 +64,7 @@ def read_manifest(manifest: Manifest, gates: FeatureGates = DEFAULT_GATES) -> St
     except _Refused as refused:
         return StaticPods(True, error=str(refused))
     except (ManifestError, RecursionError) as error:
-        single_error = _told(error)
+        single_error = _printable(error)
     if manifest.source == "file":
         text = f"{manifest.path}: couldn't parse as pod({single_error}), please check config file"
         return StaticPods(False, error=text, single_error=single_error)
@@ -77,12 +77,12 @@ def read_manifest(manifest: Manifest, gates: FeatureGates = DEFAULT_GATES) -> St
     except (ManifestError, RecursionError) as error:
         text = (
             f"{manifest.path}: received '{manifest.text}', but couldn't parse as "
-            f"single ({single_error}) or multiple pods ({_told(error)})"
+            f"single ({single_error}) or multiple pods ({_printable(error)})"
         )
         return StaticPods(False, error=text, single_error=single_error)
 
 
-def _told(error: Exception) -> str:
+def _printable(error: Exception) -> str:
     return TOO_DEEP if isinstance(error, RecursionError) else str(error)
 
 
@@ -121,7 +121,7 @@ def manifest_text(data: bytes) -> str:
 
 
 def shown(text: str) -> str:
-    """A problem as it can be told: a manifest may be quoted in it, and be long or no text at all."""
+    """A problem as it can be printed: a manifest may be quoted in it, and be long or no text at all."""
     cut = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}... ({len(text) - MAX_SHOWN} more characters)"
     return cut.encode(errors="replace").decode()
 

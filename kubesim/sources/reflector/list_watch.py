@@ -1,7 +1,7 @@
-"""Follows a collection at an API server: a streaming list where there is one, else a list; then watch, for ever.
+"""Follows a collection at an API server: a streaming list where there is one, else a list; then watch, forever.
 
 The thin shell around `reflector.py`: it makes the calls, reads the lines, waits between attempts. A watch that ends is
-taken up where it ended; one that failed leads to a new list. Whoever listens is told every object once, then every
+taken up where it ended; one that failed leads to a new list. Listeners get every object once, then every
 change. Cancelling `run` ends everything that is under way.
 
 Mirrors: client-go/tools/cache/reflector.go ListAndWatch, watchList, list, watch; tools/pager
@@ -66,7 +66,7 @@ class Watched(Generic[T]):
 
 
 class CollectionListener(Protocol[T_contra]):
-    """Is told the whole set, then what changes, then perhaps the whole set again."""
+    """Receives the whole set, then changes, then perhaps the whole set again."""
 
     def replaced(self, objects: Iterable[T_contra]) -> None: ...
     def changed(self, obj: T_contra) -> None: ...
@@ -135,7 +135,7 @@ class ListWatch(Generic[T]):
         try:
             found, paged = await self._pages(version)
         except (ApiError, TransportError) as error:
-            # A list from the server's cache comes in one piece; one without a version comes in pages.
+            # A list from the server's cache comes in one response; one without a version comes in pages.
             if not is_unavailable(error) and not (version and getattr(error, "too_large", False)):
                 raise
             self.reflector.version_is_unavailable()
@@ -146,7 +146,7 @@ class ListWatch(Generic[T]):
         self._replace(found.objects, found.version)
 
     async def _pages(self, version: str) -> tuple[Page[T], bool]:
-        """All pages as one, and whether there were several. Pages that have expired meanwhile are got in one piece."""
+        """All pages as one, and whether there were several. If a page has expired, all are fetched in one request."""
         first = {"resourceVersion": version} if version else {}
         if self._paged or version in ("", "0"):
             first["limit"] = str(PAGE)

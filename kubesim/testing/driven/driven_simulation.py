@@ -1,6 +1,6 @@
 """`DrivenSimulation`: a simulation on a virtual loop of its own, which runs only inside `run`.
 
-A plain function can drive it. So can a coroutine of another event loop: that one stands still meanwhile, which nobody
+A plain function can drive it. So can a coroutine of another event loop: it stands still during a call, which nobody
 notices, because nothing here takes real time.
 """
 
@@ -71,7 +71,7 @@ class DrivenSimulation:
             self.gone.pop(key, None)
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
-        """Let time go on until this is done. Raises what a part of the cluster raises meanwhile."""
+        """Let time go on until this is done. Raises what a part of the cluster raises in the meantime."""
         result: T = self._run(self._tasks.run_until(main))
         return result
 

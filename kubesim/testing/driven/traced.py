@@ -39,9 +39,9 @@ class Trace:
         __tracebackhide__ = True
         found = self.count(condition)
         if count is None and not found:
-            raise AssertionError(self._told(f"no record matches {condition!r}", condition))
+            raise AssertionError(self._failure(f"no record matches {condition!r}", condition))
         if count is not None and found != count:
-            raise AssertionError(self._told(f"{found} records match {condition!r}, not {count}", condition))
+            raise AssertionError(self._failure(f"{found} records match {condition!r}, not {count}", condition))
 
     def assert_never(self, condition: str) -> None:
         __tracebackhide__ = True
@@ -58,12 +58,12 @@ class Trace:
         for condition in conditions:
             found = self.find(condition)
             if not found:
-                raise AssertionError(self._told(f"no record matches {condition!r}", condition))
+                raise AssertionError(self._failure(f"no record matches {condition!r}", condition))
             if before is not None and found[0].seq <= before.seq:
                 raise AssertionError(f"{condition!r} is not in its order\n  {_line(found[0])}\n  {_line(before)}")
             before = found[0]
 
-    def _told(self, problem: str, condition: str) -> str:
+    def _failure(self, problem: str, condition: str) -> str:
         """With the last records of the same kind, which may be close."""
         kind = condition.split()[0]
         near = [record for record in self.records if kind == record.KIND] or self.records

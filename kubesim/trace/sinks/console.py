@@ -1,7 +1,7 @@
 """The timeline for a reader: one line for each thing that happened, with the reason where it teaches.
 
     TIME     PART     POD          WHAT HAPPENED
-    0.000    source   hello        ADD from source api — a uid that this source had not given before
+    0.000    source   hello        ADD from source api — the uid is new to this source
              loop     hello        config → HandlePodAdditions
 
 A time is written once for all lines it holds for. What a sync did stands behind a bar, from `┌` to `└`.
@@ -26,7 +26,7 @@ _IN_SYNC = (r.Actions, r.CriCall, r.CriReturn, r.CniExec, r.EventRecorded, r.Sta
 _CHAPTERS = (r.ConfigUpdate, r.Handler, r.PlegEvent, r.ProbeOutcome, r.Note, r.Fault)  # begin something new
 _TOLD_QUIETLY = (r.ApiWrite, r.EventRecorded, r.Expectation, r.Fault)
 _OUTPUT_LINES = 10  # of a container, from one start to the next
-_LONG_CALL = 1_000_000  # a call that takes longer is told when it returns, too
+_LONG_CALL = 1_000_000  # a call that takes longer is also printed when it returns
 _PLAIN_UPDATE = "the worker will sync the pod"  # says nothing that the update does not say
 _FOLLOWS_SOURCE = {"SET", "ADD", "UPDATE", "DELETE", "REMOVE"}  # RECONCILE only echoes what the kubelet wrote itself
 
@@ -57,7 +57,7 @@ class ConsoleSink:
         self._statuses: dict[str, Mapping[str, Any]] = {}  # the summary written last, by uid
         self._syncs: dict[int, str] = {}  # open syncs, by the number of the record that began them
         self._calls: dict[int, tuple[int, int | None]] = {}  # runtime calls under way: when they began, in which sync
-        self._selected: r.LoopSelect | None = None  # waits for its handler, to be told in one line
+        self._selected: r.LoopSelect | None = None  # waits for its handler, to be printed in one line
         self._pending: list[Line] = []  # the beginning of a sync that may turn out to have had nothing to do
         self._verdicts: list[Line] = []  # expectations of this instant: told after what met them
         self._told: set[tuple[str, Phrase]] = set()  # what loop and workers have said to whom in this instant
@@ -139,7 +139,7 @@ class ConsoleSink:
             if record.call == "StartContainer":
                 return [*self._folded(record.pod, record.container), self._line(record, phrase(record))]
             if record.call == "ExecSync" and record.cause not in self._syncs:
-                return []  # a probe; it is told when its verdict changes
+                return []  # a probe; it is printed when its result changes
         if isinstance(record, r.Note) and record.container:
             return [*self._folded(record.pod, record.container), self._line(record, phrase(record))]
         return [self._line(record, phrase(record))]

@@ -136,5 +136,5 @@ class SpanSink:
 
 
 def is_sampled(trace_id: bytes, rate_per_million: int) -> bool:
-    """Whether a trace is among so many of a million, by its id alone; all of its spans have the same answer."""
+    """Whether a trace is among this many of a million, by its id alone; all of its spans have the same answer."""
     return int.from_bytes(trace_id[8:], "big") >> 1 < rate_per_million * (1 << 63) // 1_000_000

@@ -1,6 +1,6 @@
 """What the node looks like after a part of the trace, put together from the records alone.
 
-`Picture` holds the sync loop, the workers, sandboxes and containers, calls under way and what the API server was told;
+`Picture` holds the sync loop, the workers, sandboxes and containers, calls in progress and writes to the API server;
 `take` adds one record to it. A picture is copied before it is changed, so that one can go back to an earlier one.
 """
 

@@ -18,7 +18,7 @@ from kubesim.trace.stepping.filters import RecordFilter
 from kubesim.trace.stepping.state import CallPicture, Picture, WorkerPicture
 from kubesim.values import value_object
 
-_EVERY = 200  # a picture is kept for every so many records
+_EVERY = 200  # a picture is kept for every this many records
 
 
 @value_object

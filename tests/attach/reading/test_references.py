@@ -132,7 +132,7 @@ def watch_secret(with_references: bool) -> tuple[Watching, list[str]]:
         said.append(str(watching.agent.shadow.objects))
 
     played = parse_scenario(SCENARIO, "web.yaml")
-    return watched(played, meanwhile=create, until=60 * SECOND, with_references=with_references), said
+    return watched(played, during=create, until=60 * SECOND, with_references=with_references), said
 
 
 def test_an_attached_agent_sees_it_missing_and_then_there() -> None:

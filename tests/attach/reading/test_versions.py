@@ -17,7 +17,7 @@ def test_the_version_that_was_measured_differs_in_nothing() -> None:
 @pytest.mark.parametrize(
     ("version", "words", "is_said"),
     [
-        ("v1.35.2", "told by the next relist", True),
+        ("v1.35.2", "reported by the next relist", True),
         ("v1.35.2", "every 10 to 15 s", False),
         ("v1.34.11", "every 10 to 15 s", True),
         ("v1.34.11", "Created container: NAME", True),
@@ -40,7 +40,7 @@ def test_older_nodes_differ_in_more() -> None:
     assert counts == sorted(counts, reverse=True)
 
 
-@pytest.mark.parametrize(("version", "words"), [("v1.38.0", "what is newer is not known"), ("dev", "is not known")])
+@pytest.mark.parametrize(("version", "words"), [("v1.38.0", "newer rules are not known"), ("dev", "is not known")])
 def test_what_nobody_knows_is_said(version: str, words: str) -> None:
     (note,) = differences(version)
     assert words in note

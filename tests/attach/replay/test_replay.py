@@ -175,7 +175,7 @@ def test_a_damaged_compressed_recording(tmp_path: Path, capsys: pytest.CaptureFi
         (["--replay", str(NODE), "--request-timeout", "1s"], "--request-timeout needs a cluster"),
         (["--replay", str(NODE), "--view", "twin"], "use --agent instead of --view twin"),
         (["--replay", str(NODE), "-o", "json"], "use -o jsonl"),
-        (["--replay", str(NODE), "--from", "1h"], "is over by then"),
+        (["--replay", str(NODE), "--from", "1h"], "is shorter than that"),
         (["--replay", str(NODE) + ".not"], "No such file"),
         (["--node", "a", "--from", "1s"], "--from needs --replay"),
         (["--node", "a", "--every", "1s"], "--every needs --replay"),

@@ -16,7 +16,7 @@ from tests.support.attach.recorded_node import STAYS, followed, recording
 LINES = recording()
 ALTERATIONS = list(alterations(LINES))
 EXPLAIN = Path(__file__).parents[3] / "docs" / "explain.md"
-# Of each kind of prediction, so many at least are kept from the start.
+# Of each kind of prediction, this many at least are kept from the start.
 KEPT = {
     "accept": 14,
     "restart": 33,

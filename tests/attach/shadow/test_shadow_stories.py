@@ -134,7 +134,11 @@ TAMPERED: dict[str, tuple[str, Tamper, str]] = {
     ),
     "a restart that is not counted": ("crashloop", statuses(5, lambda s: _restarts(s, 0)), "restartCount stayed 0"),
     "a count that goes back": ("crashloop", status(7, lambda s: _restarts(s, 0)), "went back"),
-    "an exit code that its reason denies": ("crashloop", status(4, lambda s: _exit(s, exitCode=0)), "said to be Error"),
+    "an exit code that its reason denies": (
+        "crashloop",
+        status(4, lambda s: _exit(s, exitCode=0)),
+        "is reported as Error",
+    ),
     "an end reported differently": (
         "job-fails",
         statuses(5, lambda s: _exit(s, finishedAt="2026-11-15T23:52:53Z")),
@@ -166,7 +170,7 @@ TAMPERED: dict[str, tuple[str, Tamper, str]] = {
                 message=container(s)["state"]["waiting"]["message"].replace("20s", "1m20s")
             ),
         ),
-        "the status says 1m20s",
+        "the status reports 1m20s",
     ),
 }
 

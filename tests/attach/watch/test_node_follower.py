@@ -39,7 +39,7 @@ def test_a_kubelet_that_starts_again_says_so_and_has_lost_its_back_offs() -> Non
         watching.agent.shadow.kubelet_started = lambda at: None  # type: ignore[method-assign]
 
     assert watched(scenario("kubelet-restart")).notes.divergences == []
-    found = watched(scenario("kubelet-restart"), meanwhile=never_hears).notes.divergences
+    found = watched(scenario("kubelet-restart"), during=never_hears).notes.divergences
     assert [one.kind for one in found] == ["status", "early"]
 
 
@@ -62,7 +62,7 @@ def test_a_status_that_somebody_forged_is_reported() -> None:
         pod = next(pod for pod in store.list("Pod") if isinstance(pod, Pod))
         store.replace(pod.changed(status=pod.status.changed(phase="Pending")))
 
-    watching = watched(scenario("hello-pod"), meanwhile=forge)
+    watching = watched(scenario("hello-pod"), during=forge)
     assert any("phase Pending" in one.says for one in watching.notes.divergences)
     assert watching.agent.divergence_count == len(watching.agent.divergences) > 0
 
@@ -85,7 +85,7 @@ def test_a_node_that_is_deleted_is_told() -> None:
         watching.notes.problems.append(watching.agent.shadow.statement(uid, clock.now()).causes[0].code)
         watching.notes.problems.append(header(watching.agent)[0])
 
-    watching = watched(scenario("hello-pod"), meanwhile=delete, until=25 * SECOND)
+    watching = watched(scenario("hello-pod"), during=delete, until=25 * SECOND)
     assert watching.notes.problems[0] == "NodeGone"
     assert "(gone)" in watching.notes.problems[1]
 
@@ -101,7 +101,7 @@ def test_clocks_that_differ_are_measured_by_the_lease() -> None:
             assert number == 0 or agent.skew() // SECOND in (89, 90)
         assert "clock skew 1m" in header(agent)[0]
 
-    watched(IDLE, meanwhile=renew, until=45 * SECOND)
+    watched(IDLE, during=renew, until=45 * SECOND)
 
 
 def test_a_long_watch_does_not_grow() -> None:
@@ -164,7 +164,7 @@ def test_until_the_nodes_clock_is_measured_no_time_is_held_against_it() -> None:
         agent.saw_pod(ready("measured"))
         assert watching.notes.divergences == []
 
-    watched(scenario("hello-pod"), meanwhile=play, until=35 * SECOND)
+    watched(scenario("hello-pod"), during=play, until=35 * SECOND)
 
 
 def test_a_renewal_in_our_future_shows_at_once_that_the_nodes_clock_is_ahead() -> None:
@@ -175,7 +175,7 @@ def test_a_renewal_in_our_future_shows_at_once_that_the_nodes_clock_is_ahead() -
         assert agent.now() == clock.now() + 3600 * SECOND
         assert "clock ahead by 1h0m0s or more" in header(agent)[0]
 
-    watched(scenario("hello-pod"), meanwhile=play, until=2 * SECOND)
+    watched(scenario("hello-pod"), during=play, until=2 * SECOND)
 
 
 def test_a_kubelet_that_is_cut_off_is_not_blamed_for_being_late() -> None:
@@ -200,7 +200,7 @@ def test_a_kubelet_that_is_cut_off_is_not_blamed_for_being_late() -> None:
             told = {"phase": "Running", "conditions": [one | since for one in conditions()]}
             agent.saw_pod(pod(crashed | {"state": ended}, status=told))
 
-        watching = watched(IDLE, meanwhile=play, until=150 * SECOND)
+        watching = watched(IDLE, during=play, until=150 * SECOND)
         return [one.says for one in watching.notes.divergences if "after it was due" in one.says]
 
     assert missed(0)
@@ -216,7 +216,7 @@ def test_only_a_watch_of_pods_that_fails_excuses_the_kubelet() -> None:
         agent._cut_off("cannot list Pods: refused")
         assert not agent.connected
 
-    watched(scenario("hello-pod"), meanwhile=play, until=10 * SECOND)
+    watched(scenario("hello-pod"), during=play, until=10 * SECOND)
 
 
 def test_a_lease_off_its_rhythm_is_that_of_a_new_kubelet() -> None:
@@ -231,4 +231,4 @@ def test_a_lease_off_its_rhythm_is_that_of_a_new_kubelet() -> None:
         agent.saw_lease(renewed(start + 26 * SECOND))
         assert agent.shadow.kubelet_since == start + 26 * SECOND
 
-    watched(IDLE, meanwhile=play, until=5 * SECOND)
+    watched(IDLE, during=play, until=5 * SECOND)

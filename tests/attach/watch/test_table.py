@@ -19,7 +19,7 @@ def drawn(pods: int, width: int = UNBOUNDED, height: int | None = None) -> list[
             agent.saw_pod(pod(running(), metadata={"name": f"web-{number:04}", "uid": f"u{number}"}))
         found.extend(table(agent, width=width, height=height).splitlines())
 
-    watched(scenario("hello-pod"), meanwhile=draw, until=1_000_000)
+    watched(scenario("hello-pod"), during=draw, until=1_000_000)
     return found
 
 
@@ -35,9 +35,9 @@ def test_restarts_and_missing_things_have_names() -> None:
             agent.saw_pod(pod(status, metadata={"name": name, "uid": name}))
         rows.extend(line for line in table(agent).splitlines() if line.startswith(("POD", "shop/")))
 
-    watched(scenario("hello-pod"), meanwhile=draw, until=1_000_000)
+    watched(scenario("hello-pod"), during=draw, until=1_000_000)
     columns = [[part.strip() for part in row.split("  ") if part.strip()] for row in rows]
-    assert columns[0][:4] == ["POD", "STAGE", "RESTARTS", "WHAT HOLDS IT"]
+    assert columns[0][:4] == ["POD", "STAGE", "RESTARTS", "WAITS FOR"]
     assert {tuple(row[:4]) for row in columns[1:]} == {
         ("shop/often", "ready", "18", "Running: 18 restarts, last: exit code 1"),
         ("shop/image", "starting", "0", "ImagePullBackOff: nginx:1.27"),

@@ -100,7 +100,9 @@ def test_timelines_are_stored_on_request_and_compared(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("echo hello", "echo goodbye"))
     done = run(tmp_path, "good.yaml")
     assert done.returncode == 1
-    assert re.search(r"good.timeline:\d+: the timeline is the stored one: the first difference is in line", done.stdout)
+    assert re.search(
+        r"good.timeline:\d+: the timeline must equal the stored one, but the first difference is in", done.stdout
+    )
 
 
 def test_an_interrupt_prints_the_results_so_far(tmp_path: Path) -> None:

@@ -192,8 +192,8 @@ def test_events_of_one_object_and_type(capsys: pytest.CaptureFixture[str]) -> No
         (["get", "pods", "-o", "xml", CRASH], "must be one of custom-columns, json"),
         (["events", "--types", "Odd", CRASH], "valid --types are Normal or Warning"),
         (["logs", CRASH], "give one POD"),
-        (["run", CRASH, "--step", "--save", "x"], "--step goes without --save"),
-        (["run", CRASH, CRASH, "--save", "x"], "--save is for one run"),
+        (["run", CRASH, "--step", "--save", "x"], "--step cannot be combined with --save"),
+        (["run", CRASH, CRASH, "--save", "x"], "--save saves one run"),
         (["run", CRASH, "--save", "/no/such/place/x"], "--save /no/such/place/x: No such file or directory"),
     ],
 )
@@ -229,7 +229,7 @@ def test_a_run_that_was_killed_can_be_read(tmp_path: Path) -> None:
     done = subprocess.run([*command, "get", "nodes", str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert done.stdout.splitlines()[1].startswith("node-1   Ready")
-    assert "does not end" in done.stderr
+    assert "is incomplete" in done.stderr
 
 
 def test_a_saved_run_is_compared_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

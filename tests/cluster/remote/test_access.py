@@ -121,7 +121,7 @@ def test_a_client_certificate_inline(tmp_path: Path, scratch: Path, authority: A
 
 
 def test_a_client_certificate_that_rotates(tmp_path: Path, authority: Authority) -> None:
-    """Files relative to the kubeconfig. The first certificate is nobody's; a good one takes its place meanwhile."""
+    """Files relative to the kubeconfig. The first certificate is nobody's; a good one replaces it later."""
     others = Authority(tmp_path / "bad")
     bad, good = others.sign("node", "/CN=n"), authority.sign("node", "/CN=n")
 

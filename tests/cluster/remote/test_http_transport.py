@@ -50,7 +50,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 
 class Listener:
-    """Anything that answers on a port: what it is told to."""
+    """Anything that answers on a port: as configured."""
 
     def __init__(self, answer: bytes) -> None:
         self._answer = answer

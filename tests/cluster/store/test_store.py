@@ -138,7 +138,7 @@ class TestMemoryClient:
 
         assert run_virtual(scenario) == [7, 10, 15, 26]
 
-    def test_a_status_patch_leaves_alone_what_others_wrote_meanwhile(self) -> None:
+    def test_a_status_patch_leaves_alone_what_others_wrote(self) -> None:
         async def scenario() -> PodStatus:
             store = new_store()
             create_namespace(store, "d")

@@ -246,7 +246,7 @@ def test_every_run_is_told_to_whoever_asked(plugins: Plugins) -> None:
     assert run.seconds > 0
 
 
-def test_virtual_time_stands_still_meanwhile(plugins: Plugins) -> None:
+def test_virtual_time_stands_still_during_a_call(plugins: Plugins) -> None:
     """A timer of the virtual clock does not fire while a real plugin runs; a limit on the wall clock does."""
     quick, hanging = plugins.write("quick", "sleep 0.1", ANSWER), plugins.write("hang", f"exec {unique_sleep()}")
 

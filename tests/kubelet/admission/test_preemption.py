@@ -206,7 +206,7 @@ def test_without_anybody_to_preempt_the_refusal_says_so() -> None:
 
 def test_a_critical_pod_is_admitted_once_the_others_have_stopped() -> None:
     def asking(name: str, cpu: str, namespace: str = "default") -> dict[str, Any]:
-        # It does not heed TERM, so that it ends with an error: one that ended well would be told to have succeeded.
+        # It does not heed TERM, so that it ends with an error: one that ended well would be reported as succeeded.
         manifest = pod(name, command=["sleep", "100000"])
         manifest["metadata"]["namespace"] = namespace
         manifest["spec"]["containers"][0]["resources"] = {"requests": {"cpu": cpu}}

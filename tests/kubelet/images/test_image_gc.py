@@ -1,5 +1,5 @@
 """Cases from upstream's pkg/kubelet/images/image_gc_manager_test.go: TestDetectImages*, TestFreeSpace*,
-TestDoNotDeletePinnedImage, TestGarbageCollect*; and what a node at rest costs."""
+TestDoNotDeletePinnedImage, TestGarbageCollect*; and what an idle node costs."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ async def cut_off(simulation: Simulation) -> list[tuple[int, int]]:
 
 
 def test_a_static_pod_that_comes_back_with_the_same_uid_begins_again() -> None:
-    """Its worker is still ending the first life; when it has, housekeeping lets the pod begin anew."""
+    """Its worker is still ending the first life; when it has, housekeeping lets the pod begin again."""
     manifest = pod("web", terminationGracePeriodSeconds=5, command=["sleep", "100000"])
     manifest["metadata"]["uid"] = "11111111-2222-3333-4444-555555555555"
     story = Played(

@@ -39,7 +39,7 @@ SECOND = 1_000_000
 def played(
     seconds: int, down: tuple[float, float] | None = None, *steps: str, every_tick: bool = False
 ) -> list[Record]:
-    """The trace of so many seconds of a pod; the runtime says that it is not ready during `down`."""
+    """The trace of this many seconds of a pod; the runtime says that it is not ready during `down`."""
     manifest = SCENARIO.format(seconds=seconds, steps=f"[{', '.join(steps)}]") + POD
 
     async def main() -> list[Record]:

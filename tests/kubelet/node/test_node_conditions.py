@@ -1,5 +1,5 @@
 """Cases from upstream's pkg/kubelet/nodestatus/setters_test.go (TestMemoryPressureCondition, TestReadyCondition, ...),
-and when the API server is told."""
+and when they are written to the API server."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class Node:
         container: str = "",
         annotations: Mapping[str, str] | None = None,
     ) -> None:
-        raise AssertionError("nothing is told about pods")
+        raise AssertionError("nothing is reported about pods")
 
 
 def shut_down(

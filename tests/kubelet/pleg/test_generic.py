@@ -40,7 +40,7 @@ def pod(uid: str = "u", **states: ContainerRuntimeState) -> RuntimePod:
 
 
 class FakeRuntime:
-    """Pods by uid. Every change is told; what did not change is listed as the same object."""
+    """Pods by uid. Every change is reported; what did not change is listed as the same object."""
 
     def __init__(self, clock: LoopClock) -> None:
         self.clock = clock

@@ -1,4 +1,4 @@
-"""Volumes in whole lives of pods: when they are mounted, what is told when they cannot be, what containers see."""
+"""Volumes in whole lives of pods: when they are mounted, what is reported when they cannot be, what containers see."""
 
 from __future__ import annotations
 

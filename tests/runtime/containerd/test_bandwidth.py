@@ -60,7 +60,7 @@ def test_annotations_limit_the_links_of_a_pod() -> None:
 
 
 def seconds_for(node: PrivateNode, count: int) -> float:
-    """Of real time, for so many bytes out of the pod."""
+    """Of real time, for this many bytes out of the pod."""
 
     async def fetched() -> float:
         network = RealNetwork(LoopClock(), node, Silences())

@@ -1,4 +1,4 @@
-"""When a workload has come to rest, and the words for what became of pods and workloads."""
+"""When a workload is idle, and the words for what became of pods and workloads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Pod, PodCondition, PodSpec, PodStatus
 from kubesim.api.schema.types import model_of
 from kubesim.scenario.ending.outcome import pod_outcome, workload_counts
-from kubesim.scenario.ending.rest import is_at_rest
+from kubesim.scenario.ending.rest import is_idle
 
 COMPLETE = [{"type": "Complete", "status": "True"}]
 
@@ -27,7 +27,7 @@ def counts(number: int, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "spec", "status", "rests"),
+    ("kind", "spec", "status", "idle"),
     [
         ("Deployment", {"replicas": 2}, counts(2), True),
         ("Deployment", {"replicas": 2}, counts(2, observedGeneration=1), False),
@@ -46,8 +46,8 @@ def counts(number: int, **more: Any) -> dict[str, Any]:
         ("CronJob", {"schedule": "* * * * *"}, {}, False),
     ],
 )  # fmt: skip
-def test_rest(kind: str, spec: dict[str, Any], status: dict[str, Any], rests: bool) -> None:
-    assert is_at_rest(made(kind, spec, status)) == rests
+def test_rest(kind: str, spec: dict[str, Any], status: dict[str, Any], idle: bool) -> None:
+    assert is_idle(made(kind, spec, status)) == idle
 
 
 @pytest.mark.parametrize(

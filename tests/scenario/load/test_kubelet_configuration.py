@@ -1,4 +1,4 @@
-"""A kubelet's configuration in a run: what its fields change, and what goes before what."""
+"""A kubelet's configuration in a run: what its fields change, and what overrides what."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_images_that_were_there_before_can_be_made_to_be_verified() -> None:
     assert "PullImage" in Played(kubeletConfiguration=always, **spec).calls("a")
 
 
-# -- what goes before what ----------------------------------------------------------------------------------------
+# -- what overrides what ----------------------------------------------------------------------------------------
 
 
 def test_a_merge_replaces_what_is_named_and_leaves_the_rest() -> None:
@@ -226,7 +226,7 @@ def test_fields_without_effect_are_known() -> None:
     assert KubeletConfiguration(given).without_effect() == ["authentication", "hairpinMode"]
 
 
-# -- mistakes are told of the place where they were made ----------------------------------------------------------
+# -- mistakes are reported of the place where they were made ----------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,7 @@ class FakeWorld:
 
 
 class Run:
-    """One play: what the world was told, the verdicts, and when it ended."""
+    """One play: the steps of the world, the verdicts, and when it ended."""
 
     def __init__(self, spec: dict[str, Any], until: int | None = None) -> None:
         self.sink = MemorySink()

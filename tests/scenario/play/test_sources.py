@@ -221,7 +221,7 @@ def real_sources(directory: Path, address: str) -> dict[str, Any]:
 
 
 def test_real_files_and_a_real_url_beside_the_api_server(tmp_path: Path) -> None:
-    """In virtual time: three minutes of the node in a moment, the url asked again and again meanwhile."""
+    """In virtual time: three minutes of the node in a moment, the url asked again and again in the meantime."""
     (tmp_path / "disk.yaml").write_text(json.dumps(pod("disk")))
     (tmp_path / "kube.yaml").write_text(json.dumps({**pod("kube"), "metadata": {"name": "kube", "namespace": "own"}}))
     asked = []
@@ -256,7 +256,7 @@ def test_the_world_outside_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_paced_run_hears_what_changes_while_it_runs(tmp_path: Path) -> None:
-    """By the wall clock: whoever writes a file meanwhile is heard at once, not at the next check."""
+    """By the wall clock: whoever writes a file in the meantime is heard at once, not at the next check."""
     changed = threading.Event()
 
     class Watcher:

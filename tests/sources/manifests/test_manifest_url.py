@@ -1,4 +1,4 @@
-"""What the answers of a url mean: pods, silence, and how often a failure is told."""
+"""What the answers of a url mean: pods, silence, and how often a failure is reported."""
 
 from __future__ import annotations
 

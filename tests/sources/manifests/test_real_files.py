@@ -158,7 +158,7 @@ def test_what_cannot_be_used_is_named_and_the_others_count(tmp_path: Path) -> No
         ):
             assert any(problem.startswith(words) for problem in problems), words
         await stage.next_check()
-        assert stage.notes() == [], "each problem is told once"
+        assert stage.notes() == [], "each problem is reported once"
 
     on_stage(play, tmp_path)
 
@@ -345,7 +345,7 @@ def test_a_storm_that_overflows_the_queue_is_survived(tmp_path: Path) -> None:
         await stage.next_check()
         assert held(stage.config.mux) == wanted(tmp_path)
         stage.write("d.yaml", "d")
-        assert ("ADD", ["d"]) in await stage.told(), "the watch has begun anew"
+        assert ("ADD", ["d"]) in await stage.told(), "the watch has begun again"
 
     on_stage(play, tmp_path)
 

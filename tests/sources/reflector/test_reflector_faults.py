@@ -93,7 +93,7 @@ async def live(
         return found
 
 
-# Of every list that comes as a stream, a pod is told only when the list is over: a plain list has to help.
+# Of every list that comes as a stream, a pod is reported only when the list is over: a plain list has to help.
 ALWAYS_LATE = (
     [*[([("create", name, NODE) for name in NAMES], 0)] * 3, ([("remove", "c", NODE), ("again", "a", NODE)], 500)],
     [Fault("close", 1, 171), Fault("close", 4, 177), Fault("status", 1, 299)],

@@ -358,7 +358,7 @@ KINDS: dict[str, tuple[str, Sequence[str], Places, Edit]] = {
         _status(lambda status: _main(status).update(ready=True)),
     ),
     "a reason that the exit code denies": (
-        "is said to be",
+        "is reported as",
         ("crash-fast", "crash-slow", "retry-ok", "job-bad"),
         _statuses(_ended),
         _status(_other_exit),

@@ -42,7 +42,7 @@ def events_dropped(seed: int, share: float = 0.4) -> Perturbation:
 
 
 def gap(kind: str, begin: float, length: float = 20) -> Perturbation:
-    """From `begin` after the first line on, nothing of a kind is received; then it is listed anew."""
+    """From `begin` after the first line on, nothing of a kind is received; then it is listed again."""
 
     def perturb(lines: Sequence[Json]) -> list[Json]:
         start = lines[0]["t"] + begin

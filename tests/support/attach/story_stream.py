@@ -1,7 +1,7 @@
 """Recorded stories as a stream of observations: what somebody would have seen who watched that API server.
 
 A recording tells seconds since its beginning; the statuses tell the time of day, cut to seconds. The beginning is put
-so that nothing of the kubelet's first status is told before it happened.
+so that nothing of the kubelet's first status is reported before it happened.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def scenario(name: str) -> Scenario:
 def watched(
     played: Scenario,
     faults: Sequence[Fault] = (),
-    meanwhile: Callable[[Watching], Awaitable[None]] | None = None,
+    during: Callable[[Watching], Awaitable[None]] | None = None,
     until: int | None = None,
     **options: Any,
 ) -> Watching:
@@ -66,9 +66,9 @@ def watched(
         async with TaskSet() as tasks:
             simulation = Simulation(played, 0, tasks)
             watching = Watching(simulation, tasks, faults, **options)
-            told = meanwhile and tasks.start("meanwhile", meanwhile(watching))  # type: ignore[arg-type]
+            told = during and tasks.start("during", during(watching))  # type: ignore[arg-type]
             await tasks.run_until(simulation.run(until))
-            assert told is None or told.done(), "the run ended before all was done that is done meanwhile"
+            assert told is None or told.done(), "the run ended before everything was done that is done during it"
             return watching
 
     return run_virtual(main)

@@ -68,7 +68,7 @@ class ControlledCluster:
         return Target(resource, NAMESPACE if resource.namespaced else "", name)
 
     async def wait(self, duration: float = 1.0) -> None:
-        """Let so many seconds pass."""
+        """Let this many seconds pass."""
         await self.clock.sleep(seconds(duration))
 
     # -- what a kubelet does ------------------------------------------------------------------------------------

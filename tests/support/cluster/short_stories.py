@@ -45,7 +45,7 @@ def _lists() -> list[Step]:
     return steps + _SHORT["lists"]
 
 
-def _watch(number: int, before: list[Step], meanwhile: list[Step], lasts: float = 0.0) -> list[Step]:
+def _watch(number: int, before: list[Step], during: list[Step], lasts: float = 0.0) -> list[Step]:
     step = _SHORT["watch"][number]
     lines = step["response"].get("watch")
     if lines is None:
@@ -53,7 +53,7 @@ def _watch(number: int, before: list[Step], meanwhile: list[Step], lasts: float 
     bookmark = lasts - 2
     events = [{"t": bookmark if line["type"] == "BOOKMARK" else 0.1, "line": line} for line in lines]
     watch = {**step, "kind": "watch", "t": 0.0, "events": events, "closed_t": lasts}
-    return [*before, watch, *({**later, "t": 0.1} for later in meanwhile)]
+    return [*before, watch, *({**later, "t": 0.1} for later in during)]
 
 
 _CHANGES = [

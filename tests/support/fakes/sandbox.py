@@ -1,4 +1,4 @@
-"""Parts of a sandbox service that note what is asked of them, and fail where they are told to."""
+"""Parts of a sandbox service that note what is asked of them, and fail where a test wants it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The whole life of one pod on a node on which runtime calls fail and hang, containers and sandboxes are killed and the
-agent goes away: what happens is a `Story`, what must hold meanwhile is `LifeRules`, `live` plays the one by the other.
+agent goes away: what happens is a `Story`, what must always hold is `LifeRules`, `live` runs the one by the other.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Faults:
     failing: float = 0
     hanging: float = 0
     losing: float = 0
-    pull_errors: int = 0  # so many pulls of an image fail first
+    pull_errors: int = 0  # this many pulls of an image fail first
 
     @property
     def none(self) -> bool:

@@ -40,7 +40,7 @@ class LifeRules:
         self._strict = strict
         self._pod: Pod | None = None
         self._history: dict[str, ContainerInfo] = {}  # every container there ever was, by id, as it was seen last
-        self._earlier: set[str] = set()  # those before a restart of all containers, or of a pod that begins anew
+        self._earlier: set[str] = set()  # those before a restart of all containers, or of a pod that begins again
         self._forgotten: set[str] = set()  # those that an eviction had removed before the kubelet forgot about it
         self._misled: set[str] = set()  # sandboxes in which records of an earlier one told how far the pod is
         self._stopped: set[str] = set()  # those that the kubelet stopped itself
@@ -153,7 +153,7 @@ class LifeRules:
         name = self._history[container_id].name
         self._stopped.add(container_id)
         killing, end = self._killing.get(name), self._clock.now() + timeout
-        assert killing is not None, f"{name} is stopped and nobody was told"
+        assert killing is not None, f"{name} is stopped and no Event says so"
         assert timeout >= MINIMUM, f"{name} gets only {timeout} to stop"
         over, short = end - killing.begin - killing.most, killing.begin + killing.least - end
         assert over <= MINIMUM + self._cut(name), f"{name} gets {over} more than its grace"
@@ -263,7 +263,7 @@ class LifeRules:
             self._began_anew = False
         if RANKS[new] == 2 and RANKS[old] < 2:
             running = self._running(pod.metadata.uid)
-            assert not running, f"the pod is told to have ended, and {running} run"
+            assert not running, f"the pod is reported to have ended, and {running} run"
 
     def _has_begun(self, pod: Pod) -> bool:
         """Has a regular container started in the newest sandbox, since all containers were restarted?"""

@@ -72,7 +72,7 @@ def policies(draw: st.DrawFn, *, all_containers: bool) -> dict[str, Any]:
         action = draw(st.sampled_from(["Restart", "RestartAllContainers"])) if all_containers else "Restart"
         codes = {"operator": draw(st.sampled_from(["In", "NotIn"])), "values": [42]}
         if action == "RestartAllContainers":
-            codes["operator"] = "In"  # else every exit restarts all of them, for ever and at once
+            codes["operator"] = "In"  # else every exit restarts all of them, forever and at once
         policy["restartPolicyRules"] = [{"action": action, "exitCodes": codes}]
     return policy
 

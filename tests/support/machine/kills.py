@@ -58,7 +58,7 @@ Start = Callable[..., "subprocess.Popen[Any]"]
 
 @value_object
 class Kill:
-    """After so many steps and a moment. `with_holder`: the process that makes nodes, or is the host's, goes first."""
+    """After this many steps and a moment. `with_holder`: the process that makes nodes, or is the host's, goes first."""
 
     steps: int
     pause_s: float
@@ -74,7 +74,7 @@ class Kill:
 
 
 def drawn(chance: random.Random, steps: int) -> Kill:
-    """Any moment of a run of so many steps. One in ten comes before the first step: while kubesim starts."""
+    """Any moment of a run of this many steps. One in ten comes before the first step: while kubesim starts."""
     by = chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
     with_holder = by == signal.SIGKILL and chance.random() < 0.3
     if chance.random() < 0.1:

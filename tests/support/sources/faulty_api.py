@@ -41,7 +41,7 @@ Kind = Literal[
     "crumbs",  # comes in tiny pieces
 ]
 KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]
-# With these a server can go on for ever, and still tell everything.
+# With these a server can go on forever, and still tell everything.
 LASTING: tuple[Kind, ...] = ("none", "close", "gone", "garbage", "twice", "again", "late", "crumbs")
 STATUSES = (400, 401, 403, 404, 410, 429, 500, 503, 504)
 GARBAGE = (
@@ -56,7 +56,7 @@ GONE = b'{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What happens to one call. `at` says where: after so many lines, or bytes; `choice` which, or how many."""
+    """What happens to one call. `at` says where: after this many lines, or bytes; `choice` which, or how many."""
 
     kind: Kind = "none"
     at: int = 0

@@ -21,7 +21,7 @@ from kubesim.values import value_object
 
 @value_object
 class DaemonRollout:
-    """Of the candidates only so many may be taken now; which ones is left to chance, as a Go map leaves it."""
+    """Of the candidates only this many may be taken now; which ones is left to chance, as a Go map leaves it."""
 
     delete: tuple[Pod, ...] = ()
     delete_candidates: tuple[Pod, ...] = ()

@@ -35,7 +35,7 @@ def no_execute_taints(node: Node) -> tuple[Taint, ...]:
 def toleration_time(
     taints: Iterable[Taint], tolerations: Sequence[Toleration], gates: FeatureGates = DEFAULT_GATES
 ) -> int | None:
-    """How long a pod may stay on a node with these taints, in microseconds; None: for ever.
+    """How long a pod may stay on a node with these taints, in microseconds; None: forever.
 
     Of each taint the first toleration that fits counts, and of these the shortest.
     """

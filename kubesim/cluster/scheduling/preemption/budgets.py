@@ -17,7 +17,7 @@ Pods = list[PodInfo]
 def split_by_violation(pods: Sequence[PodInfo], budgets: Sequence[PodDisruptionBudget]) -> tuple[Pods, Pods]:
     """The pods whose deletion would violate a budget, and the others; each in the order given.
 
-    A budget allows so many disruptions, and the first pods of the list take them.
+    A budget allows this many disruptions, and the first pods of the list take them.
     """
     allowed = [budget.status.disruptions_allowed for budget in budgets]
     selectors = [selector_from(budget.spec.selector) for budget in budgets]

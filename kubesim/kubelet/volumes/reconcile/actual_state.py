@@ -47,7 +47,7 @@ class ActualStateOfWorld:
         return bool(self._attached.get(volume_name))
 
     def add_pod_to_volume(self, uid: str, volume: MountedVolume) -> None:
-        """Mounted, or set up anew."""
+        """Mounted, or set up again."""
         volumes = self._pods.setdefault(uid, {})
         if volume.volume_name not in volumes:
             self._attached[volume.volume_name] = self._attached.get(volume.volume_name, 0) + 1

@@ -1,7 +1,7 @@
 """Operations on volumes: one at a time for each volume, and after a failure none until a back-off has passed.
 
 The back-off begins with half a second, doubles with each failure and ends at 2m2s. A different operation on the same
-volume begins anew.
+volume begins again.
 
 Mirrors: pkg/volume/util/nestedpendingoperations; pkg/util/goroutinemap/exponentialbackoff
 """

@@ -1,6 +1,6 @@
 """The populator: brings the desired state of the world in line with the pods that the kubelet has.
 
-The real one looks at all pods, ten times a second. This one is told which pods there is something to look at for, and
+The real one checks all pods, ten times a second. This one gets the pods that changed, and
 looks at those; what it finds is the same.
 
 Mirrors: pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go
@@ -20,7 +20,7 @@ from kubesim.podworkers.sync_status import PodWorkerQueries
 
 
 class DesiredStateOfWorldPopulator:
-    """`touched` is told each volume (uid, unique name) about which the two states may differ now."""
+    """`touched` is called with each volume (uid, unique name) whose two states may differ now."""
 
     def __init__(
         self,

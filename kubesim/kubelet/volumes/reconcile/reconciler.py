@@ -49,7 +49,7 @@ class Reconciler:
         self._open[uid, volume_name] = None
 
     def to_do(self) -> int:
-        """About so many volumes there may be something to do."""
+        """About this many volumes there may be something to do."""
         return len(self._open)
 
     def reconstruct_volumes(self, directories: VolumeDirectories) -> None:

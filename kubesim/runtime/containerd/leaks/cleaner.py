@@ -1,4 +1,4 @@
-"""Removes what sandboxes left behind: by DEL and GC of the plugins; on the host, what is left after that by hand.
+"""Removes what sandboxes left behind: by DEL and GC of the plugins; on the host, what is left after that directly.
 
 A DEL that fails leaves everything of its sandbox as it is, so that it can be tried again; the ledger remembers it.
 """
@@ -28,9 +28,9 @@ _ORDER: Final[tuple[Kind, ...]] = ("link", "namespace", "chain", "address", "cac
 
 
 class Cleaner:
-    """`living` are the sandboxes that somebody knows, those that are just being made among them: it is asked anew after
-    every wait, since others go on meanwhile. `own_networks` have attachments of nobody else: their plugins may be told
-    what is valid."""
+    """`living` are the known sandboxes, including those that are being created: it is called again after
+    every wait, as other tasks run then. `own_networks` have no foreign attachments: their plugins may get a list of
+    valid ones."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Cleaner:
         return problem
 
     async def _collect(self, ctx: Context) -> None:
-        """GC. What a plugin does not do of it is done next time, or by hand."""
+        """GC. What a plugin does not do is done next time, or directly."""
         if self._own_networks is not None:
             try:
                 await self._own_networks.gc(self._valid, ctx)

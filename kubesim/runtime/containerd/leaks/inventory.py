@@ -21,7 +21,7 @@ from kubesim.runtime.containerd.leaks.ledger import Attachment
 from kubesim.runtime.containerd.leaks.leftovers import Inventory, Leak, NatTable, Noted, commands_without, parse_nat
 from kubesim.runtime.containerd.sandbox_parts import remove_file, remove_written
 
-ADDRESSES: Final = "/var/lib/cni/networks"  # where host-local keeps its files unless it is told otherwise
+ADDRESSES: Final = "/var/lib/cni/networks"  # where host-local keeps its files unless it is configured otherwise
 
 
 def take_inventory(home: Home, attachments: Sequence[Attachment], released: Sequence[Attachment] = ()) -> Inventory:
@@ -87,7 +87,7 @@ def _first_line(path: str) -> str:
 
 
 def _data_dirs(attachments: Sequence[Attachment]) -> Iterator[str]:
-    """Where else host-local was told to keep its files."""
+    """Other directories in which host-local is configured to keep its files."""
     for each in attachments:
         for entry in each.networks:
             for plugin in json.loads(entry.source).get("plugins") or ():
@@ -106,14 +106,14 @@ def _nat(command: str) -> NatTable:
 
 
 def _own_network(home: Home) -> list[str]:
-    """What the network that kubesim brings along leaves when its last pod is gone."""
+    """What the bundled network leaves when its last pod is gone."""
     bridge = [home.bridge] if home.bridge in {link["name"] for link in rtnetlink.links()} else []
     folder = os.path.join(ADDRESSES, home.owner)
     return bridge + ([folder] if os.path.isdir(folder) else [])
 
 
 def remove(leak: Leak, home: Home, found: Inventory) -> None:
-    """By hand. Raises an OSError if it cannot be done; what is gone already is gone."""
+    """Without plugins. Raises an OSError if it cannot be done; what is gone already is gone."""
     match leak.kind:
         case "sandbox":
             for directory in (home.sandboxes, home.attachments):
@@ -148,7 +148,7 @@ def _remove_link(name: str) -> None:
 
 
 def _release_address(path: str, owner: str) -> None:
-    """Unless it is somebody else's by now; host-local's lock keeps it from looking meanwhile."""
+    """Unless it is somebody else's by now; host-local's lock keeps it from looking in the meantime."""
     lock = os.open(os.path.join(os.path.dirname(path), "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -36,7 +36,7 @@ class NetworkEntry:
 
 @value_object
 class Attachment:
-    """A sandbox, its networks in order, and what their plugins were told."""
+    """A sandbox, its networks in order, and the arguments of their plugins."""
 
     sandbox_id: str
     pod: str

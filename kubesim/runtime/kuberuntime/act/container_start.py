@@ -63,7 +63,7 @@ class ContainerStarter:
     gates: FeatureGates = DEFAULT_GATES
 
     async def start(self, target: StartTarget, pod: Pod, container: Container, status: RuntimePodStatus) -> None:
-        """Raises StartFailed; everything a user should see of it has been told as an event by then."""
+        """Raises StartFailed; everything a user should see was emitted as an Event by then."""
         rules = self.gates.rules
         image_ref = await self._ensure_image(target, pod, container)
         attempt = self._restart_count(pod, container, status)

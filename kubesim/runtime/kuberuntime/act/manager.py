@@ -445,7 +445,7 @@ class RuntimeManager:
         return await self._listed.get_one(uid)
 
     async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus:
-        """Ask for every sandbox and container of a listing; one that has gone meanwhile is left out."""
+        """Ask for every sandbox and container of a listing; one that has gone in the meantime is left out."""
         sandboxes, containers = [], []
         for sandbox in pod.sandboxes:
             try:

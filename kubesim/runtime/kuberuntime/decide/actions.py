@@ -98,7 +98,7 @@ def pod_sandbox_changed(pod: Pod, status: RuntimePodStatus) -> tuple[bool, int, 
         return True, following, newest.id, "the sandbox is no longer ready", "pod sandbox is not ready"
     wanted = "NODE" if pod.spec.host_network else "POD"
     if newest.network_namespace != wanted:
-        # The id is not carried over, so nobody is told that the sandbox changed.
+        # The id is not carried over, so no Event reports that the sandbox changed.
         cause = f"the sandbox is in the {newest.network_namespace} network and not in {wanted}"
         return True, following, "", cause, "network namespace mode changed and sandbox needs to be recreated"
     if not pod.spec.host_network and newest.network is not None and not newest.network.ip:

@@ -63,7 +63,7 @@ class Backoff:
         """Move a key to its next wait: the initial one, or twice the present one up to the maximum."""
         entry = self._entries.get(key)
         if entry is None or self._has_expired(event_time, entry):
-            # The initial value is not held against the maximum; upstream does not do it either.
+            # The initial value is not limited by the maximum, as in upstream.
             self._entries[key] = _Entry(self.initial, now)
             return
         entry.backoff = min(2 * entry.backoff, self.maximum)
@@ -124,7 +124,7 @@ def new_image_backoff() -> Backoff:
 
 @value_object
 class InBackOff:
-    """A container that has to wait: what its status, the event and the pod worker are told."""
+    """A container that has to wait: the texts for its status, the Event and the pod worker."""
 
     message: str  # of the waiting state
     event: str  # of the Warning BackOff

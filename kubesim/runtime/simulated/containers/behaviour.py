@@ -1,7 +1,7 @@
-"""A container that does what a scenario says instead of running its command: run so long, exit so, be ready then.
+"""A container that does what a scenario says instead of running its command: its run time, exit code and readiness.
 
 `Behaviour` is the description (first match wins), `BehaviourProcess` the container that follows it. What is left open
-is drawn anew for each start from the seed.
+is drawn again for each start from the seed.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Behaviour:
 
 @part
 class BehaviourProcess:
-    """Implements `Process`. Once it is ready it listens on the container's ports, and all who ask there are told so."""
+    """Implements `Process`. Once it is ready it listens on the container's ports, and answers probes there."""
 
     clock: LoopClock
     stream: Stream

@@ -1,6 +1,6 @@
 """What a container runs: command and arguments of the pod over those of its image, with the variables filled in.
 
-Images are not downloaded, so the entry points of the well-known ones are told here; any other image is taken to hold a
+Images are not downloaded, so the entry points of well-known ones are listed here; any other image counts as holding a
 program of its own name.
 
 Mirrors: the merging of containerd's CRI (WithProcessArgs) and pkg/kubelet/container/helpers.go

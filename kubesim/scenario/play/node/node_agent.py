@@ -49,24 +49,24 @@ class NodeAgent:
     """One life of the kubelet on a node."""
 
     def __init__(
-        self, node: SimulatedNode, around: NodeContext, settings: KubeletSettings, randomness: Randomness
+        self, node: SimulatedNode, context: NodeContext, settings: KubeletSettings, randomness: Randomness
     ) -> None:
-        clock, recorder, name = around.clock, around.recorder, node.name
+        clock, recorder, name = context.clock, context.recorder, node.name
         self.ended = False
         self._live = node.live
         self._clock = clock
-        self._tasks = around.tasks.child()
+        self._tasks = context.tasks.child()
         live = node.live
-        self._around = around
+        self._context = context
         client, volumes = self._with_faults(
-            MemoryClient(clock, around.store, API_LATENCIES, node.api)
+            MemoryClient(clock, context.store, API_LATENCIES, node.api)
             if live is None
-            else live.client(clock, around.store, API_LATENCIES, node.api, recorder),
+            else live.client(clock, context.store, API_LATENCIES, node.api, recorder),
             node,
         )
         stream, rate = randomness.stream("events"), {"qps": settings.event_qps, "burst": settings.event_burst}
         self._events = KubeletEvents(client, name, clock, recorder, stream, **rate)
-        url = url_plan(around.spec)
+        url = url_plan(context.spec)
         sources = (file.SOURCE, memory.SOURCE) if url is None else (file.SOURCE, http.SOURCE, memory.SOURCE)
         self._config = self._new_config(node, sources)
         self.config_is_open = True
@@ -77,12 +77,12 @@ class NodeAgent:
         self._checkpoints = None
         if node.checkpoints is not None and node.gates.rules.bootstrap_checkpoints:
             self._checkpoints = PodCheckpoints(node.checkpoints, partial(_note, recorder, name))
-        self._api_source: Source = ClusterSource(clock, around.store, self._config, name, WATCH_LATENCY, node.api)
+        self._api_source: Source = ClusterSource(clock, context.store, self._config, name, WATCH_LATENCY, node.api)
         if live is not None:
-            self._api_source = live.source(clock, self._tasks, recorder, around.store, self._config, self._api_source)
-        self._objects = MemoryObjectWatcher(clock, around.store, node.api)
+            self._api_source = live.source(clock, self._tasks, recorder, context.store, self._config, self._api_source)
+        self._objects = MemoryObjectWatcher(clock, context.store, node.api)
         # Kubelets that had checkpoints started pods without having seen Services.
-        self._services = MemoryInformer(clock, around.store, "Service", node.api, synced=self._checkpoints is not None)
+        self._services = MemoryInformer(clock, context.store, "Service", node.api, synced=self._checkpoints is not None)
         self._connection = node.service.connect(settings.runtime_request_timeout)
         self.kubelet = Kubelet(
             KubeletContext(clock, randomness, recorder, self._tasks, settings, self._events, node.gates),
@@ -95,19 +95,19 @@ class NodeAgent:
                 node.disk,
                 admission=node.admission(),
                 node=NodeParts(node.machine, self._events, node.log_files),
-                find=around.store.find,
+                find=context.store.find,
                 checkpoints=self._checkpoints,
                 known_answers=None if live is None else live.known_answers,
                 device_plugins=node.device_plugins,
                 dra_drivers=node.dra_drivers,
                 services=self._services,
-                probed=around.probed,
+                probed=context.probed,
             ),
         )
 
     def _with_faults(self, client: MemoryClient, node: SimulatedNode) -> tuple[MemoryClient, VolumeDirectories]:
         """The client and the volumes as the kubelet gets them."""
-        interceptor = self._around.interceptor
+        interceptor = self._context.interceptor
         if interceptor is None:
             return client, node.volumes
         from kubesim.scenario.faults.client import InterceptedClient
@@ -118,29 +118,29 @@ class NodeAgent:
 
     def _pod_name(self, uid: str) -> str:
         """Namespace and name of a pod, for faults that are about it."""
-        found = (pod.metadata for pod in self._around.store.list("Pod") if pod.metadata.uid == uid)
+        found = (pod.metadata for pod in self._context.store.list("Pod") if pod.metadata.uid == uid)
         return next((f"{metadata.namespace}/{metadata.name}" for metadata in found), "")
 
     def _new_config(self, node: SimulatedNode, sources: Sequence[str]) -> ConfigStream:
-        around, rules = self._around, node.gates.rules
+        context, rules = self._context, node.gates.rules
         return ConfigStream(
             self._clock,
-            around.recorder,
+            context.recorder,
             sources,
             node.name,
             heard=self._heard,
             hears_changes=node.live is not None,
             dropped=self._dropped,
-            mode=around.spec.sources.notification_mode if rules.has_config_modes else INCREMENTAL,
+            mode=context.spec.sources.notification_mode if rules.has_config_modes else INCREMENTAL,
         )
 
     def _add_file_source(self, node: SimulatedNode) -> None:
-        around, plan = self._around, file_plan(self._around.spec)
+        context, plan = self._context, file_plan(self._context.spec)
         files: ManifestFiles = RealFiles(plan.path, self._clock, self._tasks) if plan.real else node.manifests
         source = FileSource(
             self._clock,
             self._tasks,
-            around.recorder,
+            context.recorder,
             self._config,
             files,
             node.name,
@@ -150,9 +150,9 @@ class NodeAgent:
         self._static_sources.append((source, plan.real))
 
     def _add_http_source(self, node: SimulatedNode) -> None:
-        around, plan = self._around, url_plan(self._around.spec)
+        context, plan = self._context, url_plan(self._context.spec)
         assert plan is not None
-        url: ManifestUrl | None = around.url
+        url: ManifestUrl | None = context.url
         if url is None:
             from kubesim.sources.manifests.real_url import RealUrl
 
@@ -160,7 +160,7 @@ class NodeAgent:
         source = HttpSource(
             self._clock,
             self._tasks,
-            around.recorder,
+            context.recorder,
             self._config,
             url,
             node.name,
@@ -173,9 +173,9 @@ class NodeAgent:
         """The mirror pod of a static pod needs a namespace, which a cluster would have."""
         if source != memory.SOURCE:
             for pod in pods:
-                ensure_namespace(self._around.store, pod.metadata.namespace)
+                ensure_namespace(self._context.store, pod.metadata.namespace)
         if source != memory.SOURCE or self._live is not None:
-            self._around.heard(pods)
+            self._context.heard(pods)
 
     def _dropped(self, duplicate: DroppedPod) -> None:
         self._events.event(duplicate.pod, "Warning", "FailedValidation", duplicate.message)

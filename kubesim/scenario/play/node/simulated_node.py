@@ -67,23 +67,23 @@ RESTART_AFTER = 10 * SECOND  # RestartSec of the kubelet's unit
 class SimulatedNode:
     """`kubelet` is the agent of now, or the last one while there is none."""
 
-    def __init__(self, around: NodeContext, number: int, item: NodeItem) -> None:
-        self._skewed = SkewedClock(around.clock) if any(step.clock_jump for step in around.spec.steps) else None
+    def __init__(self, context: NodeContext, number: int, item: NodeItem) -> None:
+        self._skewed = SkewedClock(context.clock) if any(step.clock_jump for step in context.spec.steps) else None
         if self._skewed is not None:
-            around = replace(around, clock=self._skewed)
-        self._around = around
-        self.gates = around.gates  # of the agent of now
+            context = replace(context, clock=self._skewed)
+        self._context = context
+        self.gates = context.gates  # of the agent of now
         self.name = item.name
         self._number = number
-        self.live = around.live if around.live is not None and around.live.node_name == item.name else None
-        clock, spec = around.clock, around.spec
-        self._randomness = Randomness(around.randomness.stream("node", item.name).getrandbits(62))
+        self.live = context.live if context.live is not None and context.live.node_name == item.name else None
+        clock, spec = context.clock, context.spec
+        self._randomness = Randomness(context.randomness.stream("node", item.name).getrandbits(62))
         configuration = spec.kubelet_configuration
         stream = self._randomness.stream("phases")
-        settings = kubelet_settings(item, number, configuration, stream, around.gates.rules)
-        self._settings = replace(settings, list_duration=around.latencies.list)
-        if around.real is not None and around.real.host_ips:
-            self._settings = replace(self._settings, host_ips=around.real.host_ips)
+        settings = kubelet_settings(item, number, configuration, stream, context.gates.rules)
+        self._settings = replace(settings, list_duration=context.latencies.list)
+        if context.real is not None and context.real.host_ips:
+            self._settings = replace(self._settings, host_ips=context.real.host_ips)
 
         # What outlives the agent.
         self.disk = KubeletDisk(
@@ -95,42 +95,42 @@ class SimulatedNode:
         self.checkpoints = _checkpoint_store(spec)
         self.state_files: StateFiles | None = None  # of the kubelet, if a fault may happen to them
         self._retry: asyncio.TimerHandle | None = None  # of a kubelet that exits when it starts
-        if around.interceptor is not None:
+        if context.interceptor is not None:
             from kubesim.scenario.faults.files import InterceptedCheckpoints, InterceptedFiles, StateFiles
 
-            self.manifests = InterceptedFiles(self.manifests.path, item.name, around.interceptor)
-            if around.interceptor.concerns("disk", "WriteCheckpoint"):
-                self.state_files = StateFiles(item.name, around.interceptor)
+            self.manifests = InterceptedFiles(self.manifests.path, item.name, context.interceptor)
+            if context.interceptor.concerns("disk", "WriteCheckpoint"):
+                self.state_files = StateFiles(item.name, context.interceptor)
                 self.disk = self.state_files.on_disk(self.disk)
                 if self.checkpoints is not None:
                     self.checkpoints = InterceptedCheckpoints(self.checkpoints, self.state_files)
         self.log_files = SimulatedLogFiles()
-        self.volumes = NodeVolumes(clock.now, around.storage, {"/etc/hostname": f"{item.name}\n", **item.files})
+        self.volumes = NodeVolumes(clock.now, context.storage, {"/etc/hostname": f"{item.name}\n", **item.files})
         self.device_plugins = self._make_device_plugins(item)
         self.dra_drivers = self._make_dra_drivers(item)
         self.api = ApiConnection()
-        self.network = around.network
-        if around.real is not None:
+        self.network = context.network
+        if context.real is not None:
             from kubesim.runtime.network.real_network import RealNetwork
 
-            self.network = RealNetwork(clock, around.real.nodes[number].node, around.real.silences)
+            self.network = RealNetwork(clock, context.real.nodes[number].node, context.real.silences)
         self._sandboxed: SandboxedRuntime | DockerRuntime | None = None  # the runtime, where pods have real networks
         self._docker: DockerRuntime | None = None  # the runtime, where the kubelet makes sandboxes with docker
         self.runtime = self._make_runtime(number)
-        self.service = RuntimeService(self._traced(), clock, patient=around.interceptor is not None)
+        self.service = RuntimeService(self._traced(), clock, patient=context.interceptor is not None)
 
         self._register(item)
         self.api.listen(lambda up: self._signs_of_life())
         self._lives = 1
         self._disturbed_at = 0  # the last moment at which the agent or its connection to the API server came or went
-        self._agent = NodeAgent(self, around, self._settings, self._randomness)
+        self._agent = NodeAgent(self, context, self._settings, self._randomness)
         self._running = False
         self.is_on = True
 
     def _register(self, item: NodeItem) -> None:
         """Create the node and its lease at the API server."""
-        around = self._around
-        clock, store, spec = around.clock, around.store, around.spec
+        context = self._context
+        clock, store, spec = context.clock, context.store, context.spec
         configuration = spec.kubelet_configuration
         self._node = initial_node(
             self._settings,
@@ -153,7 +153,7 @@ class SimulatedNode:
         )
         store.create(self._heartbeat.lease())
         if (live := self.live) is not None:
-            self._heartbeat.on_renewal = lambda: live.renewed_lease(around.recorder)
+            self._heartbeat.on_renewal = lambda: live.renewed_lease(context.recorder)
 
     def _make_device_plugins(self, item: NodeItem) -> DevicePlugins | None:
         if not item.device_plugins:
@@ -162,55 +162,55 @@ class SimulatedNode:
 
         for path, text in files_on_host(item.device_plugins):
             self.volumes.host.write(path, text)
-        return device_plugins(item.device_plugins, self._around.clock, self._around.recorder, item.name)
+        return device_plugins(item.device_plugins, self._context.clock, self._context.recorder, item.name)
 
     def _make_dra_drivers(self, item: NodeItem) -> DraDrivers | None:
         if not item.dra_drivers:
             return None
         from kubesim.scenario.hardware.dra_drivers import DraDrivers, SimulatedDraDriver
 
-        around = self._around
+        context = self._context
         cdi: dict[str, Mapping[str, str]] = {}
         drivers = [
             SimulatedDraDriver(
                 each,
                 item.name,
-                around.clock,
+                context.clock,
                 self._randomness.stream("dra", each.name),
-                around.recorder,
-                around.store.find,
+                context.recorder,
+                context.store.find,
                 cdi,
             )
             for each in item.dra_drivers
         ]
-        return DraDrivers(around.clock, drivers, cdi)
+        return DraDrivers(context.clock, drivers, cdi)
 
     def _publish_devices(self, node: ApiObject) -> None:
         """What DRA drivers do when they start: the scheduler finds their devices in ResourceSlices."""
         if self.dra_drivers is not None:
             for resource_slice in self.dra_drivers.slices(node.metadata):
-                self._around.store.create(resource_slice)
+                self._context.store.create(resource_slice)
 
     def _make_runtime(self, number: int) -> SimulatedRuntime:
-        around, settings = self._around, self._settings
-        options = runtime_settings(number, around.spec, around.latencies, around.gates.rules)
+        context, settings = self._context, self._settings
+        options = runtime_settings(number, context.spec, context.latencies, context.gates.rules)
         lessons = None if self.live is None else self.live.lessons
         if lessons is not None:
             from kubesim.runtime.simulated.containers.learnt import RealImages
 
             options = replace(options, images=RealImages(options.images, lessons))
         self.programs = programs = Programs(
-            around.clock,
+            context.clock,
             self._randomness,
-            around.recorder,
+            context.recorder,
             self.network,
             self.volumes,
             node=self.name,
             host_ip=settings.host_ips[0],
-            behaviours=behaviours(around.spec, around.dependencies),
+            behaviours=behaviours(context.spec, context.dependencies),
             exec_time=options.latencies.exec,
             log_files=self.log_files,
-            output=around.output,
+            output=context.output,
             lessons=lessons,
             cdi={} if self.dra_drivers is None else self.dra_drivers.cdi,
             cpuset=visible_cpuset(settings.resource_managers),
@@ -221,18 +221,18 @@ class SimulatedNode:
         return runtime
 
     def _runtime_of_profile(self, number: int, programs: Programs, options: SimulatedSettings) -> SimulatedRuntime:
-        around = self._around
-        if around.gates.rules.sandbox_order != CONTAINERD:
+        context = self._context
+        if context.gates.rules.sandbox_order != CONTAINERD:
             self._docker = self._docker_runtime(number, programs, options)
             return self._docker
-        if around.spec.cni.plugin is not None or around.spec.nodes[number].docker is not None:
+        if context.spec.cni.plugin is not None or context.spec.nodes[number].docker is not None:
             from kubesim.scenario.play.node.docker_plans import refuse_docker
 
-            refuse_docker(number, around.spec)
+            refuse_docker(number, context.spec)
         runtime = self._real_runtime(number, programs, options) or SimulatedRuntime(
-            around.clock, self._randomness, programs, options
+            context.clock, self._randomness, programs, options
         )
-        runtime.trace_to(around.recorder, self.name)
+        runtime.trace_to(context.recorder, self.name)
         return runtime
 
     def _docker_runtime(self, number: int, programs: Programs, options: SimulatedSettings) -> DockerRuntime:
@@ -240,41 +240,41 @@ class SimulatedNode:
         from kubesim.runtime.docker.make import simulated_runtime
         from kubesim.scenario.play.node.docker_plans import docker_plan
 
-        around = self._around
-        plan = docker_plan(number, around.spec, pod_cidrs(number, around.spec)[0], around.gates.rules)
-        given = (around.clock, self._randomness, programs, options, around.recorder)
-        if around.real is None:
+        context = self._context
+        plan = docker_plan(number, context.spec, pod_cidrs(number, context.spec)[0], context.gates.rules)
+        given = (context.clock, self._randomness, programs, options, context.recorder)
+        if context.real is None:
             return simulated_runtime(plan, *given, self.name)
-        self._sandboxed = runtime = around.real.nodes[number].docker_runtime(plan, *given)
+        self._sandboxed = runtime = context.real.nodes[number].docker_runtime(plan, *given)
         return runtime
 
     def _real_runtime(self, number: int, programs: Programs, options: SimulatedSettings) -> SandboxedRuntime | None:
         """One whose pods have real networks, if this run has real nodes."""
-        if self._around.real is None:
+        if self._context.real is None:
             return None
-        around, real = self._around, self._around.real.nodes[number]
-        if around.interceptor is not None:
+        context, real = self._context, self._context.real.nodes[number]
+        if context.interceptor is not None:
             from kubesim.scenario.faults.plugins import InterceptedExec
 
-            interceptor = around.interceptor
+            interceptor = context.interceptor
             real.around_exec = lambda exec: InterceptedExec(exec, self.name, interceptor)
             if interceptor.concerns("disk", "WriteCniCache"):
                 from kubesim.scenario.faults.files import CniCacheWrites
 
                 real.cache_written = CniCacheWrites(self.name, interceptor)
-        runtime = real.runtime(around.clock, self._randomness, programs, options, around.recorder)
-        around.tasks.start(f"{self.name} cni conf", real.follow_configuration(around.clock, runtime))
+        runtime = real.runtime(context.clock, self._randomness, programs, options, context.recorder)
+        context.tasks.start(f"{self.name} cni conf", real.follow_configuration(context.clock, runtime))
         self._sandboxed = runtime
         return runtime
 
     def _traced(self) -> Runtime:
-        recorder, interceptor = self._around.recorder, self._around.interceptor
+        recorder, interceptor = self._context.recorder, self._context.interceptor
         if interceptor is not None:
             from kubesim.scenario.faults.runtime import InterceptedRuntime
 
-            real = self._around.real is not None
+            real = self._context.real is not None
             traced: TracedRuntime = InterceptedRuntime(self.runtime, recorder, self.name, interceptor, real=real)
-        elif not self._around.traced:
+        elif not self._context.traced:
             return self.runtime
         else:
             traced = TracedRuntime(self.runtime, recorder, self.name)
@@ -294,7 +294,7 @@ class SimulatedNode:
 
     def _known_node(self) -> Node:
         """As the API server has it; what the agent made of it if that is gone."""
-        found = self._around.store.find("Node", "", self.name)
+        found = self._context.store.find("Node", "", self.name)
         return found if isinstance(found, Node) else self._node
 
     # -- going and coming ---------------------------------------------------------------------------------------
@@ -306,14 +306,14 @@ class SimulatedNode:
         """
         if self._agent.ended:
             if profile:
-                self.gates = self._around.spec.gates_of(profile)
+                self.gates = self._context.spec.gates_of(profile)
             if problem := self._problem_of_files():
                 self._exits(problem)
                 return
             self._lives += 1
             randomness = Randomness(self._randomness.stream("agent", str(self._lives)).getrandbits(62))
             settings = coming_up(self._settings, randomness.stream("phases"))
-            self._agent = NodeAgent(self, self._around, settings, randomness)
+            self._agent = NodeAgent(self, self._context, settings, randomness)
             if self._docker is not None:
                 self._docker.kubelet_starts()
         try:
@@ -321,7 +321,7 @@ class SimulatedNode:
         except MachineError as error:
             if self._lives == 1:
                 raise
-            self._around.tasks.start("kubelet exits", self._agent.end())
+            self._context.tasks.start("kubelet exits", self._agent.end())
             manager = "memory" if str(error).startswith("[memorymanager]") else "cpu"
             self._exits(f"start {manager} manager error: {error}")
             return
@@ -340,9 +340,9 @@ class SimulatedNode:
 
     def _exits(self, problem: str) -> None:
         """The kubelet ends when it starts; systemd starts it again, and again."""
-        clock = self._around.clock
+        clock = self._context.clock
         text = f"the kubelet exits, and systemd restarts it after {RESTART_AFTER // SECOND} s: {problem}"
-        self._around.recorder.record(Note(node=self.name, text=text))
+        self._context.recorder.record(Note(node=self.name, text=text))
         self._retry = clock.call_at(clock.now() + RESTART_AFTER, self.start)
 
     def begin_story(self) -> None:
@@ -376,13 +376,13 @@ class SimulatedNode:
 
     def last_disturbance(self) -> int:
         """When the agent, its connection to the API server or the runtime came or went, or an operation had a fault."""
-        faults = self._around.interceptor
+        faults = self._context.interceptor
         return max(self._disturbed_at, self.service.disturbed_at, 0 if faults is None else faults.disturbed_at)
 
     def _signs_of_life(self) -> None:
         """The cluster hears of a node while its agent runs and has a way to the API server."""
-        self._disturbed_at = self._around.clock.now()
-        health = self._around.health
+        self._disturbed_at = self._context.clock.now()
+        health = self._context.health
         if self._running and self.api.up:
             self._heartbeat.resume()
             health.is_heard(self.name)
@@ -425,21 +425,21 @@ class SimulatedNode:
         from kubesim.cni.exec.context import BACKGROUND
         from kubesim.cni.exec.process import RealExec
 
-        assert self._around.real is not None
-        node = self._around.real.nodes[self._number].node
+        assert self._context.real is not None
+        node = self._context.real.nodes[self._number].node
         path = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
         await RealExec(spawn=node.spawn).exec_plugin("/bin/sh", script.encode(), path, BACKGROUND)
 
     @property
     def has_private_network(self) -> bool:
         """Whether its pods have real networks that are not those of this machine."""
-        return self._around.real is not None and not self._around.real.host_ips
+        return self._context.real is not None and not self._context.real.host_ips
 
     def network_picture(self) -> NetworkPicture | None:
         """How the real networks of this node and its pods are at this moment."""
-        if self._around.real is None or self._sandboxed is None:
+        if self._context.real is None or self._sandboxed is None:
             return None
-        real = self._around.real.nodes[self._number].node
+        real = self._context.real.nodes[self._number].node
         pods = self._sandboxed.network_namespaces()
         return NetworkPicture(self.name, real.look(), {pod: real.look(netns) for pod, netns in pods.items()})
 
@@ -447,7 +447,7 @@ class SimulatedNode:
 
     def renew_lease(self) -> None:
         """Bring the lease at the API server up to date, for whoever looks at it."""
-        lease, store = self._heartbeat.lease(), self._around.store
+        lease, store = self._heartbeat.lease(), self._context.store
         old = store.get("Lease", lease.metadata.namespace, lease.metadata.name)
         store.replace(lease.changed(metadata=old.metadata))
 

@@ -214,7 +214,7 @@ def test_trust_bundles(bundle: JsonObject, expected: list[str]) -> None:
         ("example.com", [f'Invalid value: "example.com": {SIGNER}']),
         ("a.b/c/d", [f'Invalid value: "a.b/c/d": {SIGNER}']),
         ("a/c", ['Invalid value: "a": should be a domain with at least two segments separated by dots']),
-        # Only the first bad label of each part is told.
+        # Only the first bad label of each part is reported.
         (
             "A.B.c/D.E",
             [

@@ -40,7 +40,7 @@ def test_pods_are_waited_for() -> None:
         end(cluster)
         await cluster.wait(6)
         assert cluster.store.get("Pod", "t", "p").metadata.deletion_timestamp is not None
-        assert cluster.store.find("ConfigMap", "t", "c") is not None, "nothing else goes before the pods"
+        assert cluster.store.find("ConfigMap", "t", "c") is not None, "nothing else is deleted before the pods"
         assert {c["reason"] for c in cluster.get("Namespace", "t").extra["status"]["conditions"]} == {
             "ResourcesDiscovered",
             "ParsedGroupVersions",

@@ -34,7 +34,7 @@ from tests.support.cluster.batch import NOW, make_job, make_pod
 
 
 def ended(phase: str, seconds: int) -> Pod:
-    """A pod that ended so many seconds before or after NOW."""
+    """A pod that ended this many seconds before or after NOW."""
     return make_pod(phase, finished_at=format_time(NOW + seconds * SECOND))
 
 

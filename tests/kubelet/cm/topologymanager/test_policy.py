@@ -65,7 +65,7 @@ def test_max_of_min_affinity_counts(row: Row) -> None:
 @pytest.mark.parametrize("row", of("compare"), ids=names(of("compare")))
 def test_compare_hints_narrowest(row: Row) -> None:
     """TestCompareHintsNarrowest"""
-    # The best count is that of a resource which needs so many nodes.
+    # The best count is that of a resource which needs this many nodes.
     needed = TopologyHint(frozenset(range(row["best"])))
     merger = HintMerger(Policy(BEST_EFFORT, NOWHERE, PolicyOptions()), [(needed,)] if row["best"] else [])
     current = None if row["current"] is None else hint_of(row["current"])

@@ -1,4 +1,4 @@
-"""Cleaning up while others go on: what came up meanwhile is let alone, and what failed is tried again."""
+"""Cleaning up while others go on: what came up during it is let alone, and what failed is tried again."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ SOURCE = json.dumps({"cniVersion": "1.0.0", "name": "net", "plugins": [{"type": 
 
 
 class Plugins:
-    """Note what they are asked; `meanwhile` happens during each, and those that are `failing` fail."""
+    """Note what they are asked; `during` happens during each, and those that are `failing` fail."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.failing: set[str] = set()
-        self.meanwhile: Callable[[], object] = lambda: None
+        self.during: Callable[[], object] = lambda: None
 
     def find_in_path(self, plugin: str, paths: Sequence[str]) -> str:
         return plugin
@@ -39,7 +39,7 @@ class Plugins:
     ) -> bytes:
         container_id, netns = environ["CNI_CONTAINERID"], environ["CNI_NETNS"]
         self.asked.append(f"{environ['CNI_COMMAND']} {path} {container_id} {netns}".strip())
-        self.meanwhile()
+        self.during()
         if path in self.failing:
             raise plugin_failure("exit status 1", b"", b"busy")
         return b""
@@ -105,7 +105,7 @@ def test_one_that_comes_up_meanwhile_is_let_alone(tmp_path: Path) -> None:
         if not node.living:
             node.living.append(node.attach("new"))
 
-    node.plugins.meanwhile = come_up
+    node.plugins.during = come_up
     assert asyncio.run(node.cleaner.clean()) == []
     assert node.on_disk() == of("new")
     assert not any(" new " in call for call in node.plugins.asked)

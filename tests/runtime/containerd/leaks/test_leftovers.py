@@ -130,7 +130,7 @@ def test_flags_that_do_not_go_together(words: list[str], problem: str, capsys: p
 
 
 def test_what_a_failed_sandbox_left_is_removed_a_minute_later() -> None:
-    """containerd forgets a sandbox that never came up, even if its DEL failed; its address would be lost for ever."""
+    """containerd forgets a sandbox that never came up, even if its DEL failed; its address would be lost forever."""
     more = """kubeletConfiguration: {podCIDR: 10.9.0.0/29}
   duration: 2m
   cni:

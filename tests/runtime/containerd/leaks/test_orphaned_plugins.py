@@ -17,7 +17,7 @@ from tests.support.machine.cni_host import BIN_DIR, on_host
 from tests.support.machine.leaks import STORY, leaks, left_over
 from tests.support.processes import kubesim
 
-# An IPAM plugin that waits, once, until it is told to go on: bridge waits for it, and will use what it says.
+# An IPAM plugin that waits, once, until it may continue: bridge waits for it, and will use what it says.
 SLOW = f"""#!/bin/sh
 if [ "$CNI_COMMAND" = ADD ] && mkdir "$0.began" 2>/dev/null; then
     for i in $(seq 600); do [ -e "$0.go" ] || sleep 0.1; done

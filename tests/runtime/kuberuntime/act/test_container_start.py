@@ -1,4 +1,4 @@
-"""Starting a container in a whole node: what keeps it from starting, and how that is told."""
+"""Starting a container in a whole node: what keeps it from starting, and how that is reported."""
 
 from __future__ import annotations
 

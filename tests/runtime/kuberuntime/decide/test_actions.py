@@ -1,4 +1,4 @@
-"""compute_pod_actions: the corpus has the breadth; here are the rules worth reading, and what learners are told."""
+"""compute_pod_actions: the corpus has the breadth; here are the rules worth reading, and their reasons."""
 
 from __future__ import annotations
 

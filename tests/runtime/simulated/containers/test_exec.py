@@ -21,7 +21,7 @@ TAKES = 2 * SECOND
 
 
 class Programs:
-    """Every program runs for ever, and a command in it takes two seconds."""
+    """Every program runs forever, and a command in it takes two seconds."""
 
     def __init__(self, clock: LoopClock) -> None:
         self._clock = clock

@@ -38,7 +38,7 @@ Item = Callable[[Errors, Any, str], None]
 def validate_set(
     errors: Errors, items: Sequence[Any], limit: int, item: Item, path: str, key: Callable[[Any], Any] | None = None
 ) -> None:
-    """At most so many items, each valid; with a `key`, no two with the same."""
+    """At most this many items, each valid; with a `key`, no two with the same."""
     if 0 <= limit < len(items):
         errors.too_many(path, len(items), limit)
         return

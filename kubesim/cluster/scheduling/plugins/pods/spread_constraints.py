@@ -26,7 +26,7 @@ _HONOR = "Honor"
 
 @value_object
 class SpreadConstraint:
-    """Matching pods per value of a label may differ by so many."""
+    """Matching pods per value of a label may differ by this many."""
 
     max_skew: int
     topology_key: str

@@ -1,0 +1,65 @@
+"""Phrases that readers found hard to understand stay out of code, documentation, scenarios and messages."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+# Each with the plain words to use instead.
+BANNED = {
+    r"anew": "again",
+    r"for ever": "forever, until ...",
+    r"meanwhile": "while ..., during ...",
+    r"is (my|your|its|their|\w+'s) (own )?affair": "is handled by ...",
+    r"go(es)? before (the (environment|scenario|file)|a scenario|what)": "overrides",
+    r"goes without --": "cannot be combined with",
+    r"comes? along|brings? along": "is bundled, ships with",
+    r"by hand": "hand-written, directly",
+    r"held against": "compared with",
+    r"in one piece": "at once, atomically",
+    r"(the two|they) part": "the first difference is at",
+    r"come to rest|at rest": "idle",
+    r"a look at": "a check of, read",
+    r"(is|are|was|were|been) told(?! apart)": "gets, is reported, is emitted",
+    r"roused?": "wake",
+    r"(expectation|it) (was|is) not met": "failed",
+    r"last looked at": "at the last relist, at the last check",
+}
+PATTERN = re.compile(rf"\b(?:{'|'.join(BANNED)})(?!\w)", re.IGNORECASE)
+SUFFIXES = (".py", ".md", ".yaml", ".toml", "Makefile")
+# The labs have an author of their own: to be removed when their texts are rewritten.
+LABS = ("labs/", "kubesim/labs/", "kubesim/cli/lab.py", "docs/lab", "tests/labs/", "tests/cli/test_lab.py",
+        "tests/support/labs.py")  # fmt: skip
+EXCEPT = ("CHANGELOG.md", "tests/test_words.py", *LABS)  # history; this list
+
+
+def files() -> list[Path]:
+    command = ["git", "-c", f"safe.directory={ROOT}", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, text=True)
+    if listed.returncode != 0:
+        pytest.skip("not a git work tree")
+    names = [name for name in listed.stdout.split("\n") if name.endswith(SUFFIXES) and not name.startswith(EXCEPT)]
+    return [ROOT / name for name in names if (ROOT / name).is_file()]
+
+
+def banned(text: str) -> list[str]:
+    return [found.group().lower() for found in PATTERN.finditer(text)]
+
+
+def test_the_banned_phrases_are_not_used() -> None:
+    found = {str(path.relative_to(ROOT)): banned(path.read_text(encoding="utf-8")) for path in files()}
+    assert {name: phrases for name, phrases in found.items() if phrases} == {}
+
+
+@pytest.mark.parametrize("text", ["The API server is told.", "read anew", "Flags go before the environment"])
+def test_the_rule_sees(text: str) -> None:
+    assert banned(text)
+
+
+@pytest.mark.parametrize("text", ["the two are told apart", "go forward", "a partial answer", "the rest of the list"])
+def test_the_rule_lets_plain_words_pass(text: str) -> None:
+    assert not banned(text)
