@@ -80,7 +80,7 @@ LEFT_OUT: Final = (
     LeftOut(
         "kubenet and docker's own bridge on a real network (profiles v1.6, v1.12); br_netfilter and sysctls of the"
         " no-op plugin",
-        "Both are simulated. On a private node neither docker nor ebtables is there, so `--runtime cni` refuses them",
+        "Both are simulated. A private node has neither docker nor ebtables, so `--runtime cni` refuses them",
     ),
     LeftOut(
         "Two network plugins with one name, or with a bad one (v1.6, v1.12)",

@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--learn",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="containers run as long, end and get ready as the real ones (default), or run their command lines",
+        help="containers end and become ready as the real ones do (default), or run their command lines",
     )
     amount = group.add_mutually_exclusive_group()
     amount.add_argument(

@@ -231,7 +231,7 @@ class _Marker:
         parts = list((other.items or {}).values()) if isinstance(other.value, list) else [other]
         for part in parts:
             if part.key_lines is None or part.items is None:
-                raise self._fail("<< wants a mapping, or a list of mappings", other.line)
+                raise self._fail("<< needs a mapping, or a list of mappings", other.line)
             assert node.items is not None
             assert node.key_lines is not None
             for key, item in part.items.items():
