@@ -13,7 +13,7 @@ Link = dict[str, Any]
 
 def drawing(picture: NetworkPicture) -> list[str]:
     own = picture.own
-    cables = {link["peer"]: (pod, link) for pod, seen in picture.pods.items() for link in cables(seen)}
+    cables = {link["peer"]: (pod, link) for pod, seen in picture.pods.items() for link in cable_ends(seen)}
     lines = [f"node {picture.node}"]
     # Some kernels put tunnels into every namespace, which nobody uses: they are down.
     roots = [link for link in own["links"] if link["up"] and not link["master"]]
@@ -42,7 +42,7 @@ def _branch(link: Link, picture: NetworkPicture, cables: dict[int, tuple[str, Li
     return lines
 
 
-def cables(seen: Seen) -> Iterator[Link]:
+def cable_ends(seen: Seen) -> Iterator[Link]:
     return (link for link in seen["links"] if link["kind"] == "veth" and link["peer_elsewhere"])
 
 
