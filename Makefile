@@ -31,7 +31,7 @@ soak: $(VENV)/.installed-for-tests system-packages $(NODE_PACKAGES)
 # time several more: Debian's Pythons are installed into the cache directory.
 matrix: SYSTEM_PACKAGES += debootstrap
 matrix: system-packages
-	@PATH=$$PATH:/usr/sbin $(PYTHON) -m tools.matrix $(JOBS) $(filter-out debootstrap,$(SYSTEM_PACKAGES))
+	@PATH=$$PATH:/usr/sbin $(PYTHON) -m tools.matrix $(JOBS) $(filter-out debootstrap chromium,$(SYSTEM_PACKAGES))
 
 lint: $(VENV)/.installed-for-tests
 	$(PY) -m ruff check

@@ -57,6 +57,14 @@ def test_it_has_its_labs(kubesim: Kubesim) -> None:
     assert "The first crash is free" in started.stdout
 
 
+def test_it_writes_the_report(kubesim: Kubesim, environment: Path) -> None:
+    done = kubesim("run", "-q", "--report", "report.html", str(ROOT / "scenarios" / "hello-pod.yaml"))
+    assert (done.returncode, done.stderr) == (0, "")
+    html = (environment.parent / "elsewhere" / "report.html").read_text()
+    for path in (ROOT / "kubesim" / "trace" / "report" / "page").glob("*.js"):
+        assert path.read_text() in html
+
+
 def test_it_has_its_scenarios(kubesim: Kubesim) -> None:
     for asked in ("crashloop", "scenarios/crashloop.yaml"):
         played = kubesim("run", "-q", asked)

@@ -13,11 +13,11 @@ Link = dict[str, Any]
 
 def drawing(picture: NetworkPicture) -> list[str]:
     own = picture.own
-    ends = {link["peer"]: (pod, link) for pod, seen in picture.pods.items() for link in cables(seen)}
+    cables = {link["peer"]: (pod, link) for pod, seen in picture.pods.items() for link in cable_ends(seen)}
     lines = [f"node {picture.node}"]
     # Some kernels put tunnels into every namespace, which nobody uses: they are down.
     roots = [link for link in own["links"] if link["up"] and not link["master"]]
-    branches = [_branch(link, picture, ends) for link in roots] + [[f"route {text}"] for text in routes(own)]
+    branches = [_branch(link, picture, cables) for link in roots] + [[f"route {text}"] for text in routes(own)]
     for number, branch in enumerate(branches):
         last = number == len(branches) - 1
         lines.append(("└─ " if last else "├─ ") + branch[0])
@@ -25,24 +25,24 @@ def drawing(picture: NetworkPicture) -> list[str]:
     return lines
 
 
-def _branch(link: Link, picture: NetworkPicture, ends: dict[int, tuple[str, Link]]) -> list[str]:
+def _branch(link: Link, picture: NetworkPicture, cables: dict[int, tuple[str, Link]]) -> list[str]:
     """A link, and what hangs on it: the ports of a bridge, the pod at the end of a cable."""
     lines = [link_text(link, picture.own)]
-    if link["index"] in ends:
-        pod, other = ends[link["index"]]
+    if link["index"] in cables:
+        pod, other = cables[link["index"]]
         seen = picture.pods[pod]
         lines[0] += f" ── {link_text(other, seen)} of pod {pod.removeprefix('default/')}"
         lines += [f"     route {text}" for text in routes(seen)]
     ports = [port for port in picture.own["links"] if port["master"] == link["index"]]
     for number, port in enumerate(ports):
-        branch = _branch(port, picture, ends)
+        branch = _branch(port, picture, cables)
         last = number == len(ports) - 1
         lines.append(("└─ " if last else "├─ ") + branch[0])
         lines += [("   " if last else "│  ") + line for line in branch[1:]]
     return lines
 
 
-def cables(seen: Seen) -> Iterator[Link]:
+def cable_ends(seen: Seen) -> Iterator[Link]:
     return (link for link in seen["links"] if link["kind"] == "veth" and link["peer_elsewhere"])
 
 

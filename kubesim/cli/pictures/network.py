@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kubesim.cli.output.network_view import cables, link_text, routes
+from kubesim.cli.output.network_view import cable_ends, link_text, routes
 from kubesim.runtime.containerd.cni_settings import NetworkPicture
 from kubesim.trace.pictures.svg import fitted, line, rectangle, text
 from kubesim.trace.pictures.timeline import MARGIN, WIDTH
@@ -67,7 +67,7 @@ class NetworkDrawing:
 
 def _links(picture: NetworkPicture) -> Iterator[tuple[dict[str, Any], list[tuple[str, dict[str, Any], str]]]]:
     """Each bridge or other link of a node that is no port, with the pods at it: name, link, and the port's name."""
-    ends = {link["peer"]: (pod, link) for pod, seen in picture.pods.items() for link in cables(seen)}
+    ends = {link["peer"]: (pod, link) for pod, seen in picture.pods.items() for link in cable_ends(seen)}
     links = picture.own["links"]
     for link in links:
         if not link["up"] or link["master"] or link["name"] == "lo":

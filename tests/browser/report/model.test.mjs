@@ -66,6 +66,11 @@ test("the state before and after a record is put together from changes", () => {
   assert.deepEqual(at(6), { before: [["phase", "Running"]], after: [] });
 });
 
+test("warnings and failures are known by pod", () => {
+  assert.deepEqual(plain(run.warnings("default/db")), [3]);
+  assert.deepEqual(plain(run.warnings("default/web")), []);
+});
+
 test("logs are those of a pod up to now", () => {
   assert.deepEqual(plain(run.logs("default/web", 4, 10).map((each) => each.text)), ["hello"]);
   assert.deepEqual(plain(run.logs("default/web", 1, 10)), []);

@@ -17,7 +17,7 @@ from tests.support.browser.node import PACKAGES, needs
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 HOSTILE = "<img src=x onerror=document.title=/broken/></script><script>document.title=/broken/</script>"
-MOST_ROWS = 40  # of a table on the page
+MOST_ROWS = 20  # of a table on the page
 
 
 @pytest.fixture(scope="module")

@@ -1,52 +1,36 @@
 // What kubectl would print at this moment: a table for each kind of object that the run has.
 Report.cluster = (() => {
   const { element, table } = Report.dom;
-  const MOST = 40; // rows of a table: a step must stay quick
+  const FIRST = ["pods", "nodes", "events"];
+  const FEW = 20; // rows of each of several tables: a step must stay quick
+  const MANY = 60; // rows of one table
+  const NOT_KEPT = "The objects of this run were not kept: give kubesim diff scenarios, not traces.";
 
   function show(run, t, pod, kind) {
     const tables = run.data.tables ?? [];
-    if (!tables.length)
-      return [
-        element(
-          "p",
-          { class: "soft" },
-          "The objects of this run were not kept: give kubesim diff scenarios, not traces.",
-        ),
-      ];
+    if (!tables.length) return [element("p", { class: "soft" }, NOT_KEPT)];
     return tables
-      .filter((each) => each.plural === kind || (!kind && ["pods", "nodes", "events"].includes(each.plural)))
-      .flatMap((each) => one(each, t, pod));
+      .filter((each) => (kind ? each.plural === kind : FIRST.includes(each.plural)))
+      .flatMap((each) => one(each, t, pod, kind ? MANY : FEW));
   }
 
-  function one(kind, t, pod) {
-    const isEvents = kind.plural === "events";
-    const wanted = pod && isEvents ? (key, cells) => cells.includes(`pod/${pod.split("/")[1]}`) : null;
-    const { rows, count } = Report.tables.rowsAt(kind, t, MOST, wanted);
-    const command =
-      kind.header[0] === "NAMESPACE" ? `kubectl get ${kind.plural} -A -o wide` : `kubectl get ${kind.plural} -o wide`;
-    const title = element("h2", null, element("code", null, command));
+  function one(kind, t, pod, most) {
+    const { rows, count } = Report.tables.rowsAt(kind, t, most, wanted(kind, pod, most));
+    const all = kind.header[0] === "NAMESPACE" ? " -A" : "";
+    const title = element("h2", null, element("code", null, `kubectl get ${kind.plural}${all} -o wide`));
     if (!count) return [title, element("p", { class: "soft" }, "No resources found")];
+    const cells = rows.map(([, row]) => row);
     const isChosen = (number) => (kind.plural === "pods" && rows[number][0] === pod ? "chosen" : null);
-    const more =
-      count > MOST
-        ? [
-            element(
-              "p",
-              { class: "soft" },
-              `and ${count - MOST} more rows${isEvents ? ": choose a pod to see its own" : ""}`,
-            ),
-          ]
-        : [];
-    return [
-      title,
-      table(
-        kind.header,
-        rows.map(([, row]) => row),
-        `kubectl kubectl-${kind.plural}`,
-        isChosen,
-      ),
-      ...more,
-    ];
+    const rest = `and ${count - most} more rows: choose a pod, or this table alone`;
+    const more = count > most ? [element("p", { class: "soft" }, rest)] : [];
+    return [title, table(kind.header, cells, `kubectl kubectl-${kind.plural}`, isChosen), ...more];
+  }
+
+  /** Of a chosen pod its own Events, and of very many pods only itself; null: all rows. */
+  function wanted(kind, pod, most) {
+    if (!pod) return null;
+    if (kind.plural === "events") return (key, cells) => cells.includes(`pod/${pod.split("/")[1]}`);
+    return kind.plural === "pods" && Object.keys(kind.rows).length > most ? (key) => key === pod : null;
   }
 
   return { show };

@@ -54,6 +54,8 @@
         if (row.lane) Report.canvas.bands(context, this.run, row.lane, this.span, width, top, size, colour);
         else if (row.type !== "node")
           Report.canvas.marks(context, this.run, this.marked(row), this.span, width, top, size, colour);
+        if (row.type === "pod")
+          Report.canvas.marks(context, this.run, this.run.warnings(row.pod), this.span, width, top + 10, 14, colour);
       });
       this.name(shown, first);
       this.move(this.t);

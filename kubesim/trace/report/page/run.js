@@ -95,6 +95,20 @@
       return found.reverse();
     }
 
+    /** The positions of the warnings and failures of a pod. */
+    warnings(pod) {
+      if (!this.warned) {
+        this.warned = new Map();
+        for (let at = 0; at < this.count; at++) {
+          const about = this.columns.tone[at] >= 2 ? this.field("pod", at) : "";
+          if (!about) continue;
+          if (!this.warned.has(about)) this.warned.set(about, []);
+          this.warned.get(about).push(at);
+        }
+      }
+      return this.warned.get(pod) ?? [];
+    }
+
     /** The positions of all records of a kind up to one. */
     ofKind(name, position) {
       const kind = this.strings.indexOf(name);

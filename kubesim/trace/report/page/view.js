@@ -65,9 +65,10 @@ Report.RunView = class RunView {
     next.focus();
   }
 
-  /** The pod that the tabs are about: the one that is chosen, else that of the record. */
+  /** The pod that the state is about: the one that is chosen, else that of the record, else the only one. */
   get about() {
-    return this.pod || this.run.field("pod", this.position);
+    const only = this.run.pods.length === 1 ? this.run.pods[0] : "";
+    return this.pod || this.run.field("pod", this.position) || only;
   }
 
   filter(filter) {
