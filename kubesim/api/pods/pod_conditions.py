@@ -30,10 +30,7 @@ def find_condition(conditions: Sequence[PodCondition], condition_type: str) -> P
 
 
 def is_condition_true(conditions: Sequence[PodCondition], condition_type: str) -> bool:
-    for condition in conditions:
-        if condition.type == condition_type and condition.status == TRUE:
-            return True
-    return False
+    return TRUE in [condition.status for condition in conditions if condition.type == condition_type]
 
 
 def with_condition(conditions: tuple[PodCondition, ...], new: PodCondition) -> tuple[PodCondition, ...]:

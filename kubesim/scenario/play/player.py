@@ -229,14 +229,15 @@ class Player:
         pod = change.object
         assert isinstance(pod, Pod)
         key = (pod.metadata.namespace, pod.metadata.name)
-        self._pods[key] = pod
         if change.type == "DELETED":
-            del self._pods[key]
-            self._unsettled.pop(key, None)
-        elif is_settled(pod):
+            self._pods.pop(key, None)
             self._unsettled.pop(key, None)
         else:
-            self._unsettled[key] = None
+            self._pods[key] = pod
+            if is_settled(pod):
+                self._unsettled.pop(key, None)
+            else:
+                self._unsettled[key] = None
         self._wake()
 
     def _workload_changed(self, change: WatchEvent) -> None:
