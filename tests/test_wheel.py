@@ -50,7 +50,7 @@ def test_it_has_its_labs(kubesim: Kubesim) -> None:
     listed = kubesim("lab", "list")
     assert (listed.returncode, listed.stderr) == (0, "")
     assert [line.split()[0] for line in listed.stdout.splitlines() if line.strip()[:1].isdigit()] == [
-        str(number) for number in range(1, 13)
+        str(number) for number in range(1, 17)
     ]
     started = kubesim("lab", "start", "1")
     assert started.returncode == 0, started.stderr
