@@ -74,7 +74,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _print_pod_workers(args: argparse.Namespace) -> int:
-    from kubesim.podworkers.diagram import mermaid
+    from kubesim.cli.pictures.pod_workers import mermaid
     from kubesim.trace.pictures.mermaid import block
 
     if args.source is not None:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from kubesim.cli.main import main
-from kubesim.podworkers.diagram import INPUTS, Transition, mermaid, transitions
+from kubesim.cli.pictures.pod_workers import INPUTS, Transition, mermaid, transitions
 from kubesim.trace import records as r
 from kubesim.trace.lanes.bands import pod_lanes
 from kubesim.trace.pictures.mermaid import block, words
