@@ -84,8 +84,15 @@ class FakeWorld:
         raise StepFailed("the server said no")
 
     def delete(self, delete: Delete) -> None:
-        self.did_at(f"delete {delete.pod}")
-        self.clock.call_at(self.clock.now() + SECOND, self.store.remove, "Pod", *delete.key)
+        self.is_deleted(delete.pod, *delete.key)
+
+    def delete_object(self, obj: ApiObject, propagation_policy: str | None = None) -> None:
+        metadata = obj.metadata
+        self.is_deleted(f"{metadata.namespace}/{metadata.name}", metadata.namespace, metadata.name)
+
+    def is_deleted(self, what: str, namespace: str, name: str) -> None:
+        self.did_at(f"delete {what}")
+        self.clock.call_at(self.clock.now() + SECOND, self.store.remove, "Pod", namespace, name)
 
     async def exec(self, exec: Exec) -> None:
         await self.clock.sleep(5 * SECOND)
