@@ -11,6 +11,7 @@ given; the zero values are attributes of its class.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import get_annotations
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self, dataclass_transform
 
 _ACRONYMS = {"ip": "IP", "ips": "IPs", "id": "ID", "uid": "UID", "pid": "PID", "ipc": "IPC", "cidr": "CIDR",
@@ -68,10 +69,11 @@ class Model:
         if base.embedded_as:
             cls.declared = {name: field._replace(embedded_in=base.embedded_as) for name, field in base.declared.items()}
         cls.embedded_as = embedded_as
+        annotations = get_annotations(cls)
         for name, field in list(vars(cls).items()):
             if isinstance(field, Declared):
                 cls.declared[name] = field._replace(name=json_name(name))
-                cls.zeros[name] = _zero(field.type)
+                cls.zeros[name] = _zero(field.type, annotations[name])
                 setattr(cls, name, cls.zeros[name])
         MODELS[cls.__name__] = cls
 
@@ -156,15 +158,15 @@ _READERS: _Table = {}
 _CHECKING: _Table = {}  # the same, with readers that check scalars
 
 
-def _zero(type_name: str) -> Any:
+def _zero(type_name: str, annotation: str) -> Any:
     if type_name.startswith("*"):
         return None
     if type_name.startswith("[]"):
         return ()
-    if type_name.startswith("map[") or type_name == "ResourceList":
-        return EMPTY
     if type_name in MODELS:
         return MODELS[type_name]()
+    if annotation.startswith("dict[") or type_name == "ResourceList":  # a map, or a struct without a class
+        return EMPTY
     return _ZEROS.get(type_name, "")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kubesim.api.model import json_name
+from kubesim.api.node import Node
 from kubesim.api.pod import ContainerStateTerminated, ContainerStatus, Pod, PodStatus
 from kubesim.api.schema.codec import DecodeError
 
@@ -74,6 +75,12 @@ def test_an_absent_field_is_gos_zero_value() -> None:
     assert pod.spec.restart_policy == ""
     assert pod.spec.termination_grace_period_seconds is None
     assert pod.status.phase == ""
+
+
+def test_an_absent_struct_without_a_class_is_an_empty_object() -> None:
+    status = Node.from_json({"kind": "Node", "status": {}}).status
+    assert (status.node_info, status.daemon_endpoints, status.config) == ({}, {}, None)
+    assert status.to_json() == {}
 
 
 def test_null_where_there_is_no_pointer_is_an_absent_field() -> None:
