@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache
 from json.encoder import encode_basestring
 from types import NoneType
 from typing import Any, NoReturn
+
+from kubesim.golang.text import quoted
 
 Json = Any
 
@@ -38,6 +41,9 @@ _HTML_CHARACTERS = "<>&\u2028\u2029"
 _HTML = re.compile(f"[{_HTML_CHARACTERS}]")
 _COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 _NOT_PLAIN = re.compile(r"[^ -~]")
+_SPACE = re.compile(r"[ \t\r\n]*")
+_STRING_REST = re.compile(r'(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _KINDS = {
     bool: "bool",
     Number: "number",
@@ -47,9 +53,17 @@ _KINDS = {
     list: "array",
     NoneType: "null",
 }
+_UNFINISHED_ESCAPE = re.compile(r"u[0-9a-fA-F]*")
+_UNFINISHED_NUMBER = re.compile(
+    r"-?(?:0|[1-9][0-9]*)(?:(?P<point>\.)(?![0-9])|(?:\.[0-9]+)?(?P<exponent>[eE](?:[+-]|(?![+-])))(?![0-9]))"
+    r"|(?P<sign>-)(?![0-9])"
+)
+_UNFINISHED = {"point": "after decimal point in", "exponent": "in exponent of", "sign": "in"}
+_QUOTES = {"'": "'\\''", '"': "'\"'"}
 _SURROGATES = re.compile(
     r"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<half>\\u[dD][89a-fA-F]..)"
 )  # a backslash, a pair, a half
+_LITERALS = {"t": "true", "f": "false", "n": "null"}
 
 
 def kind_of(value: object) -> str:
@@ -78,10 +92,8 @@ def _whole(found: re.Match[str]) -> str:
 
 def explain(text: str) -> NoReturn:
     """Say what is wrong with text that is not JSON."""
-    from kubesim.golang.json_errors import Scanner
-
     try:
-        Scanner(text).explain()
+        _Scanner(text).explain()
     except RecursionError:
         raise JsonSyntaxError("exceeded max depth") from None
 
@@ -164,3 +176,105 @@ def format_float(value: float) -> str:
     mantissa, _, exponent = f"{Decimal(repr(value)):e}".partition("e")
     digits = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     return f"{digits}e{exponent[0]}{exponent[1:]}"
+
+
+class _Scanner:
+    """Finds the first character that Go's scanner would refuse. Runs only on text that is known to be wrong."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+
+    def explain(self) -> NoReturn:
+        self.value()
+        self.space()
+        self.fail("after top-level value")
+
+    def fail(self, context: str) -> NoReturn:
+        if self.at >= len(self.text):
+            raise JsonSyntaxError("unexpected end of JSON input")
+        raise JsonSyntaxError(f"invalid character {_quote_char(self.text[self.at])} {context}")
+
+    def peek(self) -> str:
+        return self.text[self.at : self.at + 1]
+
+    def space(self) -> None:
+        found = _SPACE.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+
+    def value(self) -> None:
+        self.space()
+        char = self.peek()
+        if char == "{":
+            self.items(self.member, "}", "object key:value pair")
+        elif char == "[":
+            self.items(self.value, "]", "array element")
+        elif char == '"':
+            self.string()
+        elif char in _LITERALS:
+            self.literal(_LITERALS[char])
+        elif char and char in "-0123456789":
+            self.number()
+        else:
+            self.fail("looking for beginning of value")
+
+    def items(self, item: Callable[[], None], end: str, what: str) -> None:
+        """What stands between brackets, from the opening one to the closing one."""
+        self.at += 1
+        self.space()
+        if self.peek() != end:
+            item()
+            self.space()
+            while self.peek() == ",":
+                self.at += 1
+                item()
+                self.space()
+        if self.peek() != end:
+            self.fail(f"after {what}")
+        self.at += 1
+
+    def member(self) -> None:
+        self.space()
+        if self.peek() != '"':
+            self.fail("looking for beginning of object key string")
+        self.string()
+        self.space()
+        if self.peek() != ":":
+            self.fail("after object key")
+        self.at += 1
+        self.value()
+
+    def string(self) -> None:
+        found = _STRING_REST.match(self.text, self.at + 1)
+        self.at = found.end() if found else self.at + 1
+        char = self.peek()
+        if char == '"':
+            self.at += 1
+        elif char == "\\":
+            begun = _UNFINISHED_ESCAPE.match(self.text, self.at + 1)
+            self.at = begun.end() if begun else self.at + 1
+            self.fail("in \\u hexadecimal character escape" if begun else "in string escape code")
+        else:
+            self.fail("in string literal")
+
+    def literal(self, word: str) -> None:
+        for expected in word:
+            if self.peek() != expected:
+                self.fail(f"in literal {word} (expecting {_quote_char(expected)})")
+            self.at += 1
+
+    def number(self) -> None:
+        begun = _UNFINISHED_NUMBER.match(self.text, self.at)
+        found = begun or _NUMBER.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+        if begun and begun.lastgroup:
+            self.fail(f"{_UNFINISHED[begun.lastgroup]} numeric literal")
+
+
+def _quote_char(char: str) -> str:
+    """`'x'`; a byte that is no character (as `surrogateescape` decodes it) by its number."""
+    if char in _QUOTES:
+        return _QUOTES[char]
+    if "\udc80" <= char <= "\udcff":
+        return f"'\\x{ord(char) - 0xDC00:02x}'"
+    return f"'{quoted(char)[1:-1]}'"

@@ -14,7 +14,7 @@ from kubesim.clock.clock import VIRTUAL_START
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.scenario.language.document import Scenario
-from kubesim.scenario.language.remote_source_items import ServeManifest
+from kubesim.scenario.language.sources.remote_source_items import ServeManifest
 from tests.support.faulty_runtime import FaultyRuntime
 
 SCENARIO = Scenario.model_validate(

@@ -24,7 +24,7 @@ from kubesim.scenario.language.document import Scenario, on_or_off
 from kubesim.scenario.language.durations import read_duration, read_signed_duration
 from kubesim.scenario.language.object_names import is_object_name
 from kubesim.scenario.language.operations.names import known_operation, operation_names
-from kubesim.scenario.language.remote_source_items import one_or_several
+from kubesim.scenario.language.sources.remote_source_items import one_or_several
 from kubesim.scenario.language.variation.matrix_items import read_seeds
 from kubesim.scenario.load.kubelet_configuration import JITTER, KubeletConfiguration
 

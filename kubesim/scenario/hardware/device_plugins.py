@@ -19,7 +19,7 @@ from kubesim.kubelet.cm.devicemanager.plugin import (
     PluginRegistry,
 )
 from kubesim.runtime.types import ContainerMount, DeviceInfo
-from kubesim.scenario.language.device_items import DevicePluginItem
+from kubesim.scenario.language.nodes.device_items import DevicePluginItem
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
 from kubesim.values import part, replace

@@ -27,7 +27,7 @@ from kubesim.kubelet.cm.dra.plugin import (
     DraRegistry,
     PreparedDevice,
 )
-from kubesim.scenario.language.device_items import DraDriverItem
+from kubesim.scenario.language.nodes.device_items import DraDriverItem
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
 from kubesim.values import part

@@ -20,7 +20,7 @@ from kubesim.runtime.allocation.cpuset import format_cpus, parse_cpus
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 
 if TYPE_CHECKING:
-    from kubesim.scenario.language.machine_items import TopologyItem
+    from kubesim.scenario.language.nodes.machine_items import TopologyItem
 
 Capacity = Mapping[str, str | int | float]
 KIB = 1024
@@ -32,7 +32,7 @@ def machine_info(capacity: Capacity, item: TopologyItem | None = None) -> Machin
 
     CPUs are numbered as Linux mostly does: the first thread of every core, then the second ones.
     """
-    from kubesim.scenario.language.machine_items import TopologyItem
+    from kubesim.scenario.language.nodes.machine_items import TopologyItem
 
     item = item or TopologyItem()
     capacity = {**DEFAULT_CAPACITY, **capacity}

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from kubesim.scenario.language.durations import Duration
-from kubesim.scenario.language.source_items import LocalPath
+from kubesim.scenario.language.sources.source_items import LocalPath
 from kubesim.scenario.language.strict import OnUse, Strict, as_list
 
 

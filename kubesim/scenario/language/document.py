@@ -35,7 +35,7 @@ from kubesim.scenario.hardware.node_machine import (
 from kubesim.scenario.language.cni_items import CniItem, NetworkPluginItem
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
-from kubesim.scenario.language.node_items import (
+from kubesim.scenario.language.nodes.node_items import (
     UNSTARTABLE,
     NodeFiles,
     SecurityProfilesItem,
@@ -43,7 +43,7 @@ from kubesim.scenario.language.node_items import (
     why_no_kubelet_starts,
 )
 from kubesim.scenario.language.operations.names import SIMULATED_CNI, matching
-from kubesim.scenario.language.source_items import Sources
+from kubesim.scenario.language.sources.source_items import Sources
 from kubesim.scenario.language.strict import (
     Amount,
     OnUse,
@@ -62,8 +62,8 @@ from kubesim.sources.modes import INCREMENTAL
 
 if TYPE_CHECKING:
     from kubesim.scenario.language.container_items import BehaviourItem, ImageItem
-    from kubesim.scenario.language.device_items import DeviceHealth, DevicePluginItem, DraDriverItem, PluginTarget
-    from kubesim.scenario.language.machine_items import DockerItem, SandboxFaultItem, TopologyItem
+    from kubesim.scenario.language.nodes.device_items import DeviceHealth, DevicePluginItem, DraDriverItem, PluginTarget
+    from kubesim.scenario.language.nodes.machine_items import DockerItem, SandboxFaultItem, TopologyItem
     from kubesim.scenario.language.operations.dependency_items import DependencyItem
     from kubesim.scenario.language.operations.fault_items import FaultItem
     from kubesim.scenario.language.step_items import Step
@@ -71,11 +71,11 @@ if TYPE_CHECKING:
 else:
     BehaviourItem = stand_in("container_items.BehaviourItem")
     ImageItem = stand_in("container_items.ImageItem")
-    DevicePluginItem = stand_in("device_items.DevicePluginItem")
-    DraDriverItem = stand_in("device_items.DraDriverItem")
-    DockerItem = stand_in("machine_items.DockerItem")
-    SandboxFaultItem = stand_in("machine_items.SandboxFaultItem")
-    TopologyItem = stand_in("machine_items.TopologyItem")
+    DevicePluginItem = stand_in("nodes.device_items.DevicePluginItem")
+    DraDriverItem = stand_in("nodes.device_items.DraDriverItem")
+    DockerItem = stand_in("nodes.machine_items.DockerItem")
+    SandboxFaultItem = stand_in("nodes.machine_items.SandboxFaultItem")
+    TopologyItem = stand_in("nodes.machine_items.TopologyItem")
     DependencyItem = stand_in("operations.dependency_items.DependencyItem")
     FaultItem = stand_in("operations.fault_items.FaultItem")
     Step = stand_in("step_items.Step")

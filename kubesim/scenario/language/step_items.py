@@ -10,15 +10,15 @@ from pydantic_core import PydanticCustomError
 
 from kubesim.features.table import Profile
 from kubesim.golang.text import duration
-from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
 from kubesim.scenario.language.durations import Duration, SignedDuration
-from kubesim.scenario.language.node_items import FilePath
+from kubesim.scenario.language.nodes.device_items import DeviceHealth, PluginTarget
+from kubesim.scenario.language.nodes.node_items import FilePath
 from kubesim.scenario.language.object_items import Delete, ObjectTarget
 from kubesim.scenario.language.operations.dependency_items import DependencyStep
 from kubesim.scenario.language.operations.names import OperationName
 from kubesim.scenario.language.operations.when_items import When
-from kubesim.scenario.language.remote_source_items import ServeManifest
-from kubesim.scenario.language.source_items import Manifest
+from kubesim.scenario.language.sources.remote_source_items import ServeManifest
+from kubesim.scenario.language.sources.source_items import Manifest
 from kubesim.scenario.language.strict import OnUse, Placed, Strict, as_list, is_amount_or_percentage, is_taint, wrap
 
 JsonObject = dict[str, Any]

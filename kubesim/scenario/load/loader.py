@@ -18,7 +18,7 @@ from pydantic_core import ErrorDetails
 from kubesim.errors import FileLine, InputError, UsageError
 from kubesim.features import FeatureGates
 from kubesim.scenario.language.document import API_VERSION, Scenario
-from kubesim.scenario.language.node_items import UNSTARTABLE
+from kubesim.scenario.language.nodes.node_items import UNSTARTABLE
 from kubesim.scenario.language.strict import INSIDE, Placed
 from kubesim.scenario.load import overlay
 from kubesim.scenario.load.host_access import KUBELET_CONFIGURATION, host_fields, refusal

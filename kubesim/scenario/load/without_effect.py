@@ -13,7 +13,7 @@ from kubesim.api.effects.findings import WITHOUT_EFFECT, Findings, object_named
 from kubesim.api.effects.scan import fields_without_effect
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.scenario.language.document import Spec
-from kubesim.scenario.language.source_items import Manifest
+from kubesim.scenario.language.sources.source_items import Manifest
 from kubesim.scenario.load.objects import has_effect, items_of, shown
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kubesim.scenario.client.placement import pod_specs
 from kubesim.scenario.language.document import Spec
 from kubesim.scenario.language.object_names import has_namespace
-from kubesim.scenario.language.source_items import Manifest
+from kubesim.scenario.language.sources.source_items import Manifest
 from kubesim.scenario.load.objects import items_of
 from kubesim.values import part, value_object
 

@@ -30,14 +30,14 @@ from kubesim.runtime.simulated.registries import not_found
 from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
 from kubesim.scenario.hardware.node_machine import has_resource_managers, resource_manager_settings
 from kubesim.scenario.language.document import NodeItem, Spec
-from kubesim.scenario.language.node_items import SecurityProfilesItem
+from kubesim.scenario.language.nodes.node_items import SecurityProfilesItem
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.values import replace
 
 if TYPE_CHECKING:
     from kubesim.runtime.simulated.cri.sandbox_steps import SandboxFault
     from kubesim.scenario.language.container_items import BehaviourItem, ImageItem
-    from kubesim.scenario.language.machine_items import SandboxFaultItem
+    from kubesim.scenario.language.nodes.machine_items import SandboxFaultItem
     from kubesim.scenario.language.variation.draw_items import DurationDraw, ExitCodeDraw
 
 CONTAINERD = "containerd"  # the order of sandboxes in which the runtime calls CNI

@@ -21,12 +21,12 @@ from kubesim.values import part
 
 if TYPE_CHECKING:
     from kubesim.scenario.hardware.device_plugins import DevicePlugins
-    from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
+    from kubesim.scenario.language.nodes.device_items import DeviceHealth, PluginTarget
     from kubesim.scenario.language.object_items import Delete
     from kubesim.scenario.language.operations.dependency_items import DependencyStep
     from kubesim.scenario.language.operations.fault_items import Crash
-    from kubesim.scenario.language.remote_source_items import ServeManifest
-    from kubesim.scenario.language.source_items import Manifest
+    from kubesim.scenario.language.sources.remote_source_items import ServeManifest
+    from kubesim.scenario.language.sources.source_items import Manifest
     from kubesim.scenario.language.step_items import (
         ClockJump,
         Cut,

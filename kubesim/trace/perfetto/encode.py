@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kubesim.trace.perfetto.tracks import Path, Span
+from kubesim.trace.perfetto.tracks import Path, TrackSpan
 
 if TYPE_CHECKING:
     from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import DebugAnnotation, TracePacket
@@ -17,7 +17,7 @@ SEQUENCE = 1  # all packets come from one writer
 NANOSECONDS = 1_000  # of a microsecond
 
 
-def encoded(spans: Sequence[Span]) -> bytes:
+def encoded(spans: Sequence[TrackSpan]) -> bytes:
     """Slices with an end, instants without one, and an arrow wherever a cause stands in another track."""
     from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 
@@ -71,17 +71,17 @@ class _Tracks:
         return number
 
 
-def _moments(spans: Iterable[Span]) -> list[tuple[int, Span, bool]]:
+def _moments(spans: Iterable[TrackSpan]) -> list[tuple[int, TrackSpan, bool]]:
     """Beginnings and ends in the order of the records, which is that of time."""
     begins = [(each.begun_by, each, True) for each in spans]
     ends = [(each.ended_by, each, False) for each in spans if each.end is not None]
     return sorted(begins + ends, key=lambda moment: moment[0])
 
 
-def _arrows(spans: Iterable[Span]) -> dict[int, tuple[list[int], int | None]]:
+def _arrows(spans: Iterable[TrackSpan]) -> dict[int, tuple[list[int], int | None]]:
     """By the record that began a slice: the arrows that leave it, and the one that ends there. An arrow is known by the
     number of the record at its end."""
-    by_record: dict[int, Span] = {}
+    by_record: dict[int, TrackSpan] = {}
     arrows: dict[int, tuple[list[int], int | None]] = {}
     for each in spans:
         by_record[each.begun_by] = by_record[each.ended_by] = each

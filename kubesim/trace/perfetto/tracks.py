@@ -32,7 +32,7 @@ _OF_WORKER = (r.WorkerUpdate, r.WorkerState, r.Actions)
 
 
 @mutable
-class Span:
+class TrackSpan:
     """Times are microseconds since the start; `end` is None for an instant. The records that begin and end it are known
     by their numbers."""
 
@@ -48,7 +48,7 @@ class Span:
 
 @value_object
 class _Call:
-    span: Span
+    span: TrackSpan
     lane: int
 
 
@@ -57,8 +57,8 @@ class TrackSink:
 
     def __init__(self) -> None:
         self._nodes = PodNodes()
-        self._spans: list[Span] = []
-        self._syncs: dict[str, Span] = {}  # by uid of the pod
+        self._spans: list[TrackSpan] = []
+        self._syncs: dict[str, TrackSpan] = {}  # by uid of the pod
         self._calls: dict[int, _Call] = {}  # by the record that began the call
         self._busy: dict[Path, set[int]] = {}  # lanes of a track that have a call under way
         self._last = 0
@@ -86,14 +86,14 @@ class TrackSink:
         is_of_cluster = isinstance(record, r.Expectation) or (isinstance(record, r.ApiWrite) and record.by != "kubelet")
         return CLUSTER if is_of_cluster or not node else node
 
-    def spans(self) -> list[Span]:
+    def spans(self) -> list[TrackSpan]:
         """What is still under way ends with the trace."""
         for each in (*self._syncs.values(), *(call.span for call in self._calls.values())):
             each.end = self._last
         return self._spans
 
-    def _begin(self, track: Path, name: str, record: r.Record) -> Span:
-        begun = Span(track, name, record.t, record.seq, record.cause, _details(record))
+    def _begin(self, track: Path, name: str, record: r.Record) -> TrackSpan:
+        begun = TrackSpan(track, name, record.t, record.seq, record.cause, _details(record))
         self._spans.append(begun)
         return begun
 
@@ -129,7 +129,7 @@ class TrackSink:
         self._begin(track, phrase(record).text, record)
 
 
-def _end(begun: Span | None, record: r.Record) -> None:
+def _end(begun: TrackSpan | None, record: r.Record) -> None:
     if begun is not None:
         begun.end, begun.ended_by = record.t, record.seq
         begun.details |= {key: value for key, value in _details(record).items() if key not in begun.details}

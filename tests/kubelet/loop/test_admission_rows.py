@@ -23,6 +23,7 @@ from kubesim.kubelet.observability import rejection_label
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.podworkers.resyncs import Resyncs
 from kubesim.podworkers.state import PodSyncStatuses
+from kubesim.podworkers.sync_status import PodSyncStatus
 from kubesim.runtime.allocation.allocated import AllocationState
 from kubesim.runtime.pod_cache import PodCache
 from kubesim.trace import Recorder
@@ -123,8 +124,8 @@ def test_which_pods_count_as_active() -> None:
             manager.update(one)
             if number == 5:  # rejected by admission
                 statuses.set_pod_status(one, PodStatus(phase="Failed"))
-        views.states.is_pod_known_terminated = lambda uid: uid == "6"  # type: ignore[method-assign]
-        views.states.is_pod_termination_requested = lambda uid: uid == "7"  # type: ignore[method-assign]
+        states.statuses["6"] = PodSyncStatus("6_ns", 0, terminating_at=1, terminated_at=2)
+        states.statuses["7"] = PodSyncStatus("7_ns", 0, terminating_at=1)
         return [one.metadata.name for one in views.active_pods()]
 
     assert run_virtual(main) == ["2", "3", "4", "7"]

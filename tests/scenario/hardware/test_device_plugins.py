@@ -9,7 +9,7 @@ import pytest
 from kubesim.kubelet.cm.devicemanager.plugin import ContainerAllocateResponse
 from kubesim.runtime.types import ContainerMount, DeviceInfo
 from kubesim.scenario.hardware.device_plugins import SimulatedDevicePlugin
-from kubesim.scenario.language.device_items import DevicePluginItem
+from kubesim.scenario.language.nodes.device_items import DevicePluginItem
 from kubesim.trace.records import Note
 from tests.support.played import Played, pod
 

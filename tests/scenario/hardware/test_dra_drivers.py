@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from kubesim.scenario.language.device_items import DraDriverItem
+from kubesim.scenario.language.nodes.device_items import DraDriverItem
 from kubesim.trace.records import ApiWrite, CriCall, Note
 from tests.support.cluster.devices import DRIVER, claim, device_class, request
 from tests.support.played import Played, container, pod

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from kubesim.kubelet.cm.machine import Core
 from kubesim.scenario.hardware.node_machine import machine_info
 from kubesim.scenario.language.document import Scenario
-from kubesim.scenario.language.machine_items import TopologyItem
+from kubesim.scenario.language.nodes.machine_items import TopologyItem
 
 
 def scenario(node: dict[str, Any] | None = None, **configuration: Any) -> Scenario:

@@ -16,12 +16,12 @@ from kubesim.clock import LoopClock, run_virtual
 from kubesim.cluster.store.store import Listener, Store
 from kubesim.concurrency import TaskSet
 from kubesim.scenario.client.api_steps import StepFailed
-from kubesim.scenario.language.device_items import DeviceHealth
 from kubesim.scenario.language.document import Spec
+from kubesim.scenario.language.nodes.device_items import DeviceHealth
 from kubesim.scenario.language.object_items import Delete
 from kubesim.scenario.language.operations.dependency_items import DependencyStep
-from kubesim.scenario.language.remote_source_items import ServeManifest
-from kubesim.scenario.language.source_items import Manifest
+from kubesim.scenario.language.sources.remote_source_items import ServeManifest
+from kubesim.scenario.language.sources.source_items import Manifest
 from kubesim.scenario.language.step_items import (
     ClockJump,
     Cut,

@@ -136,7 +136,7 @@ class RuntimeManager:
         3. Kill containers that should not run.
         4. Create a sandbox if necessary.
         5. Report the ready sandbox, so that the kubelet writes the pod's status before images are pulled.
-        6. Resize the pod and its running containers.
+        6. Resize the pod and its running containers; a later sync does what this one could not.
         7. Start ephemeral containers.
         8. Start init containers.
         9. Start regular containers.
@@ -163,7 +163,6 @@ class RuntimeManager:
             if sandbox is None:
                 return result
         if actions.resizes_something() and self._gates.enabled("InPlacePodVerticalScaling"):
-            # Step 6; what it could not do, a later sync does.
             result.results.append(await self._resizer.resize(pod, actions))
         config = None if sandbox is None else sandbox.config
         every_time = self._gates.rules.pulls_image_volumes_every_sync
@@ -175,11 +174,10 @@ class RuntimeManager:
         if (sandbox is not None or every_time) and has_image_volumes(pod):
             result.has_more_to_do = True
             pulls = await pull_image_volumes(pod, self._images)
-        if sandbox is None or config is None:
-            return result
-        backs_off = self._gates.rules.backs_off_in_new_sandbox or not actions.create_sandbox
-        target = StartTarget(sandbox.id, config, sandbox.ips, pull_secrets, backs_off)
-        await self._start_steps(pod, status, actions, target, pulls, result)
+        if sandbox is not None and config is not None:
+            backs_off = self._gates.rules.backs_off_in_new_sandbox or not actions.create_sandbox
+            target = StartTarget(sandbox.id, config, sandbox.ips, pull_secrets, backs_off)
+            await self._start_steps(pod, status, actions, target, pulls, result)
         return result
 
     async def _start_steps(

@@ -9,7 +9,7 @@ from kubesim.runtime.docker.make import DockerPlan
 from kubesim.runtime.docker.settings import DockerSettings, NetworkPluginSettings, split_dirs
 from kubesim.scenario.language.cni_items import CniItem, NetworkPluginItem
 from kubesim.scenario.language.document import Spec
-from kubesim.scenario.language.machine_items import DockerItem
+from kubesim.scenario.language.nodes.machine_items import DockerItem
 
 
 def docker_plan(number: int, spec: Spec, pod_cidr: str, rules: Rules) -> DockerPlan:

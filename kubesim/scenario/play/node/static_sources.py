@@ -16,7 +16,7 @@ from kubesim.sources.manifests.simulated_url import NO_PODS, URL, UrlBehaviour
 from kubesim.values import value_object
 
 if TYPE_CHECKING:
-    from kubesim.scenario.language.remote_source_items import ServeManifest
+    from kubesim.scenario.language.sources.remote_source_items import ServeManifest
 
 
 @value_object

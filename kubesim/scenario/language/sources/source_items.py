@@ -12,10 +12,10 @@ from kubesim.scenario.load.overlay import Overlay
 from kubesim.sources.modes import INCREMENTAL, NotificationMode
 
 if TYPE_CHECKING:
-    from kubesim.scenario.language.remote_source_items import ApiServerSourceItem, HttpSourceItem
+    from kubesim.scenario.language.sources.remote_source_items import ApiServerSourceItem, HttpSourceItem
 else:
-    ApiServerSourceItem = stand_in("remote_source_items.ApiServerSourceItem")
-    HttpSourceItem = stand_in("remote_source_items.HttpSourceItem")
+    ApiServerSourceItem = stand_in("sources.remote_source_items.ApiServerSourceItem")
+    HttpSourceItem = stand_in("sources.remote_source_items.HttpSourceItem")
 
 JsonObject = dict[str, Any]
 

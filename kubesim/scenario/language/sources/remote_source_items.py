@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kubesim.scenario.language.durations import Duration
-from kubesim.scenario.language.source_items import JsonObject, LocalPath, Manifest, PositiveDuration
+from kubesim.scenario.language.sources.source_items import JsonObject, LocalPath, Manifest, PositiveDuration
 from kubesim.scenario.language.strict import Strict, as_list, defaults
 
 

@@ -19,7 +19,7 @@ from kubesim.scenario.language.strict import Strict, Texts
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 
 if TYPE_CHECKING:
-    from kubesim.scenario.language.machine_items import SandboxFaultItem
+    from kubesim.scenario.language.nodes.machine_items import SandboxFaultItem
 
 UNSTARTABLE = "unstartable_node"  # the type of the error
 SWAP_IS_ON = "running with swap on is not supported, please disable swap or set --fail-swap-on flag to false"

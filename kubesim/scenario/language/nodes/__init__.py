@@ -1,0 +1,1 @@
+"""What a scenario says about a node: its files and profiles, its machine, its devices."""
