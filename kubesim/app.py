@@ -259,9 +259,9 @@ class Simulation:
         self.interceptor = self.make_interceptor()
         self.dependencies = dependencies(scenario.spec, self._is_ready)
         self.invariants = self._make_watch(live)
-        around = self._node_context(latencies, real, live)
+        context = self._node_context(latencies, real, live)
         self._make_cluster(controllers, live)
-        self.nodes = self._make_nodes(around)
+        self.nodes = self._make_nodes(context)
         self.world = self._make_world()
 
     def _node_context(self, latencies: Latencies, real: CniNodes | None, live: LiveNode | None) -> NodeContext:
@@ -325,9 +325,9 @@ class Simulation:
         on = [each for each in INVARIANTS if live is None and each.name not in given.disabled]
         return InvariantWatch(self.clock, self.store, self.recorder, on, set(given.violated))
 
-    def _make_nodes(self, around: NodeContext) -> dict[str, SimulatedNode]:
+    def _make_nodes(self, context: NodeContext) -> dict[str, SimulatedNode]:
         items = enumerate(self.scenario.spec.nodes)
-        nodes = {item.name: SimulatedNode(around, number, item) for number, item in items}
+        nodes = {item.name: SimulatedNode(context, number, item) for number, item in items}
         for node in nodes.values():
             self.invariants.watch_node(node)
         return nodes

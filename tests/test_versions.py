@@ -76,7 +76,7 @@ def test_the_scenario_of_a_row_fails_without_its_rule(row: Difference) -> None:
 @pytest.mark.parametrize(("row", "profile"), OTHERS, ids=lambda value: getattr(value, "rule", value))
 def test_a_rule_has_an_effect_in_each_version_of_its_row(row: Difference, profile: str) -> None:
     """The scenario of the row in the other versions, each with and without this one rule of v1.36."""
-    scenario = load_scenario(str(SCENARIOS / row.scenario), around=Overlay(profile=profile))
+    scenario = load_scenario(str(SCENARIOS / row.scenario), overlay=Overlay(profile=profile))
     rule = DifferingValue("rule", row.rule, row.values[profile], getattr(Rules(), row.rule))
     own, changed = (
         run_scenario(scenario, sinks=(HashSink(),), trial=Trial(mixed(scenario.gates, FeatureGates(), values)))
@@ -88,7 +88,7 @@ def test_a_rule_has_an_effect_in_each_version_of_its_row(row: Difference, profil
 def test_the_command_line_overrides_the_profile_of_a_scenario() -> None:
     hello = str(SCENARIOS / "hello-pod.yaml")
     assert load_scenario(hello).gates.profile == DEFAULT_PROFILE
-    assert load_scenario(hello, around=Overlay(profile="v1.30")).gates.profile == "v1.30"
+    assert load_scenario(hello, overlay=Overlay(profile="v1.30")).gates.profile == "v1.30"
 
 
 @pytest.mark.parametrize("row", GATE_DIFFERENCES, ids=lambda row: row.gate)
@@ -110,7 +110,7 @@ def test_a_scenario_of_a_version_fails_in_another(path: Path) -> None:
 
 def _fails(path: Path, profile: str) -> bool:
     try:
-        return not run_scenario(load_scenario(str(path), around=Overlay(profile=profile))).ok
+        return not run_scenario(load_scenario(str(path), overlay=Overlay(profile=profile))).ok
     except UsageError:  # that kubelet does not have the setting that the scenario is about
         return True
 

@@ -181,8 +181,8 @@ def _loaded(args: argparse.Namespace, side: Side, *, quiet: bool = False) -> lis
     from kubesim.values import replace
 
     config = options.chosen(args.config, "KUBESIM_CONFIG", str)
-    around = replace(make_overlay(config, {}, side.gates), allow_host=args.allow_host, profile=side.profile)
-    runs = manifest_flags.load(args, side.gates, around, quiet=quiet)
+    overlay = replace(make_overlay(config, {}, side.gates), allow_host=args.allow_host, profile=side.profile)
+    runs = manifest_flags.load(args, side.gates, overlay, quiet=quiet)
     for name, scenario in runs:
         if scenario.spec.sources.apiserver is not None:
             raise UsageError(f"{name}: two runs against a live cluster cannot be compared: remove sources.apiserver")

@@ -101,15 +101,15 @@ def execute(args: argparse.Namespace) -> int:
     speed = options.chosen(args.speed, "KUBESIM_SPEED", options.positive_number) or 0.0
     gates = options.feature_gates(args)
     serve = _serve_address(args.serve, speed)
-    around = kubelet_flags.overlay(args, gates)
+    overlay = kubelet_flags.overlay(args, gates)
     _check_together(args)
     telemetry_flags.check_together(args)
     saving_flags.check_together(args)
     if args.step or args.break_on:
-        return _step(args, seed, until, around, gates)
+        return _step(args, seed, until, overlay, gates)
     # Every mistake is reported before anything runs.
     chosen = runtime_flags.chosen(args)
-    runs = manifest_flags.load(args, gates, around)
+    runs = manifest_flags.load(args, gates, overlay)
     scenarios = [(name, scenario.with_runtime(*chosen)) for name, scenario in runs]
     state = runtime_flags.host_state(args)
     _check_runtimes(args, scenarios, state)
@@ -228,7 +228,7 @@ def _check_runtimes(args: argparse.Namespace, scenarios: list[tuple[str, Scenari
 
 
 def _step(
-    args: argparse.Namespace, seed: int | None, until: int | None, around: Overlay, gates: dict[str, bool] | None
+    args: argparse.Namespace, seed: int | None, until: int | None, overlay: Overlay, gates: dict[str, bool] | None
 ) -> int:
     """Play it all, then walk through the trace."""
     from kubesim.app import run_scenario
@@ -243,7 +243,7 @@ def _step(
     if args.speed is not None or args.serve is not None or args.output is not None:
         raise UsageError("--step cannot be combined with --speed, --serve and --output: it shows a finished run")
     breaks = [RecordCondition.parse(text) for text in args.break_on]
-    runs = manifest_flags.load(args, gates, around)
+    runs = manifest_flags.load(args, gates, overlay)
     if len(runs) > 1:
         raise UsageError(f"--step steps through one run, but the matrix of the file has {len(runs)}")
     [(_, loaded)] = runs

@@ -79,15 +79,15 @@ class LoopClock:
     def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle:
         return self._loop.call_at((moment - self.offset) / 1_000_000, callback, *args)
 
-    def late_place(self) -> int:
-        """For tickers and `sleep_late`: places that are taken later come later within an instant."""
+    def late_rank(self) -> int:
+        """A rank for tickers and `sleep_late`: higher than all before, and a higher rank runs later in an instant."""
         return 0
 
     def something_happened(self) -> None:
         """A tick has changed something: no ticker is idle any more."""
 
-    def sleep_late(self, moment: int, place: int) -> Awaitable[None]:
-        """As `sleep_until`, within a tick; all go first that are set for that instant or were woken in it."""
+    def sleep_late(self, moment: int, rank: int) -> Awaitable[None]:
+        """Like `sleep_until`, within a tick. Everything else that is due or woken at that instant runs first."""
         return self.sleep_until(moment)
 
     def sleep_in_tick(self, duration: int) -> Awaitable[None]:
@@ -179,14 +179,14 @@ class _VirtualClock(LoopClock):
     def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle:
         return self.virtual.call_at_micros(moment - self.offset, callback, args, copy_context())
 
-    def late_place(self) -> int:
-        return self.virtual.late_place()
+    def late_rank(self) -> int:
+        return self.virtual.late_rank()
 
     def something_happened(self) -> None:
         self.virtual.happened = True
 
-    def sleep_late(self, moment: int, place: int) -> Awaitable[None]:
-        return self.virtual.sleep_until_micros(moment - self.offset, place, in_tick=True)
+    def sleep_late(self, moment: int, rank: int) -> Awaitable[None]:
+        return self.virtual.sleep_until_micros(moment - self.offset, rank, in_tick=True)
 
     def sleep_in_tick(self, duration: int) -> Awaitable[None]:
         return self.virtual.sleep_until_micros(self.virtual._micros + duration, in_tick=True)

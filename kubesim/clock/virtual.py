@@ -97,12 +97,12 @@ class Tick(_Timer):
     While `happenings` is what it was when its last tick was finished, it changes nothing before `idle_until`.
     """
 
-    __slots__ = ("idle_since", "idle_until", "place", "ticker")
+    __slots__ = ("idle_since", "idle_until", "rank", "ticker")
 
-    def __init__(self, when: int, ticker: Periodic, place: int) -> None:
+    def __init__(self, when: int, ticker: Periodic, rank: int) -> None:
         super().__init__(when, ticker.fire, (), None)
         self.ticker = ticker
-        self.place = place
+        self.rank = rank
         self.idle_since = -1
         self.idle_until = 0
 
@@ -130,7 +130,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._fired: list[Tick] = []  # ticks of this instant, to be armed again
         self._crowded = CROWDED
         self._orders = 0
-        self._places = 0
+        self._late_ranks = 0
         self._jumps = 0
         self.on_progress: Callable[[], None] | None = None  # called now and then while time goes on
         self.externals = 0  # real things under way; time stands still in the meantime
@@ -175,29 +175,28 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self.call_at_micros(round(when * SECOND), callback, args, context)
 
     def call_at_micros(
-        self, due: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None, place: int = 0
+        self, due: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None, rank: int = 0
     ) -> asyncio.TimerHandle:
-        """Among the timers of an instant by place, then in the order of creation."""
+        """Timers of one instant fire by rank, then in the order of creation."""
         timer = _Timer(due, callback, args, context)
         self._orders = order = self._orders + 1
-        heappush(self._timers, (due if due > self._micros else self._micros, place + order, timer))
+        heappush(self._timers, (due if due > self._micros else self._micros, rank + order, timer))
         return timer  # type: ignore[return-value]
 
-    def late_place(self) -> int:
-        """What is added to the order of a timer, so that it comes after all others of its instant but those whose place
-        was taken later."""
-        self._places += LATE
-        return self._places
+    def late_rank(self) -> int:
+        """A rank that sorts a timer after all others of the same instant; ranks returned later sort later."""
+        self._late_ranks += LATE
+        return self._late_ranks
 
-    def tick_at_micros(self, due: int, ticker: Periodic, place: int) -> Tick:
-        tick = Tick(due, ticker, place)
+    def tick_at_micros(self, due: int, ticker: Periodic, rank: int) -> Tick:
+        tick = Tick(due, ticker, rank)
         self._arm(tick, due)
         return tick
 
     def _arm(self, tick: Tick, due: int) -> None:
         tick._when = due
         self._orders = order = self._orders + 1
-        heappush(self._timers, (due, tick.place + order, tick))
+        heappush(self._timers, (due, tick.rank + order, tick))
 
     def tick_again(self, tick: Tick, due: int) -> None:
         """Arm a tick that is firing, but not before time moves on: by then it may be idle."""
@@ -211,16 +210,16 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         else:
             tick.idle_since, tick.idle_until = self.happenings, idle_until
 
-    def sleep_until_micros(self, due: int, place: int = 0, *, in_tick: bool = False) -> asyncio.Future[None]:
-        """What `call_at_micros(due, wake, (future, None))` and the future come to, without a handle between them. A
-        sleeper with a late place does not run next, but after all that are ready."""
+    def sleep_until_micros(self, due: int, rank: int = 0, *, in_tick: bool = False) -> asyncio.Future[None]:
+        """Equivalent to `call_at_micros(due, wake, (future, None))`, without a handle between timer and future. A
+        sleeper with a late rank does not run next, but after all tasks that are ready."""
         future: asyncio.Future[None] = _PartOfTick() if in_tick else Future()
         self._orders = order = self._orders + 1
-        heappush(self._timers, (due if due > self._micros else self._micros, place + order, future))
+        heappush(self._timers, (due if due > self._micros else self._micros, rank + order, future))
         return future
 
     def call_after_real(self, seconds: float, callback: Callable[..., object], *args: Any) -> asyncio.Handle:
-        """A limit for real work: fires when so much time has passed on the wall and the loop waits outside."""
+        """Calls back after this much wall-clock time, while the loop waits for real work."""
         handle = asyncio.Handle(callback, args, self)
         self._orders += 1
         heappush(self._limits, (wall_time.monotonic() + seconds, self._orders, handle))
@@ -403,7 +402,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             if end != NEVER:
                 tick._when = tick.ticker.skip(end)
             order += 1
-            heappush(timers, (tick._when, tick.place + order, tick))
+            heappush(timers, (tick._when, tick.rank + order, tick))
         self._orders = order
         return end != NEVER
 

@@ -33,7 +33,7 @@ class Ticker:
         self._clock = clock
         self._loop = clock.virtual  # None in real time, in which no tick is skipped
         self._lead = lead
-        self._place = clock.late_place() if late else 0
+        self._rank = clock.late_rank() if late else 0
         self._set(clock.now() + period)
 
     def _set(self, due: int) -> None:
@@ -41,7 +41,7 @@ class Ticker:
         if self._loop is None:
             self._timer: Any = self._clock.call_at(due, self.fire)
         else:
-            self._timer = self._loop.tick_at_micros(due - self._clock.offset, self, self._place)
+            self._timer = self._loop.tick_at_micros(due - self._clock.offset, self, self._rank)
 
     def fire(self) -> None:
         tick, clock = self.due, self._clock

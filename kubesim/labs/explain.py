@@ -13,7 +13,7 @@ from kubesim.labs.playing import LessonRun
 from kubesim.labs.waits import time_text
 from kubesim.trace import records as r
 from kubesim.trace.stepping import Stepper
-from kubesim.trace.stepping.stepper import Due, told
+from kubesim.trace.stepping.stepper import Due, record_text
 
 WIDTH = 78
 
@@ -35,7 +35,7 @@ def rule_behind(records: Sequence[r.Record], record: r.Record) -> r.Record | Non
 
 
 def moment_text(record: r.Record) -> str:
-    return f"{time_text(record.t)}, record #{record.seq}: {told(record)}"
+    return f"{time_text(record.t)}, record #{record.seq}: {record_text(record)}"
 
 
 def _behind(records: Sequence[r.Record], record: r.Record) -> Iterator[str]:
@@ -129,7 +129,7 @@ def walk_lines(records: Sequence[r.Record], stops: Sequence[StopItem], source: s
     for number, stop in enumerate(stops, start=1):
         record = stop_record(records, stop, source)
         title = f" {stop.title}" if stop.title else ""
-        lines += [f"{number}.{title}" if title else f"{number}. {told(record)}"]
+        lines += [f"{number}.{title}" if title else f"{number}. {record_text(record)}"]
         lines += textwrap.wrap(" ".join(stop.say.split()), WIDTH, initial_indent="   ", subsequent_indent="   ")
         lines += ["", *(f"     {line}" for line in shown(records, record)), ""]
     return lines
@@ -144,7 +144,7 @@ def stop_record(records: Sequence[r.Record], stop: StopItem, source: str) -> r.R
 
 def shown(records: Sequence[r.Record], record: r.Record) -> list[str]:
     """A record with its reason and the upstream function."""
-    lines = textwrap.wrap(f"{time_text(record.t)}  #{record.seq}  {told(record)}", WIDTH - 5)
+    lines = textwrap.wrap(f"{time_text(record.t)}  #{record.seq}  {record_text(record)}", WIDTH - 5)
     if record.why:
         lines += textwrap.wrap(record.why, WIDTH - 5, initial_indent="  because ", subsequent_indent="          ")
     if record.ref:

@@ -52,7 +52,7 @@ class Lab:
 
     def scenario(self, profile: str = "") -> Scenario:
         """With a profile: under this version of the kubelet."""
-        return load_scenario(str(self.scenario_path), around=Overlay(profile=profile) if profile else None)
+        return load_scenario(str(self.scenario_path), overlay=Overlay(profile=profile) if profile else None)
 
     def solved(self) -> Scenario:
         return load_scenario(str(self.folder / "solved.yaml"))

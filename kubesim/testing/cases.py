@@ -67,17 +67,17 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     return tuple(seeds)
 
 
-def collect(paths: Sequence[str], seeds: Sequence[int] = (), words: Sequence[str] = (), **around: bool) -> Collected:
+def collect(paths: Sequence[str], seeds: Sequence[int] = (), words: Sequence[str] = (), **settings: bool) -> Collected:
     """The cases of files, directories and bundled scenarios, in this order. Without `seeds` each has its own.
 
-    Of `words`, one must be in the path or the name of a scenario. `around` are settings of the Overlay.
+    Of `words`, one must be in the path or the name of a scenario. `settings` are settings of the Overlay.
     """
     found = Collected()
     for path, named in scenario_paths(paths, found):
         try:
-            runs = load_runs([path], around=Overlay(**around), has_seed=bool(seeds))  # type: ignore[arg-type]
+            runs = load_runs([path], overlay=Overlay(**settings), has_seed=bool(seeds))  # type: ignore[arg-type]
         except UsageError as error:
-            found.problems += _all_problems(path, error, allow_host=around.get("allow_host", False))
+            found.problems += _all_problems(path, error, allow_host=settings.get("allow_host", False))
             continue
         for cell, scenario in runs:
             if not words or any(word.lower() in f"{path} {scenario.name}".lower() for word in words):

@@ -101,14 +101,14 @@ def test_the_task_woken_last_runs_first_and_the_others_follow_in_order() -> None
     assert play(scene) == [3, 0, 1, 2]
 
 
-def test_who_sleeps_late_lets_all_others_of_the_instant_go_first() -> None:
+def test_a_late_sleeper_runs_after_all_others_of_the_instant() -> None:
     async def scene(clock: LoopClock) -> list[str]:
         ran: list[str] = []
-        places = {"first": clock.late_place(), "second": clock.late_place()}
+        ranks = {"first": clock.late_rank(), "second": clock.late_rank()}
 
         async def sleeper(name: str) -> None:
             due = VIRTUAL_START + SECOND
-            await (clock.sleep_late(due, places[name]) if name in places else clock.sleep_until(due))
+            await (clock.sleep_late(due, ranks[name]) if name in ranks else clock.sleep_until(due))
             ran.append(name)
 
         for name in ("second", "first", "a", "b"):

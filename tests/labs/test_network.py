@@ -57,7 +57,7 @@ def played_twice() -> dict[str, Any]:
 
 
 def test_nothing_of_it_stays_on_the_machine() -> None:
-    told = on_host(played_twice)
-    assert told["after"] == told["before"]
-    # What the kernel draws differs; what is told does not.
-    assert told["kinds"][0] == told["kinds"][1]
+    found = on_host(played_twice)
+    assert found["after"] == found["before"]
+    # Names and addresses that the kernel draws differ; the kinds of records do not.
+    assert found["kinds"][0] == found["kinds"][1]

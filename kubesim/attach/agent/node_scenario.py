@@ -23,4 +23,4 @@ def node_scenario(node_name: str, node: Node | None, config: str | None = None) 
     item["securityProfiles"] = {"appArmor": ["*"], "seccomp": ["*"]}
     spec = {"nodes": [item], "images": [{"name": "*", "present": True}]}
     value = {"apiVersion": "kubesim.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "agent"}, "spec": spec}
-    return parse_scenario(json.dumps(value), "the scenario of the agent", around=make_overlay(config))
+    return parse_scenario(json.dumps(value), "the scenario of the agent", overlay=make_overlay(config))

@@ -53,12 +53,12 @@ def overlay(args: argparse.Namespace, gates: Mapping[str, bool] | None) -> Overl
     from kubesim.scenario.load.overlay import make_overlay
 
     texts = {field.flag: given for _, field in flag_fields() if (given := getattr(args, _destination(field.flag)))}
-    around = make_overlay(options.chosen(args.config, "KUBESIM_CONFIG", str), texts, gates)
+    base = make_overlay(options.chosen(args.config, "KUBESIM_CONFIG", str), texts, gates)
     _, networks = runtime_flags.chosen(args)
     given = frozenset(CNI[name] for name in networks if name in CNI)
     if "dir" in networks.get("plugin", ()):
         given |= {PLUGIN_DIR}
-    return replace(around, allow_host=args.allow_host, from_flags=given, profile=options.profile(args))
+    return replace(base, allow_host=args.allow_host, from_flags=given, profile=options.profile(args))
 
 
 def _destination(flag: str) -> str:

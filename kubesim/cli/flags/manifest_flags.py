@@ -49,7 +49,7 @@ def settle(args: argparse.Namespace) -> None:
 
 
 def load(
-    args: argparse.Namespace, gates: Mapping[str, bool] | None, around: Overlay, *, quiet: bool = False
+    args: argparse.Namespace, gates: Mapping[str, bool] | None, overlay: Overlay, *, quiet: bool = False
 ) -> list[tuple[str, Scenario]]:
     """The runs, each with a name for its report; `quiet` without warnings. Raises UsageError for the first mistake."""
     from kubesim.scenario.load.loader import load_runs
@@ -60,7 +60,7 @@ def load(
         return [
             (f"{given} [{cell}]" if cell else given, scenario)
             for given, file in zip(args.files, files, strict=True)
-            for cell, scenario in load_runs([file], gates, around, has_seed=has_seed, **how)
+            for cell, scenario in load_runs([file], gates, overlay, has_seed=has_seed, **how)
         ]
     from kubesim.scenario.load.files import manifest_files
 
@@ -68,7 +68,7 @@ def load(
     given = [*args.files, *args.filename]
     first = os.path.basename(os.path.normpath(given[0]))
     name = first.rpartition(".")[0] or first
-    runs, shown = load_runs(paths, gates, around, name=name, has_seed=has_seed, **how), ", ".join(given)
+    runs, shown = load_runs(paths, gates, overlay, name=name, has_seed=has_seed, **how), ", ".join(given)
     return [(f"{shown} [{cell}]" if cell else shown, scenario) for cell, scenario in runs]
 
 

@@ -13,7 +13,7 @@ from kubesim.trace import Record
 from kubesim.trace.compare.comparison import PodPair
 from kubesim.trace.compare.first import FirstDifference, causes, differing_fields
 from kubesim.trace.compare.lives import PodLife
-from kubesim.trace.stepping.stepper import told
+from kubesim.trace.stepping.stepper import record_text
 
 WIDTH = 110
 MOST_FIELDS = 6  # of a record that are shown
@@ -47,10 +47,10 @@ def _labels(difference: RunDifference) -> tuple[str, str]:
 
 def _described(played: Played) -> str:
     length = _seconds(played.records[-1].t) if played.records else "0s"
-    told = f"{len(played.records)} records in {length}"
+    record_text = f"{len(played.records)} records in {length}"
     if played.scenario is None:
-        return f"saved trace: {told}"
-    return f"{played.scenario.name}, kubelet {played.scenario.spec.profile}, seed {played.seed}: {told}"
+        return f"saved trace: {record_text}"
+    return f"{played.scenario.name}, kubelet {played.scenario.spec.profile}, seed {played.seed}: {record_text}"
 
 
 def _seconds(t: int | None) -> str:
@@ -100,7 +100,7 @@ def _chain(label: str, chain: Sequence[Record]) -> Iterator[str]:
 
 
 def _line(record: Record) -> str:
-    return f"{_seconds(record.t)}  #{record.seq}  {told(record)}"
+    return f"{_seconds(record.t)}  #{record.seq}  {record_text(record)}"
 
 
 def _wrapped(text: str, label: str) -> list[str]:
@@ -139,7 +139,7 @@ def _further(difference: RunDifference) -> Iterator[str]:
         pod = f", pod {first.pod.removeprefix('default/')}" if first.pod else ""
         record = first.right or first.left
         assert record is not None
-        yield from _wrapped(f"{told(record)}", f"  at {_seconds(first.moment[0])}{pod}: ")
+        yield from _wrapped(f"{record_text(record)}", f"  at {_seconds(first.moment[0])}{pod}: ")
         if not finding.rules:
             yield "    no single rule explains it"
         for value in finding.rules:

@@ -111,9 +111,9 @@ def _played(args: argparse.Namespace, run: str) -> RunHistory:
 
     seed, gates = options.seed(args), options.feature_gates(args)
     config = options.chosen(args.config, "KUBESIM_CONFIG", str)
-    around = replace(make_overlay(config, {}, gates), allow_host=args.allow_host, profile=options.profile(args))
+    overlay = replace(make_overlay(config, {}, gates), allow_host=args.allow_host, profile=options.profile(args))
     given = argparse.Namespace(files=[run], filename=[], strict=False, recursive=False, seed=args.seed)
-    runs = manifest_flags.load(given, gates, around)
+    runs = manifest_flags.load(given, gates, overlay)
     if len(runs) > 1:
         raise UsageError(f"{run}: its matrix makes {len(runs)} runs, but this command needs one")
     scenario = runs[0][1]

@@ -53,8 +53,8 @@ class Store:
         self._objects: defaultdict[str, dict[Key, ApiObject]] = defaultdict(dict)
         self._listeners: defaultdict[str, tuple[Listener, ...]] = defaultdict(tuple)
         self._listeners_to_all: tuple[Listener, ...] = ()
-        self._untold: deque[WatchEvent] = deque()
-        self._telling = False
+        self._pending: deque[WatchEvent] = deque()
+        self._notifying = False
         self._history = defaultdict[str, History](lambda: History(history_limit))
         self._expiring: deque[tuple[int, Key, str]] = deque()  # events: until when, which one, in which version
 
@@ -231,27 +231,27 @@ class Store:
             self._objects[kind][key] = stored
         event = WatchEvent(type, stored, number, previous)
         self._history[kind].append(event)
-        self._untold.append(event)
-        if not self._telling:
-            self._tell()
+        self._pending.append(event)
+        if not self._notifying:
+            self._notify()
         if kind == "Event" and type != "DELETED":
             now = self.now()
             self._expiring.append((now + EVENT_TTL, key, metadata.resource_version))
             self._expire(now)
         return stored
 
-    def _tell(self) -> None:
-        """Tell the listeners, in order: a change that a listener makes waits until all have heard of the one before."""
-        self._telling = True
+    def _notify(self) -> None:
+        """Notify the listeners in order. A change made by a listener is queued until all have seen the one before."""
+        self._notifying = True
         try:
-            while self._untold:
-                event = self._untold.popleft()
+            while self._pending:
+                event = self._pending.popleft()
                 for listener in self._listeners[event.object.kind]:
                     listener(event)
                 for listener in self._listeners_to_all:
                     listener(event)
         finally:
-            self._telling = False
+            self._notifying = False
 
     def _expire(self, now: int) -> None:
         """Events that nobody has touched for an hour go, so that a long run does not remember everything."""

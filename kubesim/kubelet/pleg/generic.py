@@ -85,7 +85,7 @@ class GenericPleg:
         self._relist_time: int | None = None
         self.relist_intervals, self.relist_durations, self.pod_relist_durations = Histogram(), Histogram(), Histogram()
         self.discarded = 0  # events
-        self._place = clock.late_place()
+        self._rank = clock.late_rank()
 
     # -- what others ask ----------------------------------------------------------------------------------------
 
@@ -210,8 +210,8 @@ class GenericPleg:
         """
         read_at = started + self._list_duration
         if self._list_duration:
-            await self._clock.sleep_late(read_at, self._place)
-        await self._clock.sleep_late(read_at, self._place)
+            await self._clock.sleep_late(read_at, self._rank)
+        await self._clock.sleep_late(read_at, self._rank)
         return read_at
 
     async def _reconcile(self, uid: str, read_at: int, cause: int | None) -> None:

@@ -58,28 +58,28 @@ class _Everything(ScenarioParser):
             self._told.add(key)
             self.problems.append(error)
 
-    def validated(self, document: Document, around: Overlay) -> tuple[Document, Scenario]:
+    def validated(self, document: Document, overlay: Overlay) -> tuple[Document, Scenario]:
         kept: dict[Path, list[int]] = {}
         rest = replace(document, left=deepcopy(document.value), kept=kept)
         rest.left.pop("kind", None)  # checked before
         for _ in range(MOST_ROUNDS):
             try:
-                return rest, validate(rest.left, around)
+                return rest, validate(rest.left, overlay)
             except ValidationError as error:
                 details = error.errors(include_url=False)
-                self._tell(details, rest, around)
+                self._tell(details, rest, overlay)
                 if not _leave_out([(each["type"], path_of(each, rest)) for each in details], rest.left, kept):
                     break
         rest = replace(rest, left={"metadata": {"name": UNNAMED}})  # the objects of the file can still be checked
-        return rest, validate(rest.left, around)
+        return rest, validate(rest.left, overlay)
 
-    def _tell(self, details: Sequence[ErrorDetails], rest: Document, around: Overlay) -> None:
+    def _tell(self, details: Sequence[ErrorDetails], rest: Document, overlay: Overlay) -> None:
         paths = [path_of(each, rest) for each in details]
         for each, path in zip(details, paths, strict=True):
             # An item of this very list is wrong or was left out, or a node that others name.
             follows = path in rest.kept or (path == SPEC and _NODES in rest.kept)
             if not follows and not any(other[: len(path)] == path != other for other in paths):
-                self.refuse(explain(each, rest, around))
+                self.refuse(explain(each, rest, overlay))
 
 
 def _leave_out(wrong: Sequence[tuple[str, Path]], value: Any, kept: dict[Path, list[int]]) -> bool:

@@ -131,7 +131,7 @@ def _configuration(value: Any, info: ValidationInfo) -> KubeletConfiguration:
     try:
         own = value if isinstance(value, KubeletConfiguration) else read_in_scenario(value)
         overlay = Overlay.of(info)
-        return overlay.around(overlay.with_local_path(own))
+        return overlay.applied_to(overlay.with_local_path(own))
     except ConfigurationProblem as problem:
         raise configuration_error(problem) from None
 

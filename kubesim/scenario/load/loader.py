@@ -20,10 +20,10 @@ from kubesim.features import FeatureGates
 from kubesim.scenario.language.document import API_VERSION, Scenario
 from kubesim.scenario.language.nodes.node_items import UNSTARTABLE
 from kubesim.scenario.language.strict import INSIDE, Placed
-from kubesim.scenario.load import overlay
 from kubesim.scenario.load.host_access import KUBELET_CONFIGURATION, host_fields, refusal
 from kubesim.scenario.load.manifests import Problem, field_name, find_patch_problems, find_problems
 from kubesim.scenario.load.objects import CustomKinds, custom_kinds, items_of
+from kubesim.scenario.load.overlay import ERROR as INVALID_CONFIGURATION
 from kubesim.scenario.load.overlay import Overlay
 from kubesim.scenario.load.text_files import STANDARD_INPUT, read_text
 from kubesim.scenario.load.yaml_source import Marked, Path, read_documents
@@ -55,20 +55,20 @@ class SourceText:
 
 
 def load_scenario(
-    path: str, feature_gates: Mapping[str, bool] | None = None, around: Overlay | None = None, *, strict: bool = False
+    path: str, feature_gates: Mapping[str, bool] | None = None, overlay: Overlay | None = None, *, strict: bool = False
 ) -> Scenario:
     """Read a scenario or plain manifests from a file; "-" is standard input. Raises InputError.
 
-    The feature gates override those of the scenario; GateError if a kubelet would not start with them. `around` is
+    The feature gates override those of the scenario; GateError if a kubelet would not start with them. `overlay` is
     what else the command line says about the kubelet. `strict` refuses objects that have no effect here.
     """
-    return load_scenarios([path], feature_gates, around, strict=strict)
+    return load_scenarios([path], feature_gates, overlay, strict=strict)
 
 
 def load_scenarios(
     paths: Sequence[str],
     feature_gates: Mapping[str, bool] | None = None,
-    around: Overlay | None = None,
+    overlay: Overlay | None = None,
     *,
     name: str = "",
     strict: bool = False,
@@ -79,8 +79,8 @@ def load_scenarios(
     `warn` gets a line for what kubectl accepts although it is likely a mistake.
     """
     texts = [read_source(path) for path in paths]
-    around = around or Overlay(gates=feature_gates or {})
-    parser = ScenarioParser(texts, feature_gates or {}, around, strict)
+    overlay = overlay or Overlay(gates=feature_gates or {})
+    parser = ScenarioParser(texts, feature_gates or {}, overlay, strict)
     for error in parser.repeated:
         warn(f"{error}; the last one counts")
     return parser.scenario(name or default_name(texts[0].source))
@@ -95,7 +95,7 @@ def read_source(path: str) -> SourceText:
 def load_runs(
     paths: Sequence[str],
     feature_gates: Mapping[str, bool] | None = None,
-    around: Overlay | None = None,
+    overlay: Overlay | None = None,
     *,
     name: str = "",
     strict: bool = False,
@@ -105,11 +105,11 @@ def load_runs(
     """The runs of one scenario, each with the name of its cell: several with a matrix, else one without a name.
 
     The arguments are those of `load_scenarios`. `has_seed`: the seed is given, so those of a matrix do not count; nor
-    do its profiles if `around` has one.
+    do its profiles if `overlay` has one.
     """
     texts = [read_source(path) for path in paths]
-    around = around or Overlay(gates=feature_gates or {})
-    parser = ScenarioParser(texts, feature_gates or {}, around, strict)
+    overlay = overlay or Overlay(gates=feature_gates or {})
+    parser = ScenarioParser(texts, feature_gates or {}, overlay, strict)
     for error in parser.repeated:
         warn(f"{error}; the last one counts")
     name = name or default_name(texts[0].source)
@@ -118,7 +118,7 @@ def load_runs(
         return [("", scenario)]
     from kubesim.scenario.load.assembly.matrix import cells
 
-    found = cells(scenario.spec.matrix, seeds=not has_seed, profiles=around.profile is None)
+    found = cells(scenario.spec.matrix, seeds=not has_seed, profiles=overlay.profile is None)
     return [(cell.name, _cell_scenario(parser, cell, name)) for cell in found]
 
 
@@ -131,12 +131,12 @@ def _cell_scenario(parser: ScenarioParser, cell: Cell, name: str) -> Scenario:
 
 
 def parse_scenario(
-    text: str, source: str, feature_gates: Mapping[str, bool] | None = None, around: Overlay | None = None
+    text: str, source: str, feature_gates: Mapping[str, bool] | None = None, overlay: Overlay | None = None
 ) -> Scenario:
     """The scenario in a text; `source` names it in errors and, without a Scenario document, names the scenario."""
-    around = around or Overlay(gates=feature_gates or {})
-    directory = around.directory
-    return ScenarioParser([SourceText(text, source, directory)], feature_gates or {}, around, strict=False).scenario(
+    overlay = overlay or Overlay(gates=feature_gates or {})
+    directory = overlay.directory
+    return ScenarioParser([SourceText(text, source, directory)], feature_gates or {}, overlay, strict=False).scenario(
         default_name(source)
     )
 
@@ -145,11 +145,11 @@ class ScenarioParser:
     """The documents of some texts, and the one scenario that they make. The first mistake is raised."""
 
     def __init__(
-        self, texts: Sequence[SourceText], settings: Mapping[str, bool], around: Overlay, strict: bool
+        self, texts: Sequence[SourceText], settings: Mapping[str, bool], overlay: Overlay, strict: bool
     ) -> None:
         self._texts = texts
         self._settings = settings
-        self._around = around
+        self._overlay = overlay
         self._strict = strict
         self._scenario: Document | None = None
         self._manifests: list[Document] = []
@@ -185,12 +185,12 @@ class ScenarioParser:
         """Something is wrong. Whoever wants to know of everything overrides this."""
         raise error
 
-    def validated(self, document: Document, around: Overlay) -> tuple[Document, Scenario]:
+    def validated(self, document: Document, overlay: Overlay) -> tuple[Document, Scenario]:
         """The document by its types."""
         try:
-            return document, validate(document.value, around)
+            return document, validate(document.value, overlay)
         except ValidationError as error:
-            raise explain(error.errors(include_url=False)[0], document, around) from None
+            raise explain(error.errors(include_url=False)[0], document, overlay) from None
 
     def _include(self) -> None:
         """Put the files that the scenario includes into its document."""
@@ -204,7 +204,7 @@ class ScenarioParser:
         def read(path: str) -> list[Marked]:
             return read_documents(read_text(path, path), path, keep_last=keep_last)
 
-        includes = Includes(text.source, text.directory, read, outside=self._around.allow_host)
+        includes = Includes(text.source, text.directory, read, outside=self._overlay.allow_host)
         self._scenario = Document(includes.resolve(document.marked, text.source, text.directory), text)
         for path, manifest in includes.manifests:
             self._manifests.append(Document(manifest, SourceText("", path, os.path.dirname(path))))
@@ -230,14 +230,14 @@ class ScenarioParser:
     def scenario(self, name: str) -> Scenario:
         written, unnamed = self._scenario, Marked({"metadata": {"name": name}}, 1)
         document = written or Document(unnamed, self._texts[0])
-        around = replace(self._around, directory=document.text.directory)
+        overlay = replace(self._overlay, directory=document.text.directory)
         if written is not None and document.value.get("kind") != "Scenario":
             self.refuse(document.error(("kind",), f"{API_VERSION} has the kind Scenario"))
-        document, validated = self.validated(document, around)
+        document, validated = self.validated(document, overlay)
         scenario = validated.with_feature_gates(self._settings)
         _put_places(scenario, document)
-        if written is not None and not around.allow_host:
-            self._check_host_access(document, scenario, around)
+        if written is not None and not overlay.allow_host:
+            self._check_host_access(document, scenario, overlay)
         objects = [item for each in self._manifests for item in items_of(each.value)]
         known = custom_kinds(item for _, item in (*objects, *_applied(scenario)))
         if written is not None:
@@ -249,8 +249,8 @@ class ScenarioParser:
             _Checker(document, scenario.gates, known, self._strict, self.refuse).check_expectations(whole)
         return whole
 
-    def _check_host_access(self, document: Document, scenario: Scenario, around: Overlay) -> None:
-        overridden = around.from_flags | {(KUBELET_CONFIGURATION, name) for name in around.flags}
+    def _check_host_access(self, document: Document, scenario: Scenario, overlay: Overlay) -> None:
+        overridden = overlay.from_flags | {(KUBELET_CONFIGURATION, name) for name in overlay.flags}
         for path in host_fields(document.value.get("spec") or {}, scenario.spec, overridden):
             self.refuse(document.error(("spec", *path), refusal(path)))
 
@@ -389,16 +389,16 @@ def _at(value: Any, path: Path) -> Any:
     return value
 
 
-def validate(value: Any, around: Overlay) -> Scenario:
+def validate(value: Any, overlay: Overlay) -> Scenario:
     """Raises ValidationError."""
-    return Scenario.model_validate({"spec": {}, **value}, context=around.context)
+    return Scenario.model_validate({"spec": {}, **value}, context=overlay.context)
 
 
-def explain(details: ErrorDetails, document: Document, around: Overlay) -> UsageError:
+def explain(details: ErrorDetails, document: Document, overlay: Overlay) -> UsageError:
     """One mistake that the types found, in words."""
     path = path_of(details, document)
-    if details["type"] == overlay.ERROR:
-        return _invalid_configuration(path, details["msg"], document, around)
+    if details["type"] == INVALID_CONFIGURATION:
+        return _invalid_configuration(path, details["msg"], document, overlay)
     text = _MESSAGES.get(details["type"], details["msg"][:1].lower() + details["msg"][1:])
     if details["type"] == "literal_error":
         text = f"must be {details['ctx']['expected']}, not {details['input']!r}"
@@ -409,7 +409,7 @@ def path_of(details: ErrorDetails, document: Document) -> Path:
     """Where it is, as far as somebody wrote it."""
     path = tuple(step for step in details["loc"] if isinstance(step, str | int) and step != "[key]")
     context: dict[str, Any] = details.get("ctx", {})
-    if details["type"] == overlay.ERROR:
+    if details["type"] == INVALID_CONFIGURATION:
         return (*CONFIGURATION, *context["path"])
     if details["type"] == "unknown_field":
         path = (*path, context["field"])
@@ -418,9 +418,9 @@ def path_of(details: ErrorDetails, document: Document) -> Path:
     return _shown(path, document.value)
 
 
-def _invalid_configuration(path: Path, text: str, document: Document, around: Overlay) -> UsageError:
-    """Of the kubelet configuration; told of the scenario, the file or the flag that says it."""
-    blamed = around.blame(path[len(CONFIGURATION) :], text)
+def _invalid_configuration(path: Path, text: str, document: Document, overlay: Overlay) -> UsageError:
+    """An error in the kubelet configuration, reported for the scenario, the file or the flag that has the value."""
+    blamed = overlay.blame(path[len(CONFIGURATION) :], text)
     if blamed is not None and not _is_in(document.value, path[: len(CONFIGURATION) + 1]):
         return blamed
     return document.error(path, text)

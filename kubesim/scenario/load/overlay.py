@@ -58,7 +58,7 @@ class Overlay:
     def context(self) -> dict[str, Overlay]:
         return {CONTEXT: self}
 
-    def around(self, own: KubeletConfiguration) -> KubeletConfiguration:
+    def applied_to(self, own: KubeletConfiguration) -> KubeletConfiguration:
         laid = own.over(self.base) if self.base else own
         return laid.under(self.flags) if self.flags else laid
 

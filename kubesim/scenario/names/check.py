@@ -50,9 +50,9 @@ def _late(expect: Expect, end: int | None, path: Path) -> Iterator[Problem]:
         yield Problem((*path, "between"), f"ends after the end of the run (spec.duration is {duration(end)})")
 
 
-def _names(question: ObjectQuestion, around: ObjectQuestion, cast: Cast, path: Path) -> Iterator[Problem]:
-    target = question if question.has_target else around
-    if question.custom or around.custom:
+def _names(question: ObjectQuestion, outer: ObjectQuestion, cast: Cast, path: Path) -> Iterator[Problem]:
+    target = question if question.has_target else outer
+    if question.custom or outer.custom:
         return
     found = list(_targets(target, cast))
     checked = target.kind in CHECKED_KINDS and not cast.unknown

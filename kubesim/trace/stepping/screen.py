@@ -14,7 +14,7 @@ from kubesim.trace.records import ApiWrite, Record
 from kubesim.trace.sinks.changes import status_changes
 from kubesim.trace.sinks.phrases import phrase, subject
 from kubesim.trace.stepping.state import Picture
-from kubesim.trace.stepping.stepper import Due, Stepper, told
+from kubesim.trace.stepping.stepper import Due, Stepper, record_text
 
 NARROWEST, LOWEST = 60, 16
 _MARGIN = 9
@@ -102,7 +102,7 @@ def _record(stepper: Stepper, width: int) -> list[str]:
 
 
 def _told(stepper: Stepper, record: Record) -> str:
-    return told(record, with_node=stepper.has_several_nodes)
+    return record_text(record, with_node=stepper.has_several_nodes)
 
 
 def _changes(stepper: Stepper) -> list[str]:

@@ -89,7 +89,7 @@ class Stepper:
         places = range(self.place - 1, -1, -1) if back else range(self.place + 1, len(self.records))
         for place in places:
             record = self.records[place]
-            line = f"{record.KIND} {told(record, with_node=True)} {record.why}"
+            line = f"{record.KIND} {record_text(record, with_node=True)} {record.why}"
             if self.is_shown(place) and wanted in line.casefold():
                 self.place = place
                 return True
@@ -221,7 +221,7 @@ def is_decision(record: r.Record) -> bool:
     return True
 
 
-def told(record: r.Record, *, with_node: bool = False) -> str:
+def record_text(record: r.Record, *, with_node: bool = False) -> str:
     """One line: `decide crash: start main`, `decide node-1 crash: start main`."""
     said = phrase(record)
     about = subject(record)

@@ -32,7 +32,7 @@ ANNOTATIONS = "annotations: {kubernetes.io/ingress-bandwidth: 2M, kubernetes.io/
 
 def with_a_pod(manifest: str, more: str, look: Callable[[PrivateNode], T]) -> T:
     """What is seen in a node where a pod runs."""
-    scenario = parse_scenario(SPEC.format(more=more) + manifest, "x.yaml", around=ON_THE_HOST)
+    scenario = parse_scenario(SPEC.format(more=more) + manifest, "x.yaml", overlay=ON_THE_HOST)
     real = CniNodes(cni_settings(scenario.spec), node_plans(scenario.spec))
 
     async def main() -> None:

@@ -62,7 +62,7 @@ def received(
     text = SCENARIO.format(
         folder=folder, bin=BIN_DIR, spec=spec, container=container or "env: []", configuration=configuration
     )
-    scenario = parse_scenario(text, "x.yaml", around=ON_THE_HOST)
+    scenario = parse_scenario(text, "x.yaml", overlay=ON_THE_HOST)
     real = CniNodes(cni_settings(scenario.spec), node_plans(scenario.spec))
 
     async def main() -> str:

@@ -56,7 +56,7 @@ def test_the_networks_that_come_along_work(network: str, addresses: list[str]) -
 
 def test_a_pod_of_a_dual_stack_network_has_two_addresses() -> None:
     scenario = parse_scenario(
-        SPEC.format(more="cni: {network: dual-stack}") + POD.format(name="pod-0"), "x.yaml", around=ON_THE_HOST
+        SPEC.format(more="cni: {network: dual-stack}") + POD.format(name="pod-0"), "x.yaml", overlay=ON_THE_HOST
     )
     real = CniNodes(cni_settings(scenario.spec), node_plans(scenario.spec))
 
@@ -165,7 +165,7 @@ def test_a_configuration_that_comes_later_is_loaded(tmp_path: Path) -> None:
     """As containerd does it: when the file has been written."""
     conflist = network("bridge", ("10.9.0.0/24", "fd00:9::/64"))
     scenario = parse_scenario(
-        SPEC.format(more=f"cni: {{confDir: {tmp_path}}}") + POD.format(name="pod-0"), "x.yaml", around=ON_THE_HOST
+        SPEC.format(more=f"cni: {{confDir: {tmp_path}}}") + POD.format(name="pod-0"), "x.yaml", overlay=ON_THE_HOST
     )
     real = CniNodes(cni_settings(scenario.spec), node_plans(scenario.spec))
 

@@ -16,8 +16,8 @@ HEAD = "apiVersion: kubesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\ns
 POD = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: main, image: nginx}]}}"
 
 
-def parsed(spec: str, around: Overlay | None = None) -> Scenario:
-    return parse_scenario(f"{HEAD}  {spec}\n", "s.yaml", around=around)
+def parsed(spec: str, overlay: Overlay | None = None) -> Scenario:
+    return parse_scenario(f"{HEAD}  {spec}\n", "s.yaml", overlay=overlay)
 
 
 ASKING = [
@@ -70,8 +70,8 @@ def test_what_is_simulated_needs_no_leave(spec: str) -> None:
 
 
 def test_a_flag_that_gives_the_value_is_leave_enough(tmp_path: Path) -> None:
-    around = make_overlay(None, {"pod-manifest-path": [str(tmp_path)]})
-    values = parsed("kubeletConfiguration: {staticPodPath: /etc}", around).spec.kubelet_configuration.values
+    overlay = make_overlay(None, {"pod-manifest-path": [str(tmp_path)]})
+    values = parsed("kubeletConfiguration: {staticPodPath: /etc}", overlay).spec.kubelet_configuration.values
     assert values["staticPodPath"] == str(tmp_path)
 
 

@@ -176,9 +176,9 @@ def test_flag_before_scenario_before_file_before_default(tmp_path: Path) -> None
         FILE
         + "maxPods: 10\nsyncFrequency: 10s\npodsPerCore: 1\nevictionHard: {memory.available: 1Gi, pid.available: 5%}\n"
     )
-    around = make_overlay(str(file), {"max-pods": ["30"], "eviction-hard": ["nodefs.available<7%"]})
+    overlay = make_overlay(str(file), {"max-pods": ["30"], "eviction-hard": ["nodefs.available<7%"]})
     text = SCENARIO + "    {maxPods: 20, syncFrequency: 20s, evictionHard: {memory.available: 2Gi}}\n"
-    values = parse_scenario(text, "s.yaml", None, around).spec.kubelet_configuration.values
+    values = parse_scenario(text, "s.yaml", None, overlay).spec.kubelet_configuration.values
     assert (values["maxPods"], values["syncFrequency"], values["podsPerCore"]) == (30, 20 * SECOND, 1)
     assert values["evictionHard"] == {"nodefs.available": "7%"}, "a flag replaces the whole map"
     without_flags = parse_scenario(text, "s.yaml", None, make_overlay(str(file))).spec.kubelet_configuration.values

@@ -166,7 +166,7 @@ spec:
   cni: {confDir: net.d, binDirs: [bin]}
 """
     (tmp_path / "s.yaml").write_text(text)
-    spec = load_scenario(str(tmp_path / "s.yaml"), around=Overlay(allow_host=True)).spec
+    spec = load_scenario(str(tmp_path / "s.yaml"), overlay=Overlay(allow_host=True)).spec
     sources = spec.sources
     assert (spec.cni.conf_dir, spec.cni.bin_dirs) == (str(tmp_path / "net.d"), (str(tmp_path / "bin"),))
     assert sources.file.path == str(tmp_path / "manifests")
@@ -174,7 +174,7 @@ spec:
     assert sources.bootstrap_checkpoint is not None
     assert sources.http.tls.ca_file == str(tmp_path / "ca.pem")
     assert sources.bootstrap_checkpoint.path == str(tmp_path / "kept")
-    allowed = parse_scenario(text, "standard input", around=Overlay(allow_host=True))
+    allowed = parse_scenario(text, "standard input", overlay=Overlay(allow_host=True))
     assert allowed.spec.sources.file.path == "manifests"
 
 

@@ -37,7 +37,7 @@ class Run:
         text = SPEC.format(more=more) + "".join(POD.format(name=f"pod-{number}") for number in range(pods))
         self.sink, hashed = MemorySink(details=details), HashSink(placeholders=True)
         self.result: RunResult = run_scenario(
-            parse_scenario(text, "x.yaml", around=ON_THE_HOST), sinks=(self.sink, hashed), **options
+            parse_scenario(text, "x.yaml", overlay=ON_THE_HOST), sinks=(self.sink, hashed), **options
         )
 
     def executions(self) -> list[CniExec]:

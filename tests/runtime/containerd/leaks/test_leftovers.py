@@ -195,7 +195,7 @@ def test_a_fault_that_cannot_be_read_is_told_with_its_line() -> None:
     text = "apiVersion: kubesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: x}\nspec:\n  runtime: cni\n  cni:\n"
     text += "    faults:\n      - {do: explode}\n" + POD.format(name="a")
     with pytest.raises(InputError, match=r"x.yaml:8: spec.cni.faults\[0\].do: 'explode' is not one of ok, error"):
-        parse_scenario(text, "x.yaml", around=ON_THE_HOST)
+        parse_scenario(text, "x.yaml", overlay=ON_THE_HOST)
 
 
 def test_the_host_is_one_node(tmp_path: Path) -> None:

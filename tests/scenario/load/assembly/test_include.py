@@ -28,7 +28,7 @@ def write(folder: Path, **specs: str) -> Path:
 
 
 def load(path: Path, *, allow_host: bool = False) -> Scenario:
-    return load_scenario(str(path), around=Overlay(allow_host=allow_host))
+    return load_scenario(str(path), overlay=Overlay(allow_host=allow_host))
 
 
 def problem(path: Path) -> str:

@@ -57,7 +57,7 @@ def test_aliases_of_yaml_are_values_of_their_own() -> None:
 def test_flags_fix_the_seed_and_the_profile(tmp_path: Path) -> None:
     matrix = "{seeds: [1, 2], profiles: [v1.30, v1.36]}"
     assert [cell for cell, _ in runs(tmp_path, matrix, has_seed=True)] == ["profile=v1.30", "profile=v1.36"]
-    assert [cell for cell, _ in runs(tmp_path, matrix, around=Overlay(profile="v1.35"))] == ["seed=1", "seed=2"]
+    assert [cell for cell, _ in runs(tmp_path, matrix, overlay=Overlay(profile="v1.35"))] == ["seed=1", "seed=2"]
 
 
 def test_without_a_matrix_there_is_one_run_without_a_name(tmp_path: Path) -> None:
