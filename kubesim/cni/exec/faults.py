@@ -1,24 +1,25 @@
 """Faults of CNI plugins, written as a row of terms and wrapped around the real binary.
 
-    2*error(11, "try again") -> ok        twice an error, from then on well
-    20%hang -> 10%crash                   one in five hangs, one in ten of the others crashes
+    2*error(11, "try again") -> ok        an error twice, then normal
+    20%hang -> 10%crash                   one in five hangs, one in ten of the rest crashes
     delay(3s)                             always late
 
-A term may have a chance (`20%`), a count (`2*`), or both in this order. An execution takes the first term whose count
-is not used up and whose chance comes about; without one it is well. The notation is that of FreeBSD's fail(9).
+A term may have a probability (`20%`), a count (`2*`), or both in this order. An execution uses the first term whose
+count is not used up and whose probability applies. If no term applies, the plugin runs normally. The notation is that
+of FreeBSD's fail(9).
 
 | term | what happens |
 |---|---|
 | `ok` | the plugin runs |
-| `error(CODE, "message", "details")` | it refuses at once: the plugin does not run |
-| `delay(3s)` | it runs so much later, in virtual time |
-| `hang` | it runs, and then does not end until it is killed |
-| `crash` | it runs, and then dies of a signal |
-| `garbage` | it runs, and prints something else |
-| `partial` | it runs, and half of its answer is missing |
+| `error(CODE, "message", "details")` | the execution fails at once; the plugin does not run |
+| `delay(3s)` | the plugin runs that much later, in virtual time |
+| `hang` | the plugin runs, and then hangs until it is killed |
+| `crash` | the plugin runs, and is then killed by a signal |
+| `garbage` | the plugin runs, and prints invalid output |
+| `partial` | the plugin runs, and prints half of its result |
 
-A plugin that another one starts (IPAM) is not ours to execute: for the one execution in which it is to fail, a stand-in
-is put before it in CNI_PATH.
+kubesim does not execute a delegated plugin (IPAM) itself. For an execution in which it must fail, kubesim puts a
+stand-in before it in CNI_PATH.
 """
 
 from __future__ import annotations
