@@ -189,10 +189,10 @@ def _definitions() -> list[definitions.Definition]:
 def fidelity() -> str:
     lines = ["# How faithful it is", "", MADE, ""]
     lines += [
-        "The reference is kubelet v1.36.4. Its own decision functions were run on thousands of inputs, and their",
-        "answers were written down, and so were those of libcni, go-cni and containerd's network code; kubesim decides",
-        "the same inputs, and every difference is a failed test. Whole lives of pods were recorded from the kubelet in",
-        f"virtual time, and {len(STORIES)} stories from a real node.",
+        "The reference is kubelet v1.36.4. Its decision functions, and those of libcni, go-cni and containerd's",
+        "network code, were run on thousands of inputs, and their answers were recorded. The tests run kubesim on the same",
+        "inputs and fail for every difference. Complete pod lifecycles were recorded from the kubelet in virtual time,",
+        f"and {len(STORIES)} stories from a real node.",
         "",
         "    $ kubesim conformance tests/conformance/data --only pod_phase --only backoff",
         "",
@@ -217,7 +217,7 @@ def fidelity() -> str:
         "",
         f"Of {len(WORKLOADS)} stories of the real controllers and scheduler, {len(WORKLOADS) - len(BY_CHANCE)} are",
         "reproduced by one of the seeds 1 to 10: pods, scaling, Events, endpoints and claims, at the same times.",
-        "In these, only the times at which single pods are deleted differ, because they depend on chance:",
+        "In the following, only the times at which single pods are deleted differ, because they are random:",
         "",
         *(f"* `{name}`: {why}." for name, why in BY_CHANCE.items()),
         "",
@@ -229,17 +229,17 @@ def fidelity() -> str:
         "",
         "## What is not simulated",
         "",
-        "Real processes and real images: containers run a small shell in virtual time, images are names with a size.",
-        "Pods talk over a network in memory, or over a real one with `--runtime cni`. How long a call to the runtime",
-        "takes is drawn from the seed. What controllers and scheduler leave out is in [workloads.md](workloads.md),",
-        "what a container sees in [containers.md](containers.md). Everything else that a reader of the kubelet's and",
-        "containerd's code would miss ([walk.md](walk.md) shows what is there):",
+        "kubesim does not run real processes or images: containers run a small shell in virtual time, and images are",
+        "names with a size. Pods communicate over an in-memory network, or over a real one with `--runtime cni`. The",
+        "duration of a runtime call is drawn from the seed. [workloads.md](workloads.md) lists what controllers and",
+        "scheduler do not simulate, and [containers.md](containers.md) what a container sees. The following parts of",
+        "the kubelet and containerd are missing as well ([walk.md](walk.md) shows the parts that exist):",
         "",
         *left_out_rows(),
         "",
-        "The API server is that of v1.36 in every profile, with the fields of probes that v1.37 added. Two things are",
-        "as in the cluster of that time: tokens of service accounts (v1.6, v1.12) and the answer to a resize (v1.30),",
-        "although it is asked for by the subresource `resize` and not by a change of the pod.",
+        "Every profile has the API server of v1.36, with the probe fields that v1.37 added. Two behaviours follow the",
+        "profile: service account tokens (v1.6, v1.12) and the answer to a resize (v1.30). A resize always uses the",
+        "subresource `resize`, although clusters of v1.30 used a change of the pod.",
         "",
         *_without_effect(),
     ]
@@ -251,13 +251,13 @@ def _without_effect() -> Iterator[str]:
     yield from (
         "## Fields without effect",
         "",
-        "A run names each field that an object gives and that nothing here acts on, once and on stderr:",
+        "A run prints each field that is set but has no effect in kubesim, once, on stderr:",
         "",
         "    kubesim: without effect here: spec.containers[0].tty (pod default/web and 2 more)",
         "",
-        "The same line is a `note` of the trace, and an element of `withoutEffect` with `-o json`. A value that asks",
-        "for nothing, such as `false` or a default of the API server, is not named. A test plays objects with every",
-        "field and records which fields are read, so the tables are complete.",
+        "The same line is a `note` of the trace, and an element of `withoutEffect` with `-o json`. Values without an",
+        "effect in a real cluster, such as `false` or a default of the API server, are not printed. A test runs",
+        "objects with every field and records the fields that are read, so the tables are complete.",
         "",
         "| field of a pod | a real cluster | here |",
         "|---|---|---|",
@@ -270,12 +270,13 @@ def _without_effect() -> Iterator[str]:
         *_effect_rows(OBJECT_ROWS, _OTHER_KINDS),
         "",
     )
-    yield f"Of the kubelet's configuration: {', '.join(f'`{name}`' for name in _configuration_fields())}."
+    names = ", ".join(f"`{name}`" for name in _configuration_fields())
+    yield f"Fields of the kubelet's configuration without effect: {names}."
     kinds = [kind for kind, one in RESOURCES.items() if not has_effect({"apiVersion": one.api_version, "kind": kind})]
     yield from (
         "",
         f"{', '.join(kinds)} and all kinds that [workloads.md](workloads.md) does not name, such as Ingress,",
-        "NetworkPolicy and HorizontalPodAutoscaler, are stored only. One line names such objects:",
+        "NetworkPolicy and HorizontalPodAutoscaler, are only stored. A run prints one line for such objects:",
         "`stored, no effect here: Ingress/web`.",
     )
 

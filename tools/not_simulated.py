@@ -16,8 +16,8 @@ class LeftOut:
 LEFT_OUT: Final = (
     LeftOut(
         "CRI over gRPC, and a real containerd or CRI-O",
-        "Runtime and kubelet are one process: calls have the names, order, errors and spans of CRI, but no socket"
-        " carries them. dockershim's gRPC server is a step of the trace. So a run can be repeated to the microsecond",
+        "Runtime and kubelet are one process, so that a run can be repeated to the microsecond. Calls have the "
+        "names, order, errors and spans of CRI, but use no socket. dockershim's gRPC server is a step of the trace",
     ),
     LeftOut(
         "Streaming: `kubectl exec`, `attach`, `port-forward`; redirection of streams (v1.12)",
@@ -26,28 +26,28 @@ LEFT_OUT: Final = (
     LeftOut(
         "The kubelet's API: `/containerLogs`, `/exec`, `/run`, `/stats`, `/configz`, `/runningpods`, checkpoints of"
         " containers",
-        "`--serve` answers `/healthz`, `/pods`, `/metrics` and `/statusz`, read-only. What containers print is in the"
-        " trace (`--logs`); there is no process whose state could be checkpointed",
+        "`--serve` answers `/healthz`, `/pods`, `/metrics` and `/statusz`, read-only. Container output is in the "
+        "trace (`--logs`); there is no process whose state could be checkpointed",
     ),
-    LeftOut("cAdvisor's metrics", "Nothing is measured: a scenario sets what containers use"),
+    LeftOut("cAdvisor's metrics", "Nothing is measured: a scenario sets the usage of containers"),
     LeftOut(
         "Certificates: bootstrap, rotation, serving certificates",
-        "The API server in memory knows its kubelets; nothing is encrypted or signed",
+        "The in-memory API server trusts its kubelets; nothing is encrypted or signed",
     ),
     LeftOut(
         "Services as a network: kube-proxy, cluster DNS, NetworkPolicy",
-        "EndpointSlices and the variables of Services are there. Packets go from pod to pod by address; which of them"
-        " would pass is for the network plugin to decide, and its policy agent does not run here",
+        "EndpointSlices and Service environment variables exist. Packets go from pod to pod by address. Network "
+        "policies are not enforced, because the policy agent of a network plugin does not run",
     ),
     LeftOut(
         "Linux security: SELinux labels, capabilities, privileged, KVM, masked /proc",
-        "Simulated containers have no kernel. That AppArmor and seccomp profiles exist is checked, as the kubelet and"
-        " containerd do; what they forbid is not enforced",
+        "Simulated containers have no kernel. The existence of AppArmor and seccomp profiles is checked, as by the "
+        "kubelet and containerd, but they are not enforced",
     ),
     LeftOut(
         "OCI specs, snapshots, shims, NRI plugins",
-        "Each is a step of RunPodSandbox with its place, its error text and what is undone after it; a fault can be"
-        " given to any of them. No spec is written and no program is called",
+        "Each is a step of RunPodSandbox with its order, its error text and its clean-up; a scenario can inject a "
+        "fault into any of them. No spec is written and no program is called",
     ),
     LeftOut(
         "Images per runtime handler (gate RuntimeClassInImageCriApi, alpha)",
@@ -55,27 +55,27 @@ LEFT_OUT: Final = (
     ),
     LeftOut(
         "Control groups of QoS classes, and the kernel's own limits",
-        "A pod's control group has its values, and can fail to be made. Those of classes (UpdateQOSCgroups) are names."
-        " A simulated program is killed for memory when its shell needs too much, or by `oomKilled`; the `memory` of a"
-        " behaviour counts for eviction",
+        "The control group of a pod has its values, and its creation can fail. The control groups of QoS classes "
+        "(UpdateQOSCgroups) are only names. A simulated program is OOM-killed when its shell needs too much memory, "
+        "or by `oomKilled`; the `memory` of a behaviour counts for eviction",
     ),
     LeftOut(
         "Log files in the node's file system: /var/log/pods, the links of /var/log/containers",
-        "Files have names, sizes and rotation; the lines themselves are records. So a log collector on the node reads"
-        " nothing; with `-v` the step that makes a link is shown",
+        "Files have names, sizes and rotation; the lines are records of the trace. A log collector on the node "
+        "therefore reads nothing. `-v` shows the step that creates a link",
     ),
     LeftOut(
         "Log texts of older kubelets",
-        "`--log` writes the lines of v1.36.4, with its files and line numbers, in every profile: a log is compared with"
-        " one version. The trace has the same facts in all. The failure to configure a running sandbox again has"
-        " v1.36's text, too; older kubelets called it ConfigPodSandbox, in their logs only",
+        "`--log` writes the lines of v1.36.4, with its files and line numbers, in every profile. The trace has the "
+        "correct facts for each profile. The error for reconfiguring a running sandbox also has the text of v1.36; "
+        "older kubelets called it ConfigPodSandbox, in their logs only",
     ),
     LeftOut(
         "Drop-in directories of the kubelet's configuration (`--config-dir`)",
-        "One file (`--config`) and the flags say the same; kubesim merges nothing else",
+        "Use one file (`--config`) and flags; kubesim merges nothing else",
     ),
     LeftOut(
-        "Images in the status of a node", "They would be a list of names; image garbage collection works without it"
+        "Images in the status of a node", "The list would only contain names; image garbage collection works without it"
     ),
     LeftOut(
         "kubenet and docker's own bridge on a real network (profiles v1.6, v1.12); br_netfilter and sysctls of the"
@@ -88,7 +88,7 @@ LEFT_OUT: Final = (
     ),
     LeftOut(
         "Agents of network vendors: cilium-cni, calico, dhcp's daemon",
-        "Any plugin binary is run (`--cni-bin-dir`), but what it asks its agent for is not there",
+        "kubesim runs any plugin binary (`--cni-bin-dir`), but not the agent that the plugin calls",
     ),
     LeftOut("Windows: host process containers and their counters", "Nodes are Linux"),
 )

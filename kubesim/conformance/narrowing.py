@@ -1,28 +1,30 @@
-"""Where an answer may differ in details, and why. No rule depends on a case's id.
+"""The details in which an answer may differ, and why. No rule depends on the ID of a case.
 
-* A generated uid hashes a dump of Go structures upstream. Ours hashes the same content in another form: it must be
-  there, have the same form, and be the same in all places.
-* A Go value printed with all its fields (`invalid pod: &core.Service{...`) shows pointers and the insides of another
-  implementation: what comes before it must agree.
-* Texts of Go's own JSON, YAML and time parsers: both must fail in the same parser, at the same place of the sentence.
-* A corpus cuts long errors off: what is left of them must agree.
-* Go visits maps in no fixed order, so errors about the members of one map come in any order.
+* A generated uid hashes a dump of Go structures upstream. kubesim hashes the same content in another format: the uid
+  must exist, have the same format, and be the same everywhere.
+* A Go value printed with all its fields (`invalid pod: &core.Service{...`) shows pointers and internals of the
+  implementation: only the text before it must agree.
+* Texts of Go's own JSON, YAML and time parsers: both must fail in the same parser, at the same position of the
+  message.
+* A corpus truncates long errors: the remaining text must agree.
+* Go iterates over maps in random order, so errors about the members of one map may have any order.
 * For the same reason the init records that are purged for a new sandbox are removed in any order.
-* The corpora leave an empty `spec.resources` out, which upstream tells from none (it makes a pod BestEffort whatever
-  its containers ask for). Where the case's tags say that the pod has pod-level resources and it shows none, it gets
-  the empty object back before it is played (`decode.with_empty_pod_level_resources`). This reads the tags, for the
-  input no longer tells; 22 recorded cases pass only by it. `cgroup_naming` gives nothing back where the containers
-  alone make the pod Guaranteed: that exception was inferred from the answers, so it may be wrong for other cases.
+* The corpora leave an empty `spec.resources` out, which upstream distinguishes from a missing one (it makes a pod
+  BestEffort whatever its containers ask for). Where the case's tags say that the pod has pod-level resources and it
+  shows none, the empty object is restored before the case runs (`decode.with_empty_pod_level_resources`). This reads
+  the tags, because the input does not show it; 22 recorded cases pass only with this rule. `cgroup_naming` restores
+  nothing where the containers alone make the pod Guaranteed: that exception was inferred from the answers, so it may
+  be wrong for other cases.
 * `naming` took the annotation with the pod's grace period before the recording cleared that field in the pod of some
   cases: where the pod has none, the annotation cannot follow from the input and is not compared.
 * The corpora about container networking write Go's nil for a list or map as null: null and empty are the same there.
-* Where Go panicked (a nil pointer, an index), an error with any text is right; what was known before must agree.
+* Where Go panicked (a nil pointer, an index), any error is accepted; the output before it must agree.
 * Two of Go's JSON libraries word some errors differently; a case that has both answers (`out_jsonv2`) accepts either.
-* A plugin's file that is just being written is meant to be tried again, which Go 1.27 does not manage ("already
-  started"). Ours tries for real: then it succeeds, or says that the file was busy to the end.
-* Of real plugins' work, what the kernel draws (MAC addresses, names of veths and namespaces, indices) and what settles
-  only after a while (carrier, link-local addresses) is not compared (`corpora/real_chain.py`).
-* How often one write to a file is noticed varies: reloads of a directory are compared as none or some.
+* libcni intends to retry a plugin file that is just being written, but Go 1.27 fails ("already started"). kubesim
+  retries: it succeeds, or reports that the file stayed busy.
+* Values of real plugins that the kernel generates (MAC addresses, names of veths and namespaces, indices) or that
+  change for a while (carrier, link-local addresses) are not compared (`corpora/real_chain.py`).
+* The number of notifications for one write to a file varies: reloads of a directory are compared as none or some.
 """
 
 from __future__ import annotations

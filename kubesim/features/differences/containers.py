@@ -35,8 +35,8 @@ CONTAINERS = (
             "v1.12": "Created container",
             "v1.30": "Created container {name}",
         },
-        "The text of the Event Created; in v1.36 `Container created`. In v1.6 it has the first 12 digits of the id, so "
-        "no two of them count as one.",
+        "The text of the Event Created; in v1.36 `Container created`. In v1.6 it has the first 12 digits of the id, "
+        "so Events of two containers are never aggregated.",
         "pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer, until v1.34; "
         "pkg/kubelet/dockertools/docker_manager.go runContainer, removed in v1.7",
         "versions/v1.6-events.yaml",
@@ -132,15 +132,15 @@ CONTAINERS = (
     Difference(
         "hashes_whole_container",
         {"v1.6": True, "v1.12": True, "v1.30": True},
-        "Any change of a container restarts it. In v1.36 only another image does. A kubelet that is upgraded from one "
-        "to the other restarts all containers.",
+        "Any change of its spec restarts a container. In v1.36 only a new image does. An upgrade from one to the "
+        "other restarts all containers.",
         "pkg/kubelet/container/helpers.go HashContainer, pickFieldsToHash since v1.31",
         "versions/v1.30-container-definition.yaml",
     ),
     Difference(
         "restarts_changed_sidecar",
         {"v1.30": False},
-        "A sidecar with another image goes on with the old one. In v1.36 it is restarted.",
+        "A sidecar keeps running with its old image when the spec has a new one. In v1.36 it is restarted.",
         "pkg/kubelet/kuberuntime/kuberuntime_container.go computeInitContainerActions, until v1.31",
         "versions/v1.30-sidecar-image.yaml",
     ),

@@ -14,20 +14,22 @@ class GateDifference(NamedTuple):
 GATE_DIFFERENCES = (
     GateDifference(
         "BoundServiceAccountTokenVolume",
-        "The token of its service account comes to a pod as the projected volume `kube-api-access-...`, and the "
-        "kubelet requests it. Without it, admission mounts the Secret `default-token-...` that all pods of the account "
-        "share.",
+        "A pod gets its service account token in the projected volume `kube-api-access-...`, and the kubelet "
+        "requests it. Without the gate, admission mounts the Secret `default-token-...` that all pods of the "
+        "account share.",
         "versions/v1.12-token-secret.yaml",
     ),
     GateDifference(
         "StartupProbe",
         "A container with a startup probe is not probed for liveness and readiness before it has started, and its "
-        "status has the field `started`. Without it there is no such field, and liveness counts from the beginning.",
+        "status has the field `started`. Without the gate there is no such field, and liveness is probed from the "
+        "start.",
         "versions/v1.12-startup-probe.yaml",
     ),
     GateDifference(
         "PLEGOnDemandRelist",
-        "A sync that started a container lists the pod's containers again at once. Without it the next relist does.",
+        "A sync that started a container lists the pod's containers again at once. Without the gate, the next "
+        "relist does.",
         "versions/v1.35-relist.yaml",
     ),
     GateDifference(
@@ -42,7 +44,7 @@ GATE_DIFFERENCES = (
     ),
     GateDifference(
         "HugepageAwareEviction",
-        "Memory that is set aside as huge pages does not count as available.",
+        "Memory reserved for huge pages does not count as available.",
         "versions/v1.37-huge-pages.yaml",
     ),
     GateDifference(

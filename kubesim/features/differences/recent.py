@@ -8,24 +8,25 @@ RECENT = (
     Difference(
         "retries_resizes_when_pod_ends",
         {"v1.35": False},
-        "A resize that waits for room is tried again when a pod is deleted or shrinks, and every three minutes. In "
-        "v1.36 also when a pod has succeeded or failed.",
+        "A deferred resize is retried when a pod is deleted or shrinks, and every three minutes. In v1.36 it is "
+        "also retried when a pod succeeds or fails.",
         "kubelet.go HandlePodReconcile, v1.36",
         "versions/v1.35-deferred-resize.yaml",
     ),
     Difference(
         "old_sandbox_counts_as_initialized",
         {"v1.37": False},
-        "Only containers of the current sandbox show how far initialization is. In v1.36 a container that was created "
-        "but never started before a reboot counts as well, and all but the first init container are skipped.",
+        "Only containers of the current sandbox count for the progress of initialization. In v1.36 a container that "
+        "was created but never started before a reboot counts as well, and all init containers except the first are "
+        "skipped.",
         "kuberuntime_container.go computeInitContainerActions, #138514 in v1.37",
         "versions/v1.37-reboot-before-start.yaml",
     ),
     Difference(
         "sync_cancels_exec_probes",
         {"v1.30": False, "v1.37": False},
-        "A pod that terminates is probed until its containers have stopped, and a readiness probe can make it not "
-        "ready. In v1.35 and v1.36 probes by command end when the deletion arrives, and Ready stays as it is.",
+        "A terminating pod is probed until its containers have stopped, and a readiness probe can make it not "
+        "ready. In v1.35 and v1.36 exec probes end when the deletion arrives, and Ready keeps its value.",
         "prober_manager.go AddPod, #140882 in v1.37",
         "versions/v1.37-terminating-readiness.yaml",
     ),
@@ -40,8 +41,8 @@ RECENT = (
     Difference(
         "pulls_image_volumes_every_sync",
         {"v1.37": False},
-        "Images of volumes are checked only if a container is to be started. In v1.36 every sync checks them, with an "
-        "Event Pulled each time.",
+        "Images of volumes are checked only if a container must be started. In v1.36 every sync checks them, with "
+        "an Event Pulled each time.",
         "kuberuntime_manager.go SyncPod, #138655 in v1.37",
         "versions/v1.37-image-volume-events.yaml",
     ),

@@ -16,18 +16,18 @@ SOURCES = (
     Difference(
         "has_config_modes",
         {"v1.6": True, "v1.12": True, "v1.30": True, "v1.35": True},
-        "The mux can report snapshots of all pods (operation SET), and `sources.notificationMode` makes it: the sync "
-        "loop logs `Kubelet does not support snapshot update`, and pods do not start. In v1.36 there is one way to "
-        "report.",
+        "The mux can report snapshots of all pods (operation SET), which `sources.notificationMode` selects. The "
+        "sync loop then logs `Kubelet does not support snapshot update`, and pods do not start. In v1.36 the mux "
+        "has only one mode.",
         "pkg/kubelet/config/config.go PodConfigNotificationMode, removed in v1.36",
         "versions/v1.12-snapshot-updates.yaml",
     ),
     Difference(
         "repeats_run",
         {"v1.6": True, "v1.12": True},
-        "A sync loop whose config channel is closed ends and is started again at once, over and over. Containers that "
-        "die still lead to a sync; ticks, housekeeping and changes of pods do not. In v1.36 the loop ends: pods run "
-        "on, and nothing syncs them.",
+        "If its config channel is closed, the sync loop ends and is restarted at once, again and again. Containers "
+        "that die still cause a sync; ticks, housekeeping and changes of pods do not. In v1.36 the loop ends: pods "
+        "keep running, but are not synced any more.",
         "cmd/kubelet/app/server.go startKubelet, changed in v1.18; pkg/kubelet/kubelet.go syncLoopIteration",
         "versions/v1.12-closed-config.yaml",
     ),

@@ -11,7 +11,7 @@ STOPS = (
     Difference(
         "emits_killing_after_stop",
         {"v1.6": True, "v1.12": True},
-        "The Event Killing comes when the container has stopped, up to its grace period later than in v1.36.",
+        "The Event Killing is emitted after the container has stopped, up to its grace period later than in v1.36.",
         f"{_KUBERUNTIME}; {_DOCKER_MANAGER} killContainer, removed in v1.7",
         "versions/v1.12-killing.yaml",
     ),
@@ -28,7 +28,7 @@ STOPS = (
     Difference(
         "stopping_message",
         {"v1.6": "Need to kill pod.", "v1.12": "Need to kill Pod"},
-        "What the Event Killing says when the whole pod ends; in v1.36 `Stopping container ...`.",
+        "The text of the Event Killing when the whole pod ends; in v1.36 `Stopping container ...`.",
         f"pkg/kubelet/kuberuntime/kuberuntime_container.go killContainersWithSyncResult, until v1.13; "
         f"{_DOCKER_MANAGER} killPodWithSyncResult, removed in v1.7",
         "versions/v1.12-killing.yaml",
@@ -39,7 +39,7 @@ STOPS = (
             "v1.6": 'pod "{pod}" container "{name}" hash changed ({old} vs {new}), it will be killed and re-created.',
             "v1.12": "Container spec hash changed ({old} vs {new}).. Container will be killed and recreated.",
         },
-        "What the Event Killing says of a container whose definition changed; in v1.36 `Container ... definition "
+        "The text of the Event Killing for a container whose definition changed; in v1.36 `Container ... definition "
         "changed, will be restarted`.",
         f"pkg/kubelet/kuberuntime/kuberuntime_manager.go computePodActions, until v1.13; {_DOCKER_MANAGER} "
         "computePodContainerChanges, removed in v1.7",
@@ -51,8 +51,8 @@ STOPS = (
             "v1.6": 'pod "{pod}" container "{name}" is unhealthy, it will be killed and re-created.',
             "v1.12": "Container failed liveness probe.. Container will be killed and recreated.",
         },
-        "What the Event Killing says of a container that failed its liveness probe; in v1.36 `Container ... failed "
-        "liveness probe, will be restarted`.",
+        "The text of the Event Killing for a container that failed its liveness probe; in v1.36 `Container ... "
+        "failed liveness probe, will be restarted`.",
         f"pkg/kubelet/kuberuntime/kuberuntime_manager.go computePodActions, until v1.13; {_DOCKER_MANAGER} "
         "computePodContainerChanges, removed in v1.7",
         "versions/v1.12-probe-kill.yaml",
@@ -60,7 +60,7 @@ STOPS = (
     Difference(
         "unhealthy_for_good_message",
         {"v1.6": "", "v1.12": "Container failed liveness probe."},
-        "The same of a container that is not restarted, because restartPolicy is Never; v1.6 says nothing.",
+        "The same for a container that is not restarted because restartPolicy is Never; in v1.6 there is no text.",
         f"pkg/kubelet/kuberuntime/kuberuntime_manager.go computePodActions, until v1.13; {_DOCKER_MANAGER} "
         "computePodContainerChanges, removed in v1.7",
         "versions/v1.12-probe-kill.yaml",
@@ -68,8 +68,8 @@ STOPS = (
     Difference(
         "emits_unfinished_pre_stop_hooks",
         {"v1.6": True},
-        "A preStop hook that takes longer than the grace period leads to the Event UnfinishedPreStopHook. In v1.36 "
-        "only the log says so.",
+        "A preStop hook that takes longer than the grace period causes the Event UnfinishedPreStopHook. In v1.36 "
+        "only the log reports it.",
         f"{_DOCKER_MANAGER} killContainer, removed in v1.7",
         "versions/v1.6-pre-stop.yaml",
     ),

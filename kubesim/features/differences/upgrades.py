@@ -8,16 +8,16 @@ UPGRADES = (
     Difference(
         "ends_exec_probes",
         {"v1.6": False, "v1.12": False},
-        "A probe by command takes as long as its command takes, and timeoutSeconds has no effect. In v1.36 a command "
-        "that exceeds it is a failed probe.",
+        "An exec probe has no time limit: timeoutSeconds has no effect. In v1.36 a command that exceeds "
+        "timeoutSeconds fails the probe.",
         "pkg/kubelet/dockershim/exec.go ExecInContainer; pkg/probe/exec/exec.go Probe, changed in v1.20",
         "incidents/exec-probe-timeout.yaml",
     ),
     Difference(
         "static_pod_fields",
         {profile: profile for profile in ("v1.6", "v1.12", "v1.30", "v1.35", "v1.37")},
-        "The uid of a static pod is a hash of all fields that the version knows, so each version computes another one. "
-        "A kubelet that is upgraded stops static pods and starts them again.",
+        "The uid of a static pod is a hash of all fields that the version knows, so each version computes a "
+        "different uid. An upgraded kubelet stops static pods and starts them again.",
         "pkg/kubelet/config/common.go applyDefaults",
         "incidents/static-pod-upgrade.yaml",
     ),
