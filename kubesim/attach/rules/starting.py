@@ -52,7 +52,7 @@ START_ERRORS = {
     ),
     "CreateContainerError": (
         "the runtime refuses to create it",
-        "CreateContainer of the container runtime failed; its own words are in the message.",
+        "The runtime's CreateContainer failed; the message contains its error.",
         "read the message: often a mount, a device, a name that is still taken or a runtime in trouble",
         "kuberuntime_container.go startContainer",
     ),

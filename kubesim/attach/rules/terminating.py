@@ -61,7 +61,7 @@ def _not_acknowledged(seen: Observation) -> Cause:
         code="DeletionNotSeen",
         says="The pod is marked for deletion; its kubelet has not acknowledged that in a status yet.",
         rule="The kubelet sees the deletionTimestamp by its watch and stops the pod's containers. Its grace counts "
-        "from that moment. A sync that is under way is not cut short: containers it was about to start still start, "
+        "from that moment. A sync in progress is not interrupted: containers it was about to start still start, "
         "and are stopped then.",
         ref="pod_workers.go UpdatePod",
         steps=(
@@ -212,7 +212,7 @@ def _nothing_runs(seen: Observation) -> Cause:
                 due=None if busy else "end",
             ),
             NextStep("sandbox-ready", "a sync that was under way may still make the sandbox", firm=False),
-            NextStep("started", "and start what it was about to start", firm=False),
+            NextStep("started", "and start the containers it was about to start", firm=False),
         ),
         remedies=("if it lasts, the runtime cannot stop the sandbox (FailedKillPod) or the kubelet is away",),
         facts=(*_deletion_facts(seen), *((event_fact(failing),) if failing is not None else ())),
