@@ -246,7 +246,7 @@ def _sandbox_gone(seen: Observation, views: list[ContainerView]) -> Cause | None
         return cause
     return Cause(
         code="SandboxChanged",
-        says="The pod's sandbox is gone or not ready: the kubelet makes a new one and starts the containers in it.",
+        says="The pod's sandbox is gone or not ready: the kubelet creates a new one and starts the containers in it.",
         rule=f"{upper_first('; '.join(next_actions(seen).why))}. Init containers run again from the first.",
         ref="kuberuntime_manager.go podSandboxChanged",
         steps=(

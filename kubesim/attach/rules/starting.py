@@ -139,7 +139,7 @@ def _volumes(seen: Observation) -> Cause | None:
     return Cause(
         code=event.reason,
         says=f"The pod waits for a volume: {event.message.strip()}",
-        rule="No container starts before every volume is mounted. A failed mount is tried again after 0.5 s, then "
+        rule="No container starts before every volume is mounted. A failed mount is retried after 0.5 s, then "
         "twice as long each time, at most 2m2s; every 2m3s the sync gives up waiting, says so and begins again.",
         ref="volumemanager/volume_manager.go WaitForAttachAndMount; util/goroutinemap/exponentialbackoff",
         steps=(

@@ -192,7 +192,7 @@ class Expect(ObjectQuestion):
     by: Duration | None = None  # it becomes true by this time; with never and always: until this time: `by: 20s`
     # It becomes true in this time, and not before; with never and always: in all of it: `between: [10s, 20s]`
     between: Annotated[tuple[Duration, Duration], BeforeValidator(as_list)] | None = None
-    within: PositiveDuration | None = None  # it becomes true this soon after `of`: `{within: 20s, of: create}`
+    within: PositiveDuration | None = None  # it becomes true within this time after `of`: `{within: 20s, of: create}`
     # For `within`: the creation of the object (the default), its deletion, or a question: `of: {event: Killing}`
     of: Literal["create", "delete"] | OnUse[Occasion] | None = None
     always: bool = False  # it is true all the time that the object is there, in all of `between`: `always: true`
