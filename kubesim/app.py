@@ -320,7 +320,7 @@ class Simulation:
         return Interceptor(self.clock, self.recorder, self.tasks, stream, faults, awaited)
 
     def _make_watch(self, live: LiveNode | None) -> InvariantWatch:
-        """The invariants that watch this run; a live cluster is not ours to judge."""
+        """The invariants that watch this run; a live cluster is not checked."""
         given = self.scenario.spec.invariants
         on = [each for each in INVARIANTS if live is None and each.name not in given.disabled]
         return InvariantWatch(self.clock, self.store, self.recorder, on, set(given.violated))

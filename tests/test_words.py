@@ -28,6 +28,10 @@ BANNED = {
     r"roused?": "wake",
     r"(expectation|it) (was|is) not met": "failed",
     r"last looked at": "at the last relist, at the last check",
+    r"(sync|call|stop|start|pull)s? (that (is|was) )?under way": "in progress",
+    r"takes as long as it takes": "has no time limit",
+    r"not ours to": "name the component that does it",
+    r"says so and stops": "stops with an error",
 }
 PATTERN = re.compile(rf"\b(?:{'|'.join(BANNED)})(?!\w)", re.IGNORECASE)
 SUFFIXES = (".py", ".md", ".yaml", ".toml", "Makefile")

@@ -190,9 +190,9 @@ def fidelity() -> str:
     lines = ["# How faithful it is", "", MADE, ""]
     lines += [
         "The reference is kubelet v1.36.4. Its decision functions, and those of libcni, go-cni and containerd's",
-        "network code, were run on thousands of inputs, and their answers were recorded. The tests run kubesim on the same",
-        "inputs and fail for every difference. Complete pod lifecycles were recorded from the kubelet in virtual time,",
-        f"and {len(STORIES)} stories from a real node.",
+        "network code, were run on thousands of inputs, and their answers were recorded. The tests run kubesim on the",
+        "same inputs and fail for every difference. Complete pod lifecycles were recorded from the kubelet in",
+        f"virtual time, and {len(STORIES)} stories from a real node.",
         "",
         "    $ kubesim conformance tests/conformance/data --only pod_phase --only backoff",
         "",

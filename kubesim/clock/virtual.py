@@ -82,19 +82,19 @@ class _Timer:
 
 
 class Periodic(Protocol):
-    """What a tick belongs to."""
+    """The owner of a tick: a ticker."""
 
     def fire(self) -> None: ...
 
     def skip(self, end: int) -> int:
-        """Pass over the ticks that cannot matter to the instant `end`. Returns when the first one that can is due."""
+        """Skip the ticks that have no effect at the instant `end`. Returns the due time of the first remaining tick."""
         ...
 
 
 class Tick(_Timer):
     """The next tick of a ticker; one object for all its ticks.
 
-    While `happenings` is what it was when its last tick was finished, it changes nothing before `idle_until`.
+    While `happenings` has the value of the last finished tick, the next ticks have no effect before `idle_until`.
     """
 
     __slots__ = ("idle_since", "idle_until", "rank", "ticker")
@@ -108,7 +108,7 @@ class Tick(_Timer):
 
 
 class _PartOfTick(Future[None]):
-    """The wait of a part that works on a tick: that it ends is not something else that happens."""
+    """A wait within the work of a tick. Its end does not count as another event, so idle tickers stay idle."""
 
 
 # By (due, order of creation): callbacks, and the futures that sleepers wait for.
@@ -120,11 +120,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     skips_idle_ticks = True  # a test executes them all and compares
 
-    # Made by asyncio's base class; what is in it is ours, because all that uses it is replaced.
+    # asyncio's base class creates it; the entries are ours, because all methods that use it are replaced.
     _ready: deque[_Ready]
 
     def __init__(self, speed: float = 0.0) -> None:
-        super().__init__(PollSelector())  # the one that costs nothing while nobody is listened to
+        super().__init__(PollSelector())  # has no cost while no file descriptor is registered
         self._micros = 0
         self._timers: list[_Entry] = []  # a heap
         self._fired: list[Tick] = []  # ticks of this instant, to be armed again
@@ -204,7 +204,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._fired.append(tick)
 
     def tick_done(self, tick: Tick, idle_until: int) -> None:
-        """The work of the last tick is finished. Before then the next ones change nothing, unless something happens."""
+        """Finish the last tick. The next ticks have no effect before `idle_until`, unless something happens."""
         if idle_until <= self._micros:
             self.happened = True
         else:
@@ -251,7 +251,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return handle
 
     def _add_callback(self, handle: Any) -> None:
-        """Replaces asyncio's, which would keep the handle itself: what is heard from outside comes this way."""
+        """Replaces asyncio's, which would keep the handle itself. Input from outside arrives here."""
         self._ready.append((handle._context, (_run, handle)))
 
     def placing_next(self, act: Callable[..., T], *args: Any) -> T:
@@ -267,7 +267,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         super().run_forever()
 
     def _run_once(self) -> None:
-        """Replaces asyncio's step, which would sleep until the next timer; goes on until the loop is to stop."""
+        """Replaces asyncio's step, which would sleep until the next timer. Runs until the loop must stop."""
         ready = self._ready
         while not self._stopping:  # type: ignore[attr-defined]
             entry = self._next

@@ -127,7 +127,7 @@ class CNIConfig:
     async def release_network_list(
         self, network: NetworkConfigList, runtime: RuntimeConf, ctx: Context = BACKGROUND
     ) -> list[CniError]:
-        """DEL as far as it goes: a plugin that fails does not keep the others from being told. libcni has no such
+        """DEL as far as it goes: a plugin that fails does not keep the others from being called. libcni has no such
         thing; it is for what a runtime has forgotten."""
         cached = self._result_for_del(network, runtime)
         errors = []

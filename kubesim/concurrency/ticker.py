@@ -1,10 +1,10 @@
-"""A ticker fires every period, as Go's does; while nothing happens, time passes over ticks that change nothing.
+"""A ticker that fires every period, like Go's, and that the virtual loop can advance without firing while it is idle.
 
-The reader finishes each tick with `done`, and says until when time alone changes nothing for it. If the tick changed
-something, or may change something next time, that is now. Otherwise the ticker is idle: as long as nothing else happens
-anywhere (no timer fires, no other tick changes anything, nothing comes from outside), its further ticks would find what
-this one found, and the loop moves the ticker on instead of firing it (`clock.virtual`). The run is the same as if
-every tick were executed; a test compares.
+The reader finishes each tick with `done(idle_until)`: before that instant, time alone changes nothing for it. A reader
+that changed something, or may do so at the next tick, passes the current instant. Otherwise the ticker is idle until
+another timer fires, another tick changes something, or input arrives from outside. An idle tick would have no effect,
+so the loop advances the ticker instead of firing it (`clock.virtual`). The trace is the same as if every tick were
+executed; a test compares the two.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from kubesim.concurrency.channel import Channel
 
 
 class Ticker:
-    """Delivers the instant of each tick into `channel` (capacity 1: a tick that nobody takes in time is dropped).
+    """Sends the instant of each tick to `channel` (capacity 1: a tick that is not received in time is dropped).
 
-    Ticks come after all else of their instant, those of tickers made earlier first; with `late=False` they come among
-    the other timers. `lead` is how long after a tick its work takes effect. `on_skip` is called with the instant of the
-    last tick that was skipped. With `on_tick` there is no reader: it is called with each tick, and returns what `done`
-    is given.
+    Within an instant, ticks fire after everything else, in the order in which the tickers were created; with
+    `late=False` they fire like other timers. `lead` is the time from a tick to the effect of its work. `on_skip` is
+    called with the instant of the last skipped tick. `on_tick` replaces the reader: it is called with each tick and
+    returns the argument of `done`.
     """
 
     def __init__(self, clock: LoopClock, name: str, period: int, *, late: bool = True, lead: int = 0) -> None:
@@ -54,7 +54,7 @@ class Ticker:
             self._loop.unfinished_ticks.add(self)
 
     def deliver(self, tick: int) -> bool:
-        """True if a reader has to finish it."""
+        """True if a reader must finish the tick."""
         if self.on_tick is None:
             return self.channel.try_send(tick)
         self.done(self.on_tick(tick))

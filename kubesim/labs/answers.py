@@ -17,7 +17,7 @@ from kubesim.trace.stepping import RecordCondition
 from kubesim.trace.stepping.conditions import look_up
 from kubesim.values import value_object
 
-TOO_WIDE = "The run is inside your range, but the rule says it more exactly."
+TOO_WIDE = "The run is inside your range, but the rule gives a narrower one."
 
 
 @value_object

@@ -204,7 +204,7 @@ class LabFile(Strict):
     about: str = Field(min_length=1, max_length=70)  # a few words for `kubesim lab list`
     belief: str = Field(min_length=1)  # a common wrong belief, quoted in `text.md`
     minutes: int = Field(ge=1)  # how long a learner needs
-    level: Literal["beginner", "intermediate", "advanced"]  # what a learner should know before
+    level: Literal["beginner", "intermediate", "advanced"]  # the knowledge that the lab assumes
     terms: dict[str, str] = Field(min_length=1)  # word: what it means
     # pages to read, from https://kubernetes.io where there is one
     links: Annotated[tuple[Annotated[str, AfterValidator(_link)], ...], BeforeValidator(as_list)] = Field(min_length=1)

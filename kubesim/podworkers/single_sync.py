@@ -1,7 +1,7 @@
 """Pod workers of kubelets that know no terminating pods: one kind of sync, and a pod killer beside the workers.
 
 The killer stops what no worker handles any more: pods that their source took back, and pods that only the runtime
-knows. It does not wait for a sync that is under way, and the new pod of the same name does not wait for it.
+knows. It does not wait for a sync in progress, and the new pod of the same name does not wait for it.
 
 Mirrors: pkg/kubelet/pod_workers.go managePodLoop, wrapUp; pkg/kubelet/kubelet.go deletePod; pkg/kubelet/kubelet_pods.go
 podKiller (v1.12)
@@ -43,7 +43,7 @@ class SingleSyncWorkers(PodWorkers):
             PodWorkers.update_pod(self, options)  # `super()` does not find a class with slots
 
     def _forget(self, uid: str) -> None:
-        """The sync under way goes on; what waited for its end is dropped."""
+        """The sync in progress continues; updates that waited for its end are dropped."""
         assert isinstance(self.states, UndeliveredUpdates)
         self.states.forget(uid)
         worker = self._workers.pop(uid, None)

@@ -41,7 +41,7 @@ class UpdateDecision:
     accepted: bool
     why: str = ""
     terminating: str = ""
-    cancel: bool = False  # the sync under way is pointless now
+    cancel: bool = False  # the sync in progress is pointless now
     completed: Callbacks = ()
 
 

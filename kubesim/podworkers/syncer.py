@@ -28,7 +28,7 @@ class SyncContext:
 
     def __init__(self) -> None:
         self.cancelled = False
-        self.cause: int | None = None  # the trace record of the sync under way
+        self.cause: int | None = None  # the trace record of the sync in progress
         self._waiters: dict[asyncio.Future[None], None] | None = None
 
     def cancel(self) -> None:

@@ -1,8 +1,8 @@
 """Pod workers: one task per pod that syncs it, ends it and cleans up after it.
 
 The sync loop calls `update_pod`; the worker takes the newest update (its mailbox holds one), waits until the runtime
-cache is newer than its last sync, and calls the `PodSyncer`. What an update means and what comes next is decided in
-`state.py`.
+cache is newer than its last sync, and calls the `PodSyncer`. `state.py` decides the effect of an update
+and the next step.
 
 Mirrors: pkg/kubelet/pod_workers.go podWorkers, podWorkerLoop, killPodNow
 """
@@ -35,7 +35,7 @@ MIN_KILL_TIMEOUT_S = 10
 
 
 class Worker:
-    """A worker's task and its mailbox: a flag that there is an update, the update itself is in the pod's status."""
+    """A worker's task and its mailbox. `signal`: an update is pending; the update is in the pod's sync status."""
 
     __slots__ = ("cause", "closed", "context", "draws", "last_sync", "pod", "signal", "task", "uid", "waiter")
 

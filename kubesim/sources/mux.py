@@ -1,11 +1,11 @@
-"""PodConfig: what each source wants -> what has to be done about it.
+"""PodConfig: turns the pod lists of the sources into operations for the sync loop.
 
-Stands between the sources (file, http, apiserver), which each send their whole list again and again, and the sync
-loop, which wants to know what is new, changed, being deleted, gone, or only different in status. Pure: nothing here
-waits, and the time of arrival is an argument.
+Each source (file, http, apiserver) sends its whole list every time. The sync loop needs the pods that are new, changed,
+being deleted, removed, or changed only in their status. The functions here are pure: they do not wait, and the time of
+arrival is an argument.
 
-A source that knows which single pod changed says so with `upsert` and `remove`; the answer is the one that a whole
-snapshot would have given, without looking at the source's other pods.
+A source that knows which single pod changed calls `upsert` or `remove`. The result is the same as for a whole snapshot,
+without comparing the source's other pods.
 
 Mirrors: pkg/kubelet/config/config.go PodConfig, podStorage.Merge, checkAndUpdatePod
 """
@@ -23,7 +23,7 @@ from kubesim.api.timestamps import format_micro_time
 from kubesim.golang.text import quoted
 from kubesim.values import mutable, value_object
 
-Change = Literal["UPDATE", "DELETE", "RECONCILE"]  # of a pod that is known
+Change = Literal["UPDATE", "DELETE", "RECONCILE"]  # of a known pod
 Operation = Literal["ADD", "REMOVE", "RESTORE", "SET"] | Change
 
 # Set by the kubelet itself; the source neither knows nor changes them.
@@ -32,7 +32,7 @@ LOCAL_ANNOTATIONS = frozenset({CONFIG_SOURCE, CONFIG_MIRROR, CONFIG_SEEN})
 
 @value_object
 class PodUpdate:
-    """One message to the sync loop. An ADD without pods says only that the source has reported."""
+    """One message to the sync loop. An ADD without pods only means that the source has reported."""
 
     op: Operation
     source: str
@@ -41,7 +41,7 @@ class PodUpdate:
 
 @value_object
 class DroppedPod:
-    """A pod that was ignored because the same snapshot named another one alike."""
+    """A pod that was ignored because the same snapshot already has a pod of that name."""
 
     pod: Pod
     source: str

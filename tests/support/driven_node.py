@@ -149,7 +149,7 @@ class DrivenNode:
         pod = change.object
         assert isinstance(pod, Pod)
         uid, status = pod.metadata.uid, pod.status
-        # A stop that is under way goes on with the grace it began with if the pod is removed in the meantime.
+        # A stop in progress goes on with the grace it began with if the pod is removed in the meantime.
         self._graces[uid] = max(self._graces.get(uid, 0), pod.metadata.deletion_grace_period_seconds or 0)
         if change.type == "DELETED":
             self._stop_by[uid] = self._simulation.clock.now() + self._graces[uid] * SECOND + longest_end(pod)

@@ -64,7 +64,7 @@ def _events(body: bytes) -> list[Event]:
     try:
         items = decode_object(body, "EventList").get("items") or []
         if not isinstance(items, list):
-            raise Undecodable("its items are no list")
+            raise Undecodable("items is not a list")
         return [Event.from_foreign_json({"kind": "Event", **item}) for item in items if isinstance(item, dict)]
     except (Undecodable, DecodeError, RecursionError) as error:
         raise UsageError(f"Events: the server's answer is not what was asked for: {error}") from None

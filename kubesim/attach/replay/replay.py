@@ -45,7 +45,7 @@ class Visit:
 
 
 class Tally:
-    """What all followers found. `outcomes` counts predictions by what they are about and how they came out."""
+    """The findings of all followers. `outcomes` counts predictions by subject and outcome."""
 
     def __init__(self, recording: NodeRecording, listener: ReplayListener) -> None:
         self.divergences = 0

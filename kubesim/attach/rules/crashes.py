@@ -50,7 +50,7 @@ def crashed(seen: Observation, view: ContainerView) -> Cause | None:
         held = f"waits out its back-off of {most}{duration(wait.wait)}"
     rule = (
         f"A container that ended is started again because {because}. The first restart comes at once; after that each "
-        f"one waits {duration(seen.periods.crash_wait(1))} from the exit, then twice as long each time, at most "
+        f"one waits {duration(seen.periods.crash_wait(1))} from the exit, and the wait doubles each time, up to "
         f"{duration(seen.periods.crash_backoff().maximum)}. The worker syncs the pod again when the wait is over, "
         f"plus a jitter of up to half of it, and at least every {seen.periods.resync_words}."
     )

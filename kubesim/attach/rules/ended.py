@@ -107,7 +107,7 @@ def _stopped(seen: Observation) -> Cause:
         code="StoppedByKubelet",
         says="The kubelet ended the pod, and every container exited with 0. The status does not say why: an eviction, "
         "a preemption or a shutdown of the node.",
-        rule="With restartPolicy Always the kubelet starts containers again that exit with 0, so such a pod never "
+        rule="With restartPolicy Always the kubelet restarts containers that exit with 0, so such a pod never "
         "completes by itself. When the kubelet ends it, the phase follows from the exit codes, and the reason is lost. "
         "Succeeded is final.",
         ref="kubelet_pods.go getPhase, generateAPIPodStatus",

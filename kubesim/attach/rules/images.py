@@ -119,7 +119,7 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         code=reason,
         container=view.name,
         says=f"{upper_first(view.words)} has no image: the kubelet {shown} {view.spec.image}.",
-        rule="A failed pull is tried again after 10 s, then twice as long each time, at most "
+        rule="A failed pull is retried after 10 s, and the wait doubles each time, up to "
         f"{duration(MAX_IMAGE_BACK_OFF)}. Until then every sync of the pod, {seen.periods.retry_words} apart, "
         "finds the back-off and reports ImagePullBackOff. A new pod or another image name starts from scratch.",
         ref=REF,

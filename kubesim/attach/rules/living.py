@@ -221,9 +221,9 @@ def _static_pod_stops(seen: Observation) -> Cause | None:
     return Cause(
         code="StaticPodStops",
         says="The kubelet stops this static pod: its manifest was removed from the node, or holds another pod now.",
-        rule="A static pod lives as long as its file. Its mirror is never written to a terminal phase for it: when "
-        "the containers have ended the kubelet deletes the mirror with grace 0, and makes a new one if the file "
-        "holds a pod again.",
+        rule="A static pod runs as long as its file exists. The kubelet never sets a terminal phase in its mirror: "
+        "when the containers have ended, it deletes the mirror with grace 0, and creates a new one if the file holds a "
+        "pod again.",
         ref="kubelet.go HandlePodRemoves; kubelet_pods.go HandlePodCleanups (mirror pods)",
         steps=(
             NextStep("finalizing", "the mirror's grace becomes 0"),
@@ -246,7 +246,7 @@ def _sandbox_gone(seen: Observation, views: list[ContainerView]) -> Cause | None
         return cause
     return Cause(
         code="SandboxChanged",
-        says="The pod's sandbox is gone or not ready: the kubelet makes a new one and starts the containers in it.",
+        says="The pod's sandbox is gone or not ready: the kubelet creates a new one and starts the containers in it.",
         rule=f"{upper_first('; '.join(next_actions(seen).why))}. Init containers run again from the first.",
         ref="kuberuntime_manager.go podSandboxChanged",
         steps=(
@@ -303,7 +303,7 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
             )
     for view in views:
         if view.kind == "ephemeral" and newest_end(view) is None:
-            steps.append(NextStep("started", f"{view.words} starts beside the others", view.name, firm=False))
+            steps.append(NextStep("started", f"{view.words} starts together with the others", view.name, firm=False))
             steps.append(NextStep("waits", f"{view.words} appears in the status", view.name, firm=False))
     detail = restart_detail(seen)
     mirror = " It mirrors a static pod: only its file on the node changes it." if is_mirror_pod(seen.pod) else ""

@@ -40,8 +40,10 @@ def missing_volume(seen: Observation) -> Cause | None:
     return Cause(
         code="FailedMount",
         says=f"The pod waits for a volume: {missing_words(found)}.",
-        rule="No container starts before every volume is mounted, and a volume is made of the object that it names. A "
-        "failed mount is tried again after 0.5 s, then twice as long each time, at most 2m2s.",
+        rule=(
+            "No container starts before every volume is mounted, and a volume is made of the object that it names. "
+            "A failed mount is retried after 0.5 s, and the wait doubles each time, up to 2m2s."
+        ),
         ref="volume/configmap, volume/secret SetUpAt; util/goroutinemap/exponentialbackoff",
         steps=(NextStep("sandbox-ready", "the attempt after it was created succeeds", firm=False),),
         remedies=(*missing_remedies(found), "a reference with optional: true does not wait"),

@@ -52,7 +52,7 @@ def resizing(seen: Observation) -> tuple[Cause, ...]:
                 says=f"A resize is being carried out{': ' + progress.message if progress.message else ''}.",
                 rule="The resize is allocated; the next sync applies it to cgroups and containers, and the condition "
                 "goes when the runtime reports the new amounts. A container whose resizePolicy says RestartContainer "
-                "restarts." + (" An error is tried again with every sync, 10 to 15 s apart." if failed else ""),
+                "restarts." + (" An error is retried with every sync, 10 to 15 s apart." if failed else ""),
                 ref="kuberuntime_manager.go doPodResizeAction",
                 steps=(
                     NextStep(

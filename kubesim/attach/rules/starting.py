@@ -52,7 +52,7 @@ START_ERRORS = {
     ),
     "CreateContainerError": (
         "the runtime refuses to create it",
-        "CreateContainer of the container runtime failed; its own words are in the message.",
+        "The runtime's CreateContainer failed; the message contains its error.",
         "read the message: often a mount, a device, a name that is still taken or a runtime in trouble",
         "kuberuntime_container.go startContainer",
     ),
@@ -139,7 +139,7 @@ def _volumes(seen: Observation) -> Cause | None:
     return Cause(
         code=event.reason,
         says=f"The pod waits for a volume: {event.message.strip()}",
-        rule="No container starts before every volume is mounted. A failed mount is tried again after 0.5 s, then "
+        rule="No container starts before every volume is mounted. A failed mount is retried after 0.5 s, then "
         "twice as long each time, at most 2m2s; every 2m3s the sync gives up waiting, says so and begins again.",
         ref="volumemanager/volume_manager.go WaitForAttachAndMount; util/goroutinemap/exponentialbackoff",
         steps=(

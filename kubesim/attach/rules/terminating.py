@@ -61,7 +61,7 @@ def _not_acknowledged(seen: Observation) -> Cause:
         code="DeletionNotSeen",
         says="The pod is marked for deletion; its kubelet has not acknowledged that in a status yet.",
         rule="The kubelet sees the deletionTimestamp by its watch and stops the pod's containers. Its grace counts "
-        "from that moment. A sync that is under way is not cut short: containers it was about to start still start, "
+        "from that moment. A sync in progress is not interrupted: containers it was about to start still start, "
         "and are stopped then.",
         ref="pod_workers.go UpdatePod",
         steps=(
@@ -73,7 +73,7 @@ def _not_acknowledged(seen: Observation) -> Cause:
                 due=None if busy else "acknowledge",
             ),
             NextStep("ended", "containers end by themselves on SIGTERM, or are killed after the grace", firm=False),
-            NextStep("sandbox-ready", "a sync under way goes on", firm=False),
+            NextStep("sandbox-ready", "a sync in progress continues", firm=False),
             NextStep("started", "a container that was about to start still does", firm=False),
             NextStep("exited", "containers end", firm=False),
             NextStep("sandbox-lost", "the sandbox is stopped", firm=False),
@@ -152,9 +152,11 @@ def _stopping(seen: Observation) -> Cause:
     return Cause(
         code="TerminationOverdue" if late else "GracePeriod",
         says=says,
-        rule="preStop hooks run first and use up grace; then the containers get their stop signal, and what still "
-        "runs when the grace is over is killed (never before 2 s). Sidecars are stopped after the regular "
-        "containers. When all have ended the kubelet writes a terminal phase.",
+        rule=(
+            "preStop hooks run first, within the grace period. Then the containers get their stop signal. Processes "
+            "that still run at the end of the grace period are killed (never before 2 s). Sidecars are stopped "
+            "after the regular containers. When all have ended the kubelet writes a terminal phase."
+        ),
         ref="kuberuntime_container.go killContainer",
         steps=(
             NextStep(
@@ -170,8 +172,8 @@ def _stopping(seen: Observation) -> Cause:
         remedies=(
             "a program that ends on SIGTERM ends the wait",
             (
-                "kubectl delete --grace-period=N with a smaller N may shorten it; with --force the object goes, the "
-                "containers are stopped later"
+                "kubectl delete --grace-period=N with a smaller N may shorten it; with --force the object is "
+                "deleted first and the containers are stopped later"
             ),
         ),
         facts=(
@@ -211,8 +213,8 @@ def _nothing_runs(seen: Observation) -> Cause:
                 because="with the next relist, about a second",
                 due=None if busy else "end",
             ),
-            NextStep("sandbox-ready", "a sync that was under way may still make the sandbox", firm=False),
-            NextStep("started", "and start what it was about to start", firm=False),
+            NextStep("sandbox-ready", "a sync in progress may still create the sandbox", firm=False),
+            NextStep("started", "and start the containers it was about to start", firm=False),
         ),
         remedies=("if it lasts, the runtime cannot stop the sandbox (FailedKillPod) or the kubelet is away",),
         facts=(*_deletion_facts(seen), *((event_fact(failing),) if failing is not None else ())),
@@ -275,8 +277,8 @@ def _going(seen: Observation) -> Cause:
     return Cause(
         code="Removing",
         says="Nothing keeps the object any more: the API server removes it.",
-        rule="With grace 0 and no finalizers the object goes at once. After a forced deletion containers may still "
-        "run: the kubelet stops them when it sees that the pod is gone.",
+        rule="With grace 0 and no finalizers the object is deleted at once. After a forced deletion containers may "
+        "still run: the kubelet stops them when it sees that the pod is gone.",
         ref="apiserver registry/generic/registry/store.go Delete",
         steps=(
             NextStep(

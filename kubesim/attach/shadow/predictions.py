@@ -96,7 +96,7 @@ def predictions_of(statement: Statement, pod: Pod) -> Iterable[Prediction]:
 
 
 def _may_take_longer(pod: Pod, name: str, due: Due) -> bool:
-    """A worker does one thing after the other: a pull takes as long as it takes, and may fail."""
+    """A worker does one thing after the other: a pull has no time limit, and may fail."""
     statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
     own = due in ("restart", "restart-by") and _may_pull(pod, name)
     others = any(

@@ -123,7 +123,7 @@ def metrics(agent: NodeFollower) -> str:
     lines += _metric(
         "kubesim_attach_predictions_total",
         "counter",
-        "Predictions by what they are about and how they came out.",
+        "Predictions by subject and outcome.",
         (
             (f'due="{due}",outcome="{outcome}"', count)
             for (due, outcome), count in sorted(agent.shadow.outcomes.items())

@@ -29,7 +29,7 @@ NARROWEST, WIDEST, NO_TERMINAL = 60, 160, 120  # columns
 
 
 class Report(Protocol):
-    """A sink that is also told where a run begins and how it ended."""
+    """A sink that is also notified of the start of a run and of its result."""
 
     def begin(self, file: str, *, nodes: bool = False) -> None: ...
     def record(self, record: Record) -> None: ...

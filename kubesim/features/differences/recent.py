@@ -49,7 +49,7 @@ RECENT = (
     Difference(
         "explains_missing_sandbox",
         {"v1.37": True},
-        "PodReadyToStartContainers that is False has the reason PodSandboxNotReady and a message. In v1.36 it has "
+        "If PodReadyToStartContainers is False, it has the reason PodSandboxNotReady and a message. In v1.36 it has "
         "neither.",
         "status/generate.go GeneratePodReadyToStartContainersCondition, v1.37",
         "versions/v1.37-sandbox-message.yaml",

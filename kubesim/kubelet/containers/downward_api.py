@@ -109,7 +109,7 @@ def container_resource_value(
     name = selector.get("containerName") or ""
     subject = _find_container(pod, name) if name else container
     limits = subject.resources.limits
-    if not name or subject in pod.spec.containers:  # the default is not given to an init container told of by name
+    if not name or subject in pod.spec.containers:  # an init container that is named explicitly gets no default
         limits = _with_default_limits(limits, _pod_or_node(pod, allocatable, gates))
     return _extract_resource_value(selector, limits, subject.resources.requests)
 

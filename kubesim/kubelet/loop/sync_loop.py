@@ -1,7 +1,7 @@
-"""The main loop: one select over all that can happen, one handler for each.
+"""The sync loop: one select over all channels, and one handler for each channel.
 
-Go's select picks at random among the channels that are ready; so does ours, from a seeded stream, and the trace says
-which were ready.
+Go's select picks a ready channel at random. This one draws from a seeded stream, and the trace records the ready
+channels.
 Mirrors: pkg/kubelet/kubelet.go syncLoop, syncLoopIteration
 """
 
@@ -36,7 +36,7 @@ SNAPSHOT = "Kubelet does not support snapshot update"
 
 @part
 class SyncLoop:
-    """`run` returns when the config channel is closed; everything it does is in `_dispatch`."""
+    """Runs until the config channel is closed. `_dispatch` handles one item."""
 
     context: KubeletContext
     config: ConfigStream
@@ -47,7 +47,7 @@ class SyncLoop:
     housekeeping: Housekeeping
     pleg: GenericPleg
     runtime_state: RuntimeState
-    resource_updates: Channel[Sequence[str]] | None = None  # pods whose devices changed their health
+    resource_updates: Channel[Sequence[str]] | None = None  # pods with a device whose health changed
     _sync_ticker: Ticker = field(init=False)
     _housekeeping_ticker: Ticker = field(init=False)
     _has_entered: bool = field(init=False, default=False)  # once at least

@@ -35,7 +35,9 @@ class RuntimeCalls:
         self._measured = measured
         self._runtime = runtime
         self._begun: dict[int, int] = {}  # record of a call -> its time
-        self._plugins: dict[str, dict[str, list[r.CniExec]]] = {}  # pod -> command -> executions of the call under way
+        self._plugins: dict[
+            str, dict[str, list[r.CniExec]]
+        ] = {}  # pod -> command -> executions of the call in progress
 
     def begun(self, record: r.CriCall) -> None:
         self._begun[record.seq] = record.t

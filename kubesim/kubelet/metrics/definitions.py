@@ -62,7 +62,7 @@ START_SLI = Definition(
     START_BUCKETS,
 )
 STATUS_SYNC = Definition(
-    "kubelet_pod_status_sync_duration_seconds", "From a pod's first status to the write of each.", STATUS_BUCKETS
+    "kubelet_pod_status_sync_duration_seconds", "From a pod's first status to each write of a status.", STATUS_BUCKETS
 )
 IMAGE_PULL = Definition(
     "kubelet_image_pull_duration_seconds",

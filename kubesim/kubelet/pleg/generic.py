@@ -1,7 +1,7 @@
 """The pod lifecycle event generator: lists the pods of the runtime every second and sends events for what changed.
 
-It fills the pod-status cache that workers read and sends events to the sync loop. The first relist comes at once, each
-further one `period` after the one before has ended; between them single pods are relisted on demand.
+It fills the pod-status cache that workers read and sends events to the sync loop. The first relist runs at once, and
+each further one `period` after the end of the one before. In between, single pods are relisted on demand.
 
 A relist takes `list_duration` and reads the runtime at the end of it, after everything else of that instant.
 
@@ -34,7 +34,7 @@ REQUEST_CAPACITY = 200
 
 
 class PodLister(Protocol):
-    """What the PLEG asks of the runtime. Each call answers what the runtime holds at that instant."""
+    """The runtime calls of the PLEG. Each returns the state of the runtime at that instant."""
 
     async def get_pods(self) -> dict[str, RuntimePod]: ...
     async def get_pod(self, uid: str) -> RuntimePod | None: ...

@@ -302,8 +302,8 @@ class StatusManager:
             pod = self._pods.mirror_of(pod)
             if pod is None:
                 return False
-        told = rules.normalize_status(pod, pod.status)
-        return not rules.is_pod_status_by_kubelet_equal(told, cached.status, self._gates)
+        reported = rules.normalize_status(pod, pod.status)
+        return not rules.is_pod_status_by_kubelet_equal(reported, cached.status, self._gates)
 
     async def _sync_pod(self, uid: str, status: VersionedStatus) -> None:
         """GET, merge, PATCH, perhaps DELETE. Whatever fails is tried again with the next change or full pass."""

@@ -137,7 +137,7 @@ class SandboxedRuntime(SimulatedRuntime):
         await super().remove_pod_sandbox(sandbox_id)
 
     def go_down(self) -> None:
-        """Nobody undoes what the calls under way have begun."""
+        """The results of calls in progress are not cleaned up."""
         for running in self._running:
             running.cancel()
 

@@ -76,7 +76,7 @@ class PullRecords:
         if image_ref in self.unreadable:
             return True
         repositories = self._pulled.get(image_ref)
-        # A pull under way makes an image that was there before count as the kubelet's own.
+        # A pull in progress makes an image that was there before count as the kubelet's own.
         pulled_by_kubelet = repositories is not None or image in self._intents
         if not self._policy(image, pulled_by_kubelet):
             return False

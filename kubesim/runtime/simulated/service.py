@@ -1,6 +1,6 @@
 """The runtime as a process that can go away and come back, and the connections that agents have to it.
 
-While it is down every call fails, and the calls under way are cut off; its containers go on. It can also hang: it says
+While it is down every call fails, and calls in progress fail; its containers run on. It can also hang: it says
 that it is well, but a listing does not come back. A call that is not answered in time fails: the kubelet's patience is
 `runtimeRequestTimeout`, twice that for a sandbox, a container's grace more to stop it, and forever for an image. An
 agent that ends closes its connection and hears nothing more.
@@ -145,7 +145,7 @@ class RuntimeConnection:
         self._service = service
         self.listeners: list[Callable[[str], None]] = []
         self._request_timeout = request_timeout
-        self._calls: dict[asyncio.Task[Any], str] = {}  # tasks with a call under way -> why it was given up
+        self._calls: dict[asyncio.Task[Any], str] = {}  # tasks with a call in progress -> why it was given up
         self._runtime: Runtime  # set by the service
         for name in _AT_ONCE if service.patient else ():
             setattr(self, name, self._patiently(getattr(self, name)))
@@ -165,7 +165,7 @@ class RuntimeConnection:
         self._service.disconnect(self)
 
     def cut_off(self) -> None:
-        """The calls under way fail."""
+        """The calls in progress fail."""
         for task in self._calls:
             self._give_up(task, CUT_OFF)
 

@@ -59,7 +59,7 @@ class ApiSteps:
     scheduler: SchedulerMode
 
     def apply(self, manifest: JsonObject) -> None:
-        """Create the object, or merge the manifest into the one that is there; of a list, each item."""
+        """Create the object, or merge the manifest into the existing one; for a list, do so for each item."""
         for _, item in items_of(manifest):
             self._apply(item)
 

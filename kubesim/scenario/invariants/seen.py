@@ -43,7 +43,7 @@ class NodeFacts(Protocol):
 
 @value_object
 class StopCall:
-    """A StopContainer call under way."""
+    """A StopContainer call in progress."""
 
     begun_at: int
     timeout: int

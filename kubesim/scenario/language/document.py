@@ -225,7 +225,7 @@ class Spec(Strict):
         except ConfigurationProblem as problem:
             raise configuration_error(problem) from None
         except GateError:
-            pass  # told by with_feature_gates, which knows that the command line is to blame
+            pass  # with_feature_gates reports it, because the command line has the value
         for number, node in enumerate(self.nodes):
             field, why = why_no_kubelet_starts(node.capacity, node.has_swap, configuration)
             if why:

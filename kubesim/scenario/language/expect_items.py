@@ -177,12 +177,12 @@ class Occasion(ObjectQuestion):
 class Expect(ObjectQuestion):
     """A condition that must become true before the end of the run: `{pod: web, phase: Running, by: 20s}`.
 
-    - A form says otherwise: one of `at`, `by`, `between`, `within`, and one of `never` and `always`. `never` and
-      `always` fail if the object, or the container that they are about, was never there.
-    - A number is exact (`restartCount: 3`, `count: 3`). For restarts and for what is counted (`event`, `log`, `call`)
-      the number must be right when the time is up: at `by`, or at the end. The expectation fails as soon as there are
-      more. `{atLeast: 3}` is met as soon as there are three. With `never`, the number is one that is never reached.
-    - What is counted in `between` and `within` is counted from the beginning of that time.
+    - To check at another time, add one of `at`, `by`, `between`, `within`, and one of `never` and `always`. `never` and
+      `always` fail if their object or container never existed.
+    - A number is exact (`restartCount: 3`, `count: 3`). For restarts and counts (`event`, `log`, `call`),
+      the number must be exact at `by`, or at the end of the run. The expectation fails as soon as the number is higher.
+      `{atLeast: 3}` is met as soon as there are three. With `never`, the number must never be reached.
+    - `between` and `within` count from the beginning of their period.
     - Names that Kubernetes or the file does not know are errors; `custom: true` allows them.
     """
 
@@ -192,7 +192,7 @@ class Expect(ObjectQuestion):
     by: Duration | None = None  # it becomes true by this time; with never and always: until this time: `by: 20s`
     # It becomes true in this time, and not before; with never and always: in all of it: `between: [10s, 20s]`
     between: Annotated[tuple[Duration, Duration], BeforeValidator(as_list)] | None = None
-    within: PositiveDuration | None = None  # it becomes true this soon after `of`: `{within: 20s, of: create}`
+    within: PositiveDuration | None = None  # it becomes true within this time after `of`: `{within: 20s, of: create}`
     # For `within`: the creation of the object (the default), its deletion, or a question: `of: {event: Killing}`
     of: Literal["create", "delete"] | OnUse[Occasion] | None = None
     always: bool = False  # it is true all the time that the object is there, in all of `between`: `always: true`

@@ -1,7 +1,7 @@
 """What a run brings to a scenario's kubelet configuration: a file of the real type below it, flags above it.
 
 The file is `--config`. Its type is checked by itself, with the lines of the file; what a kubelet would not start with
-is found when everything has been laid together, and told of the place that the value came from.
+is found in the combined configuration, and reported for the layer that the value came from.
 
 Mirrors: cmd/kubelet/app/server.go loadConfigFile, kubeletConfigFlagPrecedence; configfiles.go resolveRelativePaths
 """

@@ -76,7 +76,7 @@ class Volume:
         self._entries: dict[str, File | None] = {}  # None is a directory
         self._names: dict[str, list[str]] | None = None  # by directory, once somebody has asked
         self._used = 0  # characters, counted again before the volume is taken for full
-        self.watchers: dict[Callable[[], None], None] = {}  # told after every change, in order of their coming
+        self.watchers: dict[Callable[[], None], None] = {}  # called after every change, in the order of registration
         for path, text in (files or {}).items():
             self.write(path, text, now)
 

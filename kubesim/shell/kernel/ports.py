@@ -50,7 +50,7 @@ class Listener:
     health: Health | None = None
     http2: bool = False  # in clear text, and no HTTP/1
     tls: bool = False
-    on_connect: Callable[[], None] | None = None  # told after a connection was accepted (and answered)
+    on_connect: Callable[[], None] | None = None  # called after a connection was accepted (and answered)
     on_close: list[Callable[[], None]] = field(default_factory=list)
 
     def connect(self) -> None:

@@ -60,7 +60,7 @@ class TrackSink:
         self._spans: list[TrackSpan] = []
         self._syncs: dict[str, TrackSpan] = {}  # by uid of the pod
         self._calls: dict[int, _Call] = {}  # by the record that began the call
-        self._busy: dict[Path, set[int]] = {}  # lanes of a track that have a call under way
+        self._busy: dict[Path, set[int]] = {}  # lanes of a track that have a call in progress
         self._last = 0
 
     def record(self, record: r.Record) -> None:

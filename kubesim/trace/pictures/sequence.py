@@ -53,7 +53,7 @@ class SequenceSink:
 
     def __init__(self) -> None:
         self._pods: dict[str, _Diagram] = {}
-        self._calls: dict[int, int] = {}  # when each call under way began
+        self._calls: dict[int, int] = {}  # when each call in progress began
 
     def record(self, record: r.Record) -> None:
         handle = _TOLD.get(type(record))

@@ -56,12 +56,12 @@ class ConsoleSink:
         self._output: dict[tuple[str, str], int] = {}  # lines of output by pod and container, since its last start
         self._statuses: dict[str, Mapping[str, Any]] = {}  # the summary written last, by uid
         self._syncs: dict[int, str] = {}  # open syncs, by the number of the record that began them
-        self._calls: dict[int, tuple[int, int | None]] = {}  # runtime calls under way: when they began, in which sync
+        self._calls: dict[int, tuple[int, int | None]] = {}  # runtime calls in progress: when they began, in which sync
         self._selected: r.LoopSelect | None = None  # waits for its handler, to be printed in one line
         self._pending: list[Line] = []  # the beginning of a sync that may turn out to have had nothing to do
-        self._verdicts: list[Line] = []  # expectations of this instant: told after what met them
-        self._told: set[tuple[str, Phrase]] = set()  # what loop and workers have said to whom in this instant
-        self._told_at = -1
+        self._verdicts: list[Line] = []  # expectations of this instant: printed after the records that met them
+        self._said: set[tuple[str, Phrase]] = set()  # lines of loop and workers in this instant, by subject
+        self._said_at = -1
         self._now = 0
 
     def record(self, record: r.Record) -> None:
@@ -179,17 +179,17 @@ class ConsoleSink:
 
     def _once(self, record: r.Record, about: str, said: Phrase) -> Iterable[Line]:
         """Several causes of one instant often say the same to a pod: tell it once."""
-        if self._told_at != record.t:
-            self._told_at, self._told = record.t, set()
-        told = (about, said)
-        if told in self._told:
+        if self._said_at != record.t:
+            self._said_at, self._said = record.t, set()
+        line = (about, said)
+        if line in self._said:
             return []
-        self._told.add(told)
+        self._said.add(line)
         return [Line(record.t, about, said, node=self._node)]
 
     def _sync_begin(self, record: r.SyncBegin) -> Iterable[Line]:
         self._write_pending()
-        self._told.clear()
+        self._said.clear()
         self._syncs[record.seq] = record.uid
         said = phrase(record)
         reasons = () if record.sync == "SyncPod" else said.reasons
@@ -204,8 +204,8 @@ class ConsoleSink:
         if held and held[0].subject == subject(record) and not record.error:
             self._pending = []
             text = ": ".join(line.phrase.text for line in held)
-            told = Phrase(said.part, text, held[0].phrase.reasons)
-            return [Line(record.t, held[0].subject, told, "─ ", node=self._node)]
+            folded = Phrase(said.part, text, held[0].phrase.reasons)
+            return [Line(record.t, held[0].subject, folded, "─ ", node=self._node)]
         text = said.text if record.error else f"{record.sync} done"
         return [Line(record.t, subject(record), Phrase(said.part, text, (), said.tone), "└ ", node=self._node)]
 

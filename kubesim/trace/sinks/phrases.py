@@ -160,7 +160,7 @@ def _container_event(record: r.ContainerEvent) -> Phrase:
     return Phrase("runtime", f"sends {record.type} for {record.container or 'the sandbox'}", _reasons(record))
 
 
-# -- what is observed and told ----------------------------------------------------------------------------------
+# -- what is observed and reported ----------------------------------------------------------------------------------
 
 
 def _pleg(record: r.PlegEvent) -> Phrase:

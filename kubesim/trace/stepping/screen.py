@@ -94,14 +94,16 @@ def _record(stepper: Stepper, width: int) -> list[str]:
     if here.ref:
         lines += _labelled("  as in", here.ref, width)
     if here.cause is not None:
-        lines += _labelled("  cause", f"#{here.cause} {_told(stepper, stepper.records[here.cause - 1])}", width)[:1]
+        lines += _labelled("  cause", f"#{here.cause} {_record_text(stepper, stepper.records[here.cause - 1])}", width)[
+            :1
+        ]
     stopped = stepper.stopped_by(here)
     if stopped is not None:
         lines += _labelled("  break", stopped.text, width)[:1]
     return lines
 
 
-def _told(stepper: Stepper, record: Record) -> str:
+def _record_text(stepper: Stepper, record: Record) -> str:
     return record_text(record, with_node=stepper.has_several_nodes)
 
 
@@ -181,7 +183,7 @@ def _next(stepper: Stepper, width: int) -> list[str]:
     ahead.place, ahead.filter = stepper.place, stepper.filter
     if ahead.forward():
         wait = (ahead.here.t - stepper.here.t) / 1_000_000
-        lines += _labelled("NEXT", f"in {wait:.3f}s: {_told(stepper, ahead.here)}", width)[:1]
+        lines += _labelled("NEXT", f"in {wait:.3f}s: {_record_text(stepper, ahead.here)}", width)[:1]
     else:
         lines += _labelled("NEXT", "the trace ends here", width)
     for due in stepper.due():
@@ -201,14 +203,14 @@ def _what_next(stepper: Stepper, width: int, room: int) -> list[str]:
     follows = stepper.follows()
     if follows:
         lines += ["", "This record leads to:"]
-        lines += [f"  #{record.seq:<6} {_seconds(record.t):>9}  {_told(stepper, record)}" for record in follows]
+        lines += [f"  #{record.seq:<6} {_seconds(record.t):>9}  {_record_text(stepper, record)}" for record in follows]
     return lines
 
 
 def _why(stepper: Stepper, width: int, room: int) -> list[str]:
     lines = ["Why? Newest first: each record was caused by the one below it.", ""]
     for record in stepper.why():
-        lines.append(f"#{record.seq:<6} {_seconds(record.t):>9}  {_told(stepper, record)}")
+        lines.append(f"#{record.seq:<6} {_seconds(record.t):>9}  {_record_text(stepper, record)}")
         if record.why:
             lines += [f"{'':<18}  {line}" for line in textwrap.wrap(record.why, width - 20)]
         if record.ref:

@@ -40,7 +40,7 @@ _OTHERS: tuple[Tree, ...] = (
     {"name": "a"},
     ["a", "a"],
 )
-# Numbers of things to make: a million of them takes as long as it takes, and is no finding.
+# Numbers of things to make: a million of them has no time limit, and is no finding.
 COUNTS = frozenset({"replicas", "parallelism", "completions", "count", "cpus", "numaNodes", "devices", "backoffLimit"})
 MOST = 20
 # Programs of simulated containers are mutated seldom: their own limits are tested elsewhere.

@@ -87,7 +87,7 @@ def bare_failure(pod: Pod, reason: str, message: str) -> PodStatus:
 
 def _phase_and_why(inputs: StatusInputs, old: PodStatus, statuses: Sequence[ContainerStatus]) -> tuple[str, str, str]:
     """The phase, its reason and its message. Terminal phases stick, those of the API server above all."""
-    pod, told = inputs.pod, inputs.pod.status
+    pod, reported = inputs.pod, inputs.pod.status
     phase = get_phase(
         pod,
         statuses,
@@ -98,16 +98,16 @@ def _phase_and_why(inputs: StatusInputs, old: PodStatus, statuses: Sequence[Cont
     if phase not in TERMINAL_PHASES:
         if old.phase in TERMINAL_PHASES:
             phase = old.phase
-        elif told.phase in TERMINAL_PHASES:
-            phase = told.phase
+        elif reported.phase in TERMINAL_PHASES:
+            phase = reported.phase
     reason = message = ""
     if phase == old.phase:
-        reason = old.reason or told.reason
-        message = old.message or told.message
+        reason = old.reason or reported.reason
+        message = old.message or reported.message
     if past_active_deadline(pod, old, inputs.now):
         phase, reason, message = FAILED, DEADLINE_EXCEEDED, DEADLINE_EXCEEDED_MESSAGE
-    if told.phase in TERMINAL_PHASES:
-        phase = told.phase
+    if reported.phase in TERMINAL_PHASES:
+        phase = reported.phase
     return phase, reason, message
 
 
@@ -135,7 +135,7 @@ def _conditions(
     found = [c for c in pod.status.conditions if c.type not in own]
     if inputs.resize_conditions and not inputs.pod_is_terminal and _has_resize_conditions(gates):
         found += [_resize_condition(inputs, condition) for condition in inputs.resize_conditions]
-    # An eviction told the status manager why: it happened once and cannot be computed again.
+    # An eviction set this reason once; it cannot be computed again.
     disruption = find_condition(old.conditions, DISRUPTION_TARGET)
     if disruption is not None:
         put_condition(found, disruption)

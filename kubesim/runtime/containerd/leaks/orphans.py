@@ -66,7 +66,7 @@ def _has_lock(process: int, wanted: os.stat_result) -> bool:
         for fd in os.listdir(f"/proc/{process}/fd"):
             if _is_locked(process, fd, wanted):
                 return True
-    except OSError:  # it is gone, or not ours to look at
+    except OSError:  # it is gone, or belongs to another user
         pass
     return False
 

@@ -52,7 +52,7 @@ class SandboxWalk:
         return None
 
     def at(self, name: StepName, pod: str) -> None:
-        """One step: told, or failed with the error of a fault."""
+        """One step: recorded, or failed with the error of a fault."""
         step = self._by_name[name]
         for fault in self._faults:
             if fault.strikes(name, pod.partition("/")[2]):

@@ -1,6 +1,6 @@
 """Probes run only on containers that run.
 
-As far as the kubelet's own status knows (it may be late): the container runs, its initial delay is over, and only the
+By the kubelet's own status, which may be stale: the container runs, its initial delay is over, and only the
 startup probe runs until it has succeeded (doProbe). The runtime has started the container that is probed.
 
 Exception: kubelets before v1.16 know no startup probes, and do not report `started`.

@@ -18,7 +18,7 @@ _SYNCHRONOUS = ("disk",)
 
 
 class Crash(Strict):
-    """A component ends in the middle of the operation and comes back."""
+    """A component crashes during the operation and starts again."""
 
     what: Literal["kubelet", "runtime", "node"]  # `crash: kubelet` is short for `crash: {what: kubelet}`
     down_for: Duration = Field(default=10_000_000, ge=0)  # systemd restarts a kubelet after 10 s

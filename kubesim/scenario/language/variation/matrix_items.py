@@ -38,7 +38,7 @@ def _value_path(text: str) -> str:
 
 
 class Matrix(Strict):
-    """A run for each combination. The lists of `values` are by path: `spec.kubeletConfiguration.maxPods`, or of an
+    """A run for each combination. `values` maps paths to lists: `spec.kubeletConfiguration.maxPods`, or of an
     object of the file `pod/web spec.containers[0].image`."""
 
     seeds: Annotated[tuple[int, ...], BeforeValidator(read_seeds)] = ()  # `[1, 2, 3]`, or `0..4`

@@ -351,7 +351,7 @@ class SimulatedNode:
             self._docker.begin_story()
 
     def withdraw_real_sources(self) -> None:
-        """The kubelet is to want nothing more of files and urls that are not ours to change."""
+        """Detach the kubelet from real files and URLs, which kubesim must not change."""
         self._agent.withdraw_real_sources()
 
     @property
