@@ -16,7 +16,7 @@ BANNED = {
     r"meanwhile": "while ..., during ...",
     r"is (my|your|its|their|\w+'s) (own )?affair": "is handled by ...",
     r"go(es)? before (the (environment|scenario|file)|a scenario|what)": "overrides",
-    r"goes without --": "cannot be combined with",
+    r"goes without --\w*": "cannot be combined with",
     r"comes? along|brings? along": "is bundled, ships with",
     r"by hand": "hand-written, directly",
     r"held against": "compared with",

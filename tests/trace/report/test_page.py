@@ -121,7 +121,7 @@ def test_facts_are_kept_where_they_change() -> None:
     ("arguments", "problem"),
     [
         (["hello-pod", "crashloop"], "--report is the page of one run"),
-        (["hello-pod", "--step"], "--step goes without --report"),
+        (["hello-pod", "--step"], "--step cannot be combined with --report"),
     ],
 )
 def test_a_report_is_of_one_run(
