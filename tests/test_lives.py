@@ -193,7 +193,7 @@ UNHEALTHY = Story(1, spec(main(DEAF, livenessProbe={**FALSE, "terminationGracePe
         (returns(actions, "should_container_be_restarted", True), ENDS, "created again, with policy Never"),
         (returns(PodActions, "kill", None), Story(1, spec(main(PROMPT)), happenings=at(20, "image")), "run twice"),
         (counts_waiting_as_new, RESTARTED, "was Running and is Pending"),
-        (returns(PodSyncStatuses, "could_have_running_containers", False), LATE, "told to have ended"),
+        (returns(PodSyncStatuses, "could_have_running_containers", False), LATE, "reported to have ended"),
         (lambda patch: patch.setattr(container_kill, "MINIMUM_GRACE_PERIOD_S", 0),
          Story(1, spec(main(DEAF), terminationGracePeriodSeconds=1)), "gets only 1000000 to stop"),
         (counts_nothing(ContainerKiller, "_execute_pre_stop_hook"), Story(1, spec(main(DEAF, **HOOK))), "more than"),

@@ -98,7 +98,7 @@ def test_standard_input_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest
         (["run", "x.yaml", "--speed", "0"], "--speed: must be greater than 0"),
         (["run", "x.yaml", "--feature-gates", "EventedPLEG"], "--feature-gates: missing bool value for EventedPLEG"),
         (["run", "x.yaml", "--feature-gates", "EventedPLEG=on"], "invalid value of EventedPLEG: 'on'"),
-        (["run", "x.yaml", "-o", "xml"], "must be one of text, jsonl, json, not 'xml'"),
+        (["run", "x.yaml", "-o", "xml"], "must be one of text, jsonl, json, svg, mermaid, perfetto, not 'xml'"),
         (["run", "x.yaml", "-v", "-q"], "not allowed with"),
         (["conformance", "nowhere"], "nowhere: no such file or directory"),
     ],

@@ -25,16 +25,16 @@ EFFECTS = "NoSchedule, PreferNoSchedule or NoExecute"
         ("nodes: [{name: n1, capacity: {memory: -5Gi}}]", "spec.nodes[0].capacity.memory: must not be negative"),
         (
             "nodes: [{name: n1, taints: [{key: a, effect: Sometimes}]}]",
-            f"spec.nodes[0].taints[0]: the effect of a taint must be {EFFECTS}",
+            f"spec.nodes[0].taints[0].effect: the effect of a taint must be {EFFECTS}",
         ),
         (
             "nodes: [{name: n1, taints: [{keyy: a, effect: NoSchedule}]}]",
             "spec.nodes[0].taints[0].keyy: unknown field; did you mean key?",
         ),
-        ("nodes: [{name: n1, taints: [{effect: NoSchedule}]}]", "spec.nodes[0].taints[0]: a taint needs a key"),
+        ("nodes: [{name: n1, taints: [{effect: NoSchedule}]}]", "spec.nodes[0].taints[0].key: a taint needs a key"),
         (
             "steps: [{at: 1s, taint: {node: node-1, taints: [{key: a, effect: No}]}}]",
-            f"spec.steps[0].taint.taints[0]: the effect of a taint must be {EFFECTS}",
+            f"spec.steps[0].taint.taints[0].effect: the effect of a taint must be {EFFECTS}",
         ),
         ('sources: {http: {url: "http://[::1"}}', "spec.sources.http.url: no usable URL: Invalid IPv6 URL"),
         (
