@@ -118,9 +118,9 @@ SANDBOX: Final = (
             Step("Its exit is waited for", "task.Wait, waitSandboxExit", "Controller.Start: wait for the task's exit"),
             Step("It starts", "task.Start", "Controller.Start: start the task"),
             Step("NRI plugins hear of it", "c.nri.RunPodSandbox", "NRI: RunPodSandbox"),
-            Step("Event: created", "generateAndSendContainerEvent", "sends CONTAINER_CREATED_EVENT of the sandbox"),
+            Step("Event: created", "generateAndSendContainerEvent", "sends CONTAINER_CREATED_EVENT for the sandbox"),
             Step("The exit monitor", "startSandboxExitMonitor", "RunPodSandbox: watch for the sandbox' exit"),
-            Step("Event: started", "generateAndSendContainerEvent", "sends CONTAINER_STARTED_EVENT of the sandbox"),
+            Step("Event: started", "generateAndSendContainerEvent", "sends CONTAINER_STARTED_EVENT for the sandbox"),
         ),
     ),
     Shown(

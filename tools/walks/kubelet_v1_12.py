@@ -195,7 +195,7 @@ _LOOP = (
             Step("ADD", "kubelet.go syncLoopIteration", "channel config (ready: config) — ADD from source api"),
             Step("RECONCILE: only the status changed", "HandlePodReconcile", "RECONCILE from source api"),
             Step(
-                "DELETE is handled as an update", "HandlePodUpdates", "DELETE from source api — a known pod was marked"
+                "DELETE is handled as an update", "HandlePodUpdates", "DELETE from source api — a known pod is marked"
             ),
             Step("REMOVE: the object is gone", "HandlePodRemoves", "REMOVE from source api"),
             Step("PLEG: a container started or died", "plegCh, isSyncPodWorthy", "ContainerDied of main"),
