@@ -171,10 +171,7 @@ def _stopping(seen: Observation) -> Cause:
         ),
         remedies=(
             "a program that ends on SIGTERM ends the wait",
-            (
-                "kubectl delete --grace-period=N with a smaller N may shorten it; with --force the object is "
-                "deleted first and the containers are stopped later"
-            ),
+            "kubectl delete --grace-period=N may shorten it; --force deletes the object before the containers are stopped",
         ),
         facts=(
             *_deletion_facts(seen),
