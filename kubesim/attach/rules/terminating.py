@@ -171,7 +171,7 @@ def _stopping(seen: Observation) -> Cause:
         ),
         remedies=(
             "a program that ends on SIGTERM ends the wait",
-            "kubectl delete --grace-period=N may shorten it; --force deletes the object before the containers are stopped",
+            "kubectl delete --grace-period=N may shorten it; --force deletes the object before the containers stop",
         ),
         facts=(
             *_deletion_facts(seen),
