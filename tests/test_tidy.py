@@ -39,7 +39,8 @@ def sources() -> list[Path]:
 
 
 def python_files() -> list[Path]:
-    return sources() + [path for folder in ("tests", "tools") for path in sorted((ROOT / folder).rglob("*.py"))]
+    found = [path for folder in ("tests", "tools") for path in sorted((ROOT / folder).rglob("*.py"))]
+    return sources() + [path for path in found if "node_modules" not in path.parts]
 
 
 def text_files() -> list[Path]:

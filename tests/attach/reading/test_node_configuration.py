@@ -132,7 +132,7 @@ def test_the_longest_back_off_bounds_what_is_said() -> None:
     crashed = pod(terminated(1, restarts=9), status={"phase": "Running"})
     found = cause(crashed, periods=SHORT)
     assert "30s" in found.says
-    assert "at most 30s" in found.rule
+    assert "up to 30s" in found.rule
     assert "every 20 to 30 s" in found.rule
     assert "5m0s" in cause(crashed).says
 
