@@ -98,7 +98,7 @@ FAILED = {
     "{object: Deployment/shop, ready: 3}": "Deployment/shop must have 3 ready, but 2 ready at the end",
     "{pod: 'shop-*', condition: Ready, count: 3}": "of 3 objects, but it is true of 2 of 2 objects at the end",
     "{pod: web, phase: Running, at: 40s}": "at 40s, but the phase is Succeeded, and the pod is gone at 40s",
-    "{pod: web, phase: Running, at: 10s, never: true}": "never have phase Running at 10s, but the phase is Running",
+    "{pod: web, phase: Running, at: 10s, never: true}": "Running at 10s, but the phase is Running at 10s",
     "{pod: web, phase: Running, always: true}": "must always have phase Running, but the phase is Pending at",
     "{pod: web, phase: Running, always: true, between: [5s, 40s]}": "the phase is Succeeded at 30.",
     "{pod: web, phase: Running, between: [5s, 40s]}": "between 5s and 40s, but the phase is Running already at 633ms",

@@ -106,7 +106,7 @@ def _set(value: Any, steps: list[str], path: str, new: Any) -> None:
                 value[step] = {}
             value = value[step]
         else:
-            raise NoSuchPath(f"{path} does not exist: there is no field before {step}")
+            raise NoSuchPath(f"{path} does not exist: the value before {step} is no object or list")
 
 
 def _index(items: list[Any], step: str, path: str) -> int:

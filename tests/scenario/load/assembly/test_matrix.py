@@ -88,10 +88,11 @@ MISTAKES = {
     ),
     "{values: {pod/db spec.nodeName: [a]}}": "5: spec.matrix.values: there is no pod/db in the file (with nodeName=a)",
     '{values: {"pod/web spec.containers[1].image": [a]}}': (
-        "5: spec.matrix.values: pod/web spec.containers[1].image does not exist: the list has no item [1] (with image="
+        "5: spec.matrix.values: pod/web spec.containers[1].image does not exist: the list has no item [1]"
+        " (with image=a)"
     ),
     "{values: {spec.seed.x.y: [a]}, seeds: [1]}": (
-        "5: spec.matrix.values: spec.seed.x.y does not exist: there is no field before x (with y=a"
+        "5: spec.matrix.values: spec.seed.x.y does not exist: the value before x is no object or list (with y=a"
     ),
     "{values: {spec.maxPods: [a]}}": "4: spec.maxPods: unknown field",
     "{values: {spec.seed: [a]}}": "must be a whole number (with seed=a)",
