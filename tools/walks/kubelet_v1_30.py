@@ -88,7 +88,7 @@ _WORKER_LOOP = (
                 f"{_WORKERS} podWorkerLoop, cache.GetNewerThan",
                 "the worker takes the pending update; the runtime status is newer than its last sync",
             ),
-            Step("completeWork: the next sync without cause", f"{_WORKERS} completeWork", "SyncPod done, retry in 1m"),
+            Step("completeWork: the next sync without cause", f"{_WORKERS} completeWork", "SyncPod done, next in 1m"),
         ),
     ),
     Shown(

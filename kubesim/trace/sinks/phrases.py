@@ -88,10 +88,11 @@ def _sync_begin(record: r.SyncBegin) -> Phrase:
 
 
 def _sync_end(record: r.SyncEnd) -> Phrase:
-    again = f", retry in {duration(round(record.requeue, -3))}" if record.requeue else ""
+    delay = duration(round(record.requeue, -3)) if record.requeue else ""
     if record.error:
-        return Phrase("sync", f"{record.sync} failed{again}: {record.error}", tone="bad")
-    return Phrase("sync", f"{record.sync} done{again}", _reasons(record))
+        retry = f", retry in {delay}" if delay else ""
+        return Phrase("sync", f"{record.sync} failed{retry}: {record.error}", tone="bad")
+    return Phrase("sync", f"{record.sync} done, next in {delay}" if delay else f"{record.sync} done", _reasons(record))
 
 
 def _actions(record: r.Actions) -> Phrase:
