@@ -53,15 +53,18 @@ def run(command: str, demo: Path, clone: Path) -> None:
         given = shlex.split(first)[1] + "\n"
     else:
         assert not first, command
+    second, _, written = second.partition(" > ")
     words = shlex.split(second)
     assert words[0] == "kubesim", command
     interpreter, variables = python(demo)
     environment = {**os.environ, **variables, "XDG_STATE_HOME": str(clone / "state")}
     line = [*interpreter, "-m", "kubesim", *words[1:]]
-    done = subprocess.run(line, input=given, cwd=clone, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(line, input=given.encode(), cwd=clone, env=environment, capture_output=True, check=False)
     is_fine = done.returncode == 0 or (words[1] == "diff" and done.returncode == 1)  # 1: there is a difference
-    assert (is_fine, done.stderr) == (True, ""), command
+    assert (is_fine, done.stderr.decode()) == (True, ""), command
     assert done.stdout, command
+    if written:
+        (clone / written).write_bytes(done.stdout)
 
 
 @pytest.fixture
