@@ -89,6 +89,8 @@ def load_scenarios(
 def read_source(path: str) -> SourceText:
     if path == STANDARD_INPUT:
         return SourceText(read_text(path, "standard input"), "standard input")
+    if os.path.isdir(path):
+        raise InputError(path, "is a directory; give a file, or -f with the directory to apply all of its manifests")
     return SourceText(read_text(path, path), path, os.path.dirname(path))
 
 

@@ -105,7 +105,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
 
 
 def test_a_directory(tmp_path: Path) -> None:
-    assert refused(tmp_path) == ": is a directory; give a file"
+    assert refused(tmp_path) == ": is a directory; give a file, or -f with the directory to apply all of its manifests"
 
 
 def test_a_file_that_is_too_large(tmp_path: Path) -> None:
