@@ -12,7 +12,7 @@ from pathlib import Path
 from kubesim.labs.answers import judge, look_up_truth
 from kubesim.labs.explain import answer_lines, prediction_lines, walk_lines, wrapped
 from kubesim.labs.language import Moment, Question
-from kubesim.labs.load import Lab
+from kubesim.labs.load import Lab, lab_text
 from kubesim.labs.network import play_network
 from kubesim.labs.playing import LessonRun, Play
 from kubesim.labs.progress import LabProgress
@@ -60,7 +60,7 @@ class Lesson:
     def begin(self) -> list[str]:
         """The text of the lab, its terms and links, the file, and the open question."""
         file = self.lab.file
-        title, *text = self.lab.text.rstrip("\n").splitlines()
+        title, *text = self.lab.text.strip("\n").splitlines()
         lines = [title, "", f"Lab {self.lab.number}, {file.level}, about {file.minutes} minutes.", *text, ""]
         lines += ["## Terms", ""]
         for term, meaning in file.terms.items():
@@ -157,7 +157,7 @@ class Lesson:
     def prepare(self, write: Callable[[Path, str], None]) -> None:
         """Give the learner a copy of the scenario, once."""
         if self.lab.network is None and not self._work.exists():
-            write(self._work, self.lab.scenario_path.read_text(encoding="utf-8"))
+            write(self._work, lab_text(self.lab.scenario_path))
 
     def check_task(self) -> tuple[list[str], bool]:
         """Run the learner's scenario with the expectations of the task."""
@@ -179,7 +179,7 @@ def expecting(scenario: Scenario, expect: tuple[Expect, ...]) -> Scenario:
 
 def _changes(before: Path, after: Path) -> list[str]:
     """The lines that differ, as a diff shows them."""
-    old, new = (path.read_text(encoding="utf-8").splitlines() for path in (before, after))
+    old, new = (lab_text(path).splitlines() for path in (before, after))
     changed = [line for line in difflib.unified_diff(old, new, lineterm="", n=1) if line[:4] not in ("--- ", "+++ ")]
     return [f"  {line}" for line in changed if not line.startswith("@@")]
 

@@ -21,6 +21,7 @@ from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.language.strict import Strict
 from kubesim.scenario.load.loader import load_scenario
 from kubesim.scenario.load.overlay import Overlay
+from kubesim.scenario.load.text_files import read_text
 from kubesim.scenario.load.yaml_source import Marked, read_documents
 from kubesim.shipped import shipped
 from kubesim.values import value_object
@@ -98,7 +99,7 @@ def load_lab(folder: Path) -> Lab:
     solution = read_yaml(folder / "solution.yaml", Solution)
     exercise = folder / "network.yaml"
     network = read_yaml(exercise, NetworkExercise) if exercise.is_file() else None
-    lab = Lab(folder, int(matched[1]), file, _text(folder / "text.md"), solution, network)
+    lab = Lab(folder, int(matched[1]), file, _titled_text(folder / "text.md"), solution, network)
     if not lab.scenario_path.is_file():
         raise InputError(str(lab.scenario_path), "no such file; a lab needs a scenario")
     if file.task is not None and not (folder / "solved.yaml").is_file():
@@ -106,20 +107,23 @@ def load_lab(folder: Path) -> Lab:
     return lab
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(str(path), "no such file; a lab has lab.yaml, text.md, scenario.yaml, solution.yaml") from None
-    except UnicodeDecodeError:
-        raise InputError(str(path), "cannot be read: not UTF-8 text") from None
-    except OSError as error:
-        raise InputError(str(path), f"cannot be read: {error.strerror}") from None
+def lab_text(path: Path) -> str:
+    """A file of a lab. Raises InputError."""
+    if not path.is_file():
+        raise InputError(str(path), "no such file; a lab has lab.yaml, text.md, scenario.yaml, solution.yaml")
+    return read_text(str(path), str(path))
+
+
+def _titled_text(path: Path) -> str:
+    text = lab_text(path)
+    if not text.strip():
+        raise InputError(str(path), "is empty; its first line is the title of the lab")
+    return text
 
 
 def read_yaml(path: Path, kind: type[S]) -> S:
     """A file with one document. Raises InputError."""
-    documents = read_documents(_text(path), str(path))
+    documents = read_documents(lab_text(path), str(path))
     if len(documents) != 1:
         raise InputError(str(path), "one YAML document is needed")
     return validated(documents[0], str(path), kind)

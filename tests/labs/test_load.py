@@ -8,7 +8,9 @@ import pytest
 
 from kubesim.cli.lab import play
 from kubesim.errors import UsageError
+from kubesim.labs.lesson import Lesson
 from kubesim.labs.load import find_lab, find_labs, labs_directory, load_lab
+from kubesim.labs.progress import LabProgress
 from kubesim.labs.scaffold import new_lab
 from kubesim.labs.validate import problems
 
@@ -70,6 +72,22 @@ def test_a_mistake_is_told_with_its_line(tmp_path: Path, file: str, old: str, ne
     folder = changed(new_lab(tmp_path, "x"), file, old, new)
     with pytest.raises(UsageError, match=problem):
         load_lab(folder)
+
+
+@pytest.mark.parametrize("text", ["", "\n \n"])
+def test_a_lab_needs_a_title(tmp_path: Path, text: str) -> None:
+    folder = new_lab(tmp_path, "x")
+    (folder / "text.md").write_text(text)
+    with pytest.raises(UsageError, match=r"text.md: is empty; its first line is the title"):
+        load_lab(folder)
+
+
+def test_the_copy_of_a_scenario_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    folder = new_lab(tmp_path, "x")
+    (folder / "scenario.yaml").write_bytes(b"kind: \xb7")
+    lesson = Lesson(load_lab(folder), LabProgress(), play, tmp_path / "work.yaml")
+    with pytest.raises(UsageError, match=r"scenario.yaml:1: is not UTF-8 text"):
+        lesson.prepare(lambda path, text: None)
 
 
 @pytest.mark.parametrize(
