@@ -50,7 +50,7 @@ WORKLOADS = {
         f"{CONTROLLERS}.endpointslice.reconciler:pod_to_endpoint", _without_deletion
     ),
     # A failed pod counts.
-    "workloads/eviction-recreation": Mutation(f"{CONTROLLERS}.replicaset.controller:is_pod_active", returns(True)),
+    "workloads/eviction-recreation": Mutation(f"{CONTROLLERS}.pods:TERMINAL_PHASES", ("Succeeded",)),
     # No index is given up.
     "workloads/indexed-job": Mutation(f"{CONTROLLERS}.job.outcome.counting:_is_index_failed", returns(False)),
     # No back-off between the pods of a Job.
