@@ -129,3 +129,7 @@ def test_errors(text: str, message: str) -> None:
     with pytest.raises(CronError) as caught:
         parse_schedule(text)
     assert str(caught.value) == message
+
+
+def test_empty_members_of_a_list_do_not_count() -> None:
+    assert parse_schedule("1,,2 * * * *") == parse_schedule("1,2 * * * *")

@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from kubesim.golang.json import JsonSyntaxError, Number, dumps, loads, whole_characters
+from kubesim.golang.json import JsonSyntaxError, Number, dumps, loads, printable_json, whole_characters
 
 
 def test_numbers_keep_their_spelling() -> None:
@@ -103,3 +103,8 @@ def test_what_json_cannot_say(value: str, name: str) -> None:
 )
 def test_half_a_surrogate_pair_is_no_character(text: str, value: str) -> None:
     assert json.loads(whole_characters(text)) == value
+
+
+def test_text_for_a_terminal_has_its_control_characters_escaped() -> None:
+    assert printable_json({"a": "b\x1b[31m"}, indent=1) == '{\n "a": "b\\u001b[31m"\n}'
+    assert printable_json({"a": "\u202e"}) == '{"a": "\\u202e"}'

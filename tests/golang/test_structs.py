@@ -85,6 +85,7 @@ def test_null_changes_nothing_or_is_nil() -> None:
         (OUTER, "\ufeff{}", "invalid character 'ï' looking for beginning of value"),
         (OUTER, "[" * 100_000, "exceeded max depth"),
         (OUTER, '{"a":' * 201 + "0" + "}" * 201, "exceeded max depth"),  # Go's limit is 10,000
+        (OUTER, "[" + "[]," * 300 + "[]]", "array into Go value of type pkg.Outer"),  # many brackets, but not deep
     ],
 )  # fmt: skip
 def test_misfits_in_gos_words(type_: GoType, text: str, told: str) -> None:

@@ -84,3 +84,8 @@ def test_known_patterns_need_no_line() -> None:
     findings = Findings(known={"spec.containers[].tty"})
     findings.add(fields_without_effect("Pod", pod(containers=[{}, {"tty": True}], hostIPC=True)), "pod default/a")
     assert findings.lines() == ["without effect here: spec.hostIPC (pod default/a)"]
+
+
+def test_lists_and_maps_of_plain_values_are_passed_over() -> None:
+    assert fields_without_effect("Pod", of_container(command=["sh"], env=["text"], resources=None)) == []
+    assert fields_without_effect("Pod", {**pod(), "spec": "text"}) == []

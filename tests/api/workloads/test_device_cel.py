@@ -84,3 +84,67 @@ def test_errors_of_an_expression(expression: str, problem: str) -> None:
     with pytest.raises(CelError) as caught:
         compile_expression(expression)
     assert str(caught.value).startswith(f"compilation failed: {problem}")
+
+
+@pytest.mark.parametrize(
+    ("expression", "matches"),
+    [
+        ("(true)", True),
+        ("(device.driver) == device.driver", True),
+        ("true == 1", False),
+        ('semver("1.10.0") == semver("1.10.0")', True),
+        ("[1, 2][1] == 2", True),
+        ('device.driver.contains("example")', True),
+    ],
+)
+def test_values_that_are_compared(expression: str, matches: bool) -> None:
+    assert device_matches(expression, DRIVER, DEVICE) == matches
+
+
+@pytest.mark.parametrize(
+    ("expression", "problem"),
+    [
+        ("1 in 2", "no such overload"),
+        ("[1][1] == 1", "index out of bounds: 1"),
+        ("true[0] == 1", "no such overload"),
+        ("has(device.driver.x)", "no such overload"),
+        ("semver(1) == semver(1)", "no such overload"),
+        ('semver("one") == semver("one")', "parse semantic version: one is not a version"),
+        ("device.driver.startsWith(1)", "no such overload"),
+    ],
+)
+def test_errors_of_values(expression: str, problem: str) -> None:
+    with pytest.raises(CelError) as caught:
+        device_matches(expression, DRIVER, DEVICE)
+    assert str(caught.value) == problem
+
+
+def test_an_attribute_without_a_value() -> None:
+    with pytest.raises(CelError, match=r"^attribute none: unsupported attribute value$"):
+        device_matches("true", DRIVER, {"attributes": {"none": {}}})
+
+
+def test_a_regular_expression_that_is_none() -> None:
+    with pytest.raises(CelError, match=r"^error parsing regexp: "):
+        device_matches('device.driver.matches("(")', DRIVER, DEVICE)
+
+
+def test_a_quantity_that_is_none() -> None:
+    with pytest.raises(CelError, match="quantities must match"):
+        device_matches('quantity("x").isLessThan(quantity("1"))', DRIVER, DEVICE)
+
+
+@pytest.mark.parametrize(
+    ("expression", "unsupported"),
+    [
+        ("true true", "true"),
+        ("-device.driver == 1", "device"),
+        ("device.1 == 1", "1"),
+        ("* == 1", "*"),
+        ("cel.block([], true)", "cel.block()"),
+    ],
+)
+def test_what_is_not_supported(expression: str, unsupported: str) -> None:
+    with pytest.raises(CelError) as caught:
+        compile_expression(expression)
+    assert str(caught.value).startswith(f'compilation failed: "{unsupported}" is not supported here')

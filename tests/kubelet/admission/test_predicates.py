@@ -8,8 +8,10 @@ import pytest
 
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
+from kubesim.cluster.scheduling.node_info import NodeResources
 from kubesim.features import FeatureGates
 from kubesim.kubelet.admission import AdmissionResult, admit
+from kubesim.kubelet.admission.node_admission import NodeAdmission
 
 
 def node(allocatable: dict[str, str] | None = None, *, labels: Any = None, taints: Any = ()) -> Node:
@@ -174,3 +176,31 @@ def test_older_kubelets_do_not_look_at_taints_and_operating_systems(profile: str
     taint = {"key": "k", "effect": "NoExecute"}
     gates = FeatureGates(profile=profile)
     assert admit(pod(os={"name": "windows"}), node(taints=[taint]), [], gates).admit
+
+
+def test_without_the_gate_no_init_container_may_restart_always() -> None:
+    gates = FeatureGates({"SidecarContainers": False}, profile="v1.30")
+    sidecar = {"name": "log", "restartPolicy": "Always"}
+    result = admit(pod(initContainers=[{"name": "init"}, sidecar]), node(), [], gates)
+    assert not result.admit
+    assert (result.reason, result.message) == (
+        "InitContainerRestartPolicyForbidden",
+        'Init container "log" may not have a non-default restartPolicy',
+    )
+
+
+def test_what_a_plugin_reports_counts_for_one_pod() -> None:
+    asked: list[str] = []
+
+    def plugins(pod: Pod, allocatable: NodeResources) -> NodeResources:
+        asked.append(pod.metadata.name)
+        resources = allocatable.copy()
+        resources.scalars["a.b/gpu"] = 1
+        return resources
+
+    admission = NodeAdmission(lambda: node({"a.b/gpu": "0"}))
+    wants = pod({"a.b/gpu": "1"}, metadata={"name": "wants"})
+    assert not admission.admit(wants, lambda: ()).admit
+    admission.update_plugin_resources = plugins
+    assert admission.admit(wants, lambda: ()).admit
+    assert asked == ["wants"]

@@ -6,10 +6,15 @@ from typing import Any
 
 import pytest
 
-from kubesim.api.pod import Pod
+from kubesim.api.pod import Pod, PodStatus
+from kubesim.api.timestamps import parse_time
 from kubesim.app import Simulation
 from kubesim.clock import run_virtual
 from kubesim.concurrency import TaskSet
+from kubesim.features import FeatureGates
+from kubesim.kubelet.status.generate.api_pod_status import generate_api_pod_status
+from kubesim.kubelet.status.generate.inputs import StatusInputs
+from kubesim.runtime.types import RuntimePodStatus
 from kubesim.scenario.language.document import Scenario
 from tests.support.played import container, pod
 
@@ -69,3 +74,23 @@ def test_fields_of_a_running_pod(profile: str, more: set[str], more_of_container
     assert ("started" in found["initContainerStatuses"][0]) == ("started" in more_of_container)
     tracked = {"observedGeneration" in condition for condition in found["conditions"]}
     assert tracked == {"observedGeneration" in more}
+
+
+def test_older_kubelets_left_nothing_but_the_reason_of_a_pod_past_its_deadline() -> None:
+    pod = Pod.from_json(
+        {
+            "spec": {"activeDeadlineSeconds": 5, "containers": [{"name": "app"}]},
+            "status": {"startTime": "2026-03-01T11:59:00Z", "phase": "Running"},
+        }
+    )
+    now = parse_time("2026-03-01T12:00:00Z")
+    for profile in ("v1.6", "v1.12"):
+        status = generate_api_pod_status(
+            StatusInputs(pod, RuntimePodStatus("1"), now, now, gates=FeatureGates(profile=profile))
+        )
+        assert status == PodStatus(
+            phase="Failed",
+            reason="DeadlineExceeded",
+            message="Pod was active on the node longer than the specified deadline",
+            qos_class="BestEffort",
+        )

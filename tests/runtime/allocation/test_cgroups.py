@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from kubesim.api.pod import Pod
+from kubesim.errors import RuntimeCallError
 from kubesim.runtime.allocation.cgroups import (
+    PodCgroups,
+    ResourceConfig,
     container_oom_score_adjust,
     milli_cpu_to_quota,
     milli_cpu_to_shares,
@@ -93,3 +96,11 @@ def test_what_is_no_name_of_a_slice() -> None:
     for name in (("a", ""), ("a//b",), ("", "kubepods")):
         with pytest.raises(ValueError, match="invalid slice name"):
             to_systemd(name)
+
+
+def test_the_kernel_refuses_the_first_cgroups() -> None:
+    cgroups = PodCgroups(["no space left on device"])
+    with pytest.raises(RuntimeCallError, match="no space left on device"):
+        cgroups.create("a", ResourceConfig())
+    cgroups.create("a", ResourceConfig())
+    assert cgroups.uids() == ("a",)

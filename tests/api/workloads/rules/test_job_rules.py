@@ -367,6 +367,53 @@ def test_job_errors(spec: dict[str, Any], expected: str) -> None:
     assert errors_of(new_job(**spec)) == [expected]
 
 
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"managedBy": ""}, "spec.managedBy: Required value"),
+        (
+            {"managedBy": "example.com/a b"},
+            (
+                'spec.managedBy: Invalid value: "a b": Invalid path (regex used for validation is '
+                "'[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')"
+            ),
+        ),
+        (
+            {**INDEXED, "completions": 200000, "maxFailedIndexes": 100001, "backoffLimitPerIndex": 1},
+            "spec.maxFailedIndexes: Invalid value: 100001: must be less than or equal to 100000",
+        ),
+        (
+            success_rules({"succeededIndexes": "1" * 65537}) | INDEXED,
+            "spec.successPolicy.rules[0].succeededIndexes: Too long: may not be more than 65536 bytes",
+        ),
+        (
+            {"completionMode": "Other"},
+            'spec.completionMode: Unsupported value: "Other": supported values: "NonIndexed", "Indexed"',
+        ),
+    ],
+)
+def test_one_of_the_errors(spec: dict[str, Any], expected: str) -> None:
+    assert expected in errors_of(new_job(**spec))
+
+
+def test_the_containers_of_a_job_end() -> None:
+    path = "spec.template.spec.restartPolicy"
+    assert errors_of(new_job(restart_policy="Always")) == [
+        f'{path}: Required value: valid values: "OnFailure", "Never"'
+    ]
+    (_, found) = errors_of(new_job(restart_policy="Sometimes"))
+    assert found == f'{path}: Unsupported value: "Sometimes": supported values: "OnFailure", "Never"'
+
+
+def test_a_condition_pattern_needs_a_status() -> None:
+    job = new_job(**failure_rules({"action": "Ignore", "onPodConditions": [{"type": "A", "status": ""}]}))
+    job["spec"]["podFailurePolicy"]["rules"][0]["onPodConditions"][0]["status"] = ""
+    assert (
+        "spec.podFailurePolicy.rules[0].onPodConditions[0].status: Required value: "
+        'valid values: ["False" "True" "Unknown"]' in errors_of(job)
+    )
+
+
 def test_a_condition_pattern_needs_a_type() -> None:
     found = errors_of(new_job(**failure_rules({"action": "Ignore", "onPodConditions": [{"status": "True"}]})))
     path = "spec.podFailurePolicy.rules[0].onPodConditions[0].type"
@@ -378,6 +425,13 @@ def test_wrong_generated_labels() -> None:
     found = errors_of(job)
     assert found[0].startswith("spec.template.metadata.labels[controller-uid]: Invalid value: ")
     assert found[0].endswith("must be '1a2b3c'")
+
+
+def test_no_generated_labels() -> None:
+    job = new_job()
+    job["spec"]["template"]["metadata"]["labels"] = {}
+    path = "spec.template.metadata.labels"
+    assert f"{path}[controller-uid]: Required value: must be '1a2b3c'" in errors_of(job)
 
 
 def test_a_selector_of_ones_own_is_not_auto_generated() -> None:
@@ -467,3 +521,35 @@ def test_placement_and_resources_change_only_while_suspended(change: dict[str, A
 def test_the_image_of_a_suspended_job_cannot_change() -> None:
     found = update_errors(new_job(suspend=True), {}, {"containers": [{**CONTAINER, "image": "other"}]})
     assert [error.partition(":")[0] for error in found] == ["spec.template.spec"]
+
+
+@pytest.mark.parametrize(
+    ("change", "shown"),
+    [
+        pytest.param({"podFailurePolicy": None}, "spec.podFailurePolicy: Invalid value: null", id="pod failure policy"),
+        pytest.param({"successPolicy": None}, "spec.successPolicy: Invalid value: null", id="success policy"),
+        pytest.param(
+            failure_rules({"action": "Ignore", "onPodConditions": [DISRUPTED]}),
+            'spec.podFailurePolicy: Invalid value: {"Rules":[{"Action":"Ignore","OnExitCodes":null,'
+            '"OnPodConditions":[{"Type":"DisruptionTarget","Status":"True"}]}]}',
+            id="another pod failure policy",
+        ),
+    ],
+)
+def test_policies_stay_and_messages_print_them(change: dict[str, Any], shown: str) -> None:
+    policies = failure_rules({"action": "Ignore", "onExitCodes": IN}) | success_rules({"succeededCount": 1})
+    (found,) = update_errors(new_job(**(policies | INDEXED | {"podReplacementPolicy": "Failed"})), change)
+    assert found == f"{shown}: field is immutable"
+
+
+def test_the_affinity_of_a_suspended_job_between_pods_stays() -> None:
+    anti: dict[str, Any] = {"podAntiAffinity": {}}
+    old = new_job(suspend=True)
+    old["spec"]["template"]["spec"]["affinity"] = {**anti, "nodeAffinity": {}}
+    assert not update_errors(old, {}, {"affinity": anti})
+    assert [error.partition(":")[0] for error in update_errors(old, {}, {"affinity": None})] == ["spec.template.spec"]
+
+
+def test_containers_of_a_suspended_job_stay_in_number_and_name() -> None:
+    for containers in ([CONTAINER, {**CONTAINER, "name": "b"}], [{**CONTAINER, "name": "other"}]):
+        assert len(update_errors(new_job(suspend=True), {}, {"containers": containers})) == 1

@@ -277,3 +277,18 @@ def test_a_change_of_the_spec_is_a_new_generation_and_a_change_of_labels_is_not(
         assert cluster.get("ReplicaSet", "web").metadata.generation == 2
 
     controlled(story)
+
+
+def test_an_unknown_strategy_is_printed_with_its_parameters() -> None:
+    strategy = {"type": "Other", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": "25%"}}
+    assert complaints("Deployment", lambda spec: spec.update(strategy=strategy)) == [
+        'spec.strategy: Unsupported value: {"Type":"Other","RollingUpdate":{"MaxUnavailable":1,"MaxSurge":"25%"}}: supported values: "Recreate", "RollingUpdate"'
+    ]
+
+
+def test_a_template_has_no_ephemeral_containers() -> None:
+    ephemeral = [{"name": "debug", "image": "busybox"}]
+    found = complaints("ReplicaSet", lambda spec: template_of(spec)["spec"].update(ephemeralContainers=ephemeral))
+    assert (
+        "spec.template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template" in found
+    )

@@ -361,3 +361,29 @@ def test_the_data_of_a_revision_cannot_change_but_its_number_can() -> None:
     assert _updated(_revision(), _revision(revision=2))[1] == []
     _, complaints = _updated(_revision(), _revision(data={"spec": {"a": 1}}))
     assert complaints == ['data: Invalid value: {"spec":{"a":1}}: field is immutable']
+
+
+def test_a_selector_that_cannot_be_read_is_printed() -> None:
+    selector = {"matchExpressions": [{"key": "a", "operator": "Unknown"}]}
+    shown = '{"matchExpressions":[{"key":"a","operator":"Unknown"}]}'
+    assert _refused(stateful_set(selector=selector)) == [
+        'spec.selector.matchExpressions[0].operator: Invalid value: "Unknown": not a valid selector operator',
+        f"spec.selector: Invalid value: {shown}",
+    ]
+
+
+def test_an_unknown_strategy_of_a_daemon_set_is_printed() -> None:
+    strategy = {"type": "Other", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}
+    (found,) = _refused(daemon_set(updateStrategy=strategy))
+    assert found == (
+        'spec.updateStrategy: Unsupported value: {"Type":"Other","RollingUpdate":{"MaxUnavailable":1,"MaxSurge":0}}: '
+        'supported values: "RollingUpdate", "OnDelete"'
+    )
+
+
+def test_a_stateful_set_without_a_service() -> None:
+    assert _refused(stateful_set(serviceName="")) == []
+
+
+def test_a_stateful_set_may_leave_the_partition_out() -> None:
+    assert _refused(stateful_set(updateStrategy={"type": "RollingUpdate"})) == []

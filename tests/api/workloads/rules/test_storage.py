@@ -414,3 +414,97 @@ def test_drivers_nodes_and_attachments() -> None:
     assert complaints("VolumeAttachment", changed(attachment, {"spec/source": {}})) == [
         "spec.source: Required value: must specify exactly one of inlineVolumeSpec and persistentVolumeName"
     ]
+
+
+def test_a_driver_asks_for_updates_every_ten_seconds_at_most() -> None:
+    driver = {"kind": "CSIDriver", "metadata": {"name": "d"}, "spec": {"nodeAllocatableUpdatePeriodSeconds": 9}}
+    assert complaints("CSIDriver", driver) == [
+        "spec.nodeAllocatableUpdatePeriodSeconds: Invalid value: 9: must be greater than or equal to 10 seconds"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"spec/fsGroupPolicy": "File"}, []),
+        ({"spec/attachRequired": False}, ["spec.attachedRequired: Invalid value: false: field is immutable"]),
+        (
+            {"spec/volumeLifecycleModes": ["Ephemeral"]},
+            ['spec.volumeLifecycleModes: Invalid value: ["Ephemeral"]: field is immutable'],
+        ),
+    ],
+)
+def test_what_of_a_driver_can_change(changes: Json, expected: list[str]) -> None:
+    old = {"kind": "CSIDriver", "metadata": {"name": "d"}, "spec": {}}
+    assert complaints_about_update("CSIDriver", changed(old, changes), deepcopy(old)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("", ["spec.attacher: Required value"]), ("a" * 64, ["spec.attacher: Too long: may not be more than 63 bytes"])],
+)
+def test_the_name_of_a_driver(name: str, expected: list[str]) -> None:
+    attachment = {"spec": {"attacher": name, "nodeName": "n", "source": {"persistentVolumeName": "v"}}}
+    assert complaints("VolumeAttachment", attachment) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (
+            {"persistentVolumeName": "v", "inlineVolumeSpec": {}},
+            ["spec.source: Forbidden: must specify exactly one of inlineVolumeSpec and persistentVolumeName"],
+        ),
+        (
+            {"persistentVolumeName": ""},
+            ["spec.source.persistentVolumeName: Required value: must specify non empty persistentVolumeName"],
+        ),
+    ],
+)
+def test_what_an_attachment_attaches(source: Json, expected: list[str]) -> None:
+    assert complaints("VolumeAttachment", {"spec": {"attacher": "d", "nodeName": "n", "source": source}}) == expected
+
+
+def test_an_attachment_does_not_change() -> None:
+    old = {
+        "metadata": {"name": "a"},
+        "spec": {"attacher": "d", "nodeName": "n", "source": {"persistentVolumeName": "v"}},
+    }
+    (found,) = complaints_about_update("VolumeAttachment", changed(old, {"spec/nodeName": "m"}), deepcopy(old))
+    assert found.endswith(": field is immutable")
+
+
+def test_a_node_may_leave_the_number_of_volumes_open() -> None:
+    assert complaints("CSINode", {"spec": {"drivers": [{"name": "d", "nodeID": "n"}]}}) == []
+
+
+def test_a_volume_with_a_negative_size() -> None:
+    assert complaints("PersistentVolume", changed(VOLUME, {"spec/capacity": {"storage": "-1"}})) == [
+        'spec.capacity[storage]: Invalid value: "-1": must be a valid resource quantity',
+        'spec.capacity[storage]: Invalid value: "-1": must be greater than zero',
+    ]
+
+
+CSI_VOLUME = changed(
+    VOLUME,
+    {"spec/hostPath": GONE, "spec/csi": {"driver": "d", "volumeHandle": "h"}, "spec/volumeAttributesClassName": "a"},
+)
+
+
+def test_the_secrets_of_a_volume_have_names() -> None:
+    secret = {"spec/csi": {"driver": "d", "volumeHandle": "h", "nodePublishSecretRef": {}}}
+    path = "spec.csi.nodePublishSecretRef"
+    assert complaints("PersistentVolume", changed(CSI_VOLUME, secret)) == [
+        f"{path}.name: Required value",
+        f"{path}.namespace: Required value",
+    ]
+
+
+def test_what_of_a_csi_volume_can_change() -> None:
+    expanding = {"name": "s", "namespace": "n"}
+    new = changed(CSI_VOLUME, {"spec/csi": {**CSI_VOLUME["spec"]["csi"], "controllerExpandSecretRef": expanding}})
+    assert complaints_about_update("PersistentVolume", new, deepcopy(CSI_VOLUME)) == []
+    new = changed(CSI_VOLUME, {"spec/volumeAttributesClassName": GONE})
+    assert complaints_about_update("PersistentVolume", new, deepcopy(CSI_VOLUME)) == [
+        "spec.volumeAttributesClassName: Forbidden: update from non-nil value to nil is forbidden"
+    ]

@@ -397,3 +397,11 @@ def test_to_older_kubelets_a_running_container_does_not_show_that_init_container
         actions = compute_pod_actions(initialized, found, gates=FeatureGates(profile=profile))
         assert names(actions.init_containers_to_start) == expected
         assert not kills(actions)
+
+
+def test_an_old_kubelet_makes_a_new_sandbox_of_a_pod_that_never_restarts_and_leaves_it_empty() -> None:
+    gone = SandboxRecord("sb", ready=False)
+    old = FeatureGates(profile="v1.12")
+    actions = compute_pod_actions(pod(restartPolicy="Never"), status(record("web", "exited"), sandbox=gone), gates=old)
+    assert (actions.create_sandbox, names(actions.containers_to_start)) == (True, [])
+    assert actions.why[0].endswith("restartPolicy is Never, so nothing is started in it now")
