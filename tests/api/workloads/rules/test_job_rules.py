@@ -1,4 +1,4 @@
-"""Defaults, generated labels, validation and immutability of Jobs.
+"""Defaults, generated labels and validation of Jobs.
 
 Re-tells: pkg/apis/batch/validation/validation_test.go; pkg/apis/batch/v1/defaults_test.go;
 pkg/registry/batch/job/strategy_test.go TestJobStrategy_PrepareForCreate
@@ -6,39 +6,12 @@ pkg/registry/batch/job/strategy_test.go TestJobStrategy_PrepareForCreate
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 import pytest
 
 from kubesim.api.validation.field import Errors
-from kubesim.api.workloads.rules.batch import RULES
-
-JOB = RULES["Job"]
-CONTAINER = {
-    "name": "abc",
-    "image": "image",
-    "imagePullPolicy": "IfNotPresent",
-    "terminationMessagePath": "/dev/termination-log",
-    "terminationMessagePolicy": "File",
-}
-IN = {"operator": "In", "values": [1]}
-DISRUPTED = {"type": "DisruptionTarget", "status": "True"}
-
-
-def new_job(labels: dict[str, str] | None = None, restart_policy: str = "Never", **spec: Any) -> dict[str, Any]:
-    """A Job as it is after creation."""
-    template: dict[str, Any] = {"spec": {"restartPolicy": restart_policy, "containers": [dict(CONTAINER)]}}
-    if labels is not None:
-        template["metadata"] = {"labels": labels}
-    job = {
-        "kind": "Job",
-        "metadata": {"name": "myjob", "namespace": "default", "uid": "1a2b3c"},
-        "spec": {"template": template, **spec},
-    }
-    JOB.default(job)
-    JOB.prepare(job)
-    return job
+from tests.support.workloads.jobs import CONTAINER, DISRUPTED, IN, INDEXED, JOB, failure_rules, new_job, success_rules
 
 
 def errors_of(job: dict[str, Any]) -> list[str]:
@@ -129,16 +102,6 @@ def test_a_manual_selector_stays() -> None:
 
 
 # -- validation -----------------------------------------------------------------------------------------------------
-
-INDEXED: dict[str, Any] = {"completionMode": "Indexed", "completions": 5}
-
-
-def failure_rules(*rules: dict[str, Any]) -> dict[str, Any]:
-    return {"podFailurePolicy": {"rules": list(rules)}}
-
-
-def success_rules(*rules: dict[str, Any]) -> dict[str, Any]:
-    return {**INDEXED, "successPolicy": {"rules": list(rules)}}
 
 
 @pytest.mark.parametrize(
@@ -459,97 +422,3 @@ def test_succeeded_indexes(text: str, completions: int, message: str) -> None:
     rules = {"rules": [{"succeededIndexes": text}]}
     (found,) = errors_of(new_job(completionMode="Indexed", completions=completions, successPolicy=rules))
     assert message in found
-
-
-# -- updates --------------------------------------------------------------------------------------------------------
-
-
-def update_errors(old: dict[str, Any], change: dict[str, Any], template: dict[str, Any] | None = None) -> list[str]:
-    new = deepcopy(old)
-    new["spec"].update(change)
-    new["spec"]["template"]["spec"].update(template or {})
-    errors = Errors()
-    JOB.validate_update(errors, new, old)
-    return [str(error) for error in errors]
-
-
-@pytest.mark.parametrize(
-    ("old", "change", "path"),
-    [
-        pytest.param({}, {"parallelism": 5, "activeDeadlineSeconds": 2, "backoffLimit": 1}, None, id="mutable fields"),
-        pytest.param({}, {"suspend": True, "ttlSecondsAfterFinished": 3}, None, id="mutable too"),
-        pytest.param({}, {"managedBy": "example.com/foo"}, "spec.managedBy", id="set managedBy"),
-        pytest.param({}, {"completions": 2}, "spec.completions", id="completions of a non-indexed job"),
-        pytest.param({}, {"completionMode": "Indexed"}, "spec.completionMode", id="completion mode"),
-        pytest.param(INDEXED, success_rules({"succeededCount": 1}), "spec.successPolicy", id="add success policy"),
-        pytest.param(
-            {"podReplacementPolicy": "Failed"},
-            failure_rules({"action": "Ignore", "onExitCodes": IN}),
-            "spec.podFailurePolicy",
-            id="add pod failure policy",
-        ),
-        pytest.param(INDEXED, {"backoffLimitPerIndex": 1}, "spec.backoffLimitPerIndex", id="set backoffLimitPerIndex"),
-        pytest.param(
-            {**INDEXED, "parallelism": 5}, {"completions": 8, "parallelism": 8}, None, id="completions in tandem"
-        ),
-        pytest.param({**INDEXED, "parallelism": 5}, {"parallelism": 2}, None, id="parallelism alone"),
-        pytest.param(INDEXED, {"completions": 8}, "spec.completions", id="completions not in tandem"),
-    ],
-)
-def test_job_updates(old: dict[str, Any], change: dict[str, Any], path: str | None) -> None:
-    found = update_errors(new_job(**old), change)
-    assert [error.partition(":")[0] for error in found] == ([] if path is None else [path])
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"nodeSelector": {"a": "b"}},
-        {"tolerations": [{"key": "a", "operator": "Exists"}]},
-        {"affinity": {"nodeAffinity": {}}},
-        {"containers": [{**CONTAINER, "resources": {"requests": {"cpu": "1"}}}]},
-    ],
-)
-def test_placement_and_resources_change_only_while_suspended(change: dict[str, Any]) -> None:
-    assert [error.partition(":")[0] for error in update_errors(new_job(), {}, change)] == ["spec.template"]
-    assert not update_errors(new_job(suspend=True), {}, change)
-    started = new_job(suspend=True)
-    started["status"] = {"startTime": "2026-01-01T00:00:00Z", "active": 1}
-    assert [error.partition(":")[0] for error in update_errors(started, {}, change)] == ["spec.template"]
-
-
-def test_the_image_of_a_suspended_job_cannot_change() -> None:
-    found = update_errors(new_job(suspend=True), {}, {"containers": [{**CONTAINER, "image": "other"}]})
-    assert [error.partition(":")[0] for error in found] == ["spec.template.spec"]
-
-
-@pytest.mark.parametrize(
-    ("change", "shown"),
-    [
-        pytest.param({"podFailurePolicy": None}, "spec.podFailurePolicy: Invalid value: null", id="pod failure policy"),
-        pytest.param({"successPolicy": None}, "spec.successPolicy: Invalid value: null", id="success policy"),
-        pytest.param(
-            failure_rules({"action": "Ignore", "onPodConditions": [DISRUPTED]}),
-            'spec.podFailurePolicy: Invalid value: {"Rules":[{"Action":"Ignore","OnExitCodes":null,'
-            '"OnPodConditions":[{"Type":"DisruptionTarget","Status":"True"}]}]}',
-            id="another pod failure policy",
-        ),
-    ],
-)
-def test_policies_stay_and_messages_print_them(change: dict[str, Any], shown: str) -> None:
-    policies = failure_rules({"action": "Ignore", "onExitCodes": IN}) | success_rules({"succeededCount": 1})
-    (found,) = update_errors(new_job(**(policies | INDEXED | {"podReplacementPolicy": "Failed"})), change)
-    assert found == f"{shown}: field is immutable"
-
-
-def test_the_affinity_of_a_suspended_job_between_pods_stays() -> None:
-    anti: dict[str, Any] = {"podAntiAffinity": {}}
-    old = new_job(suspend=True)
-    old["spec"]["template"]["spec"]["affinity"] = {**anti, "nodeAffinity": {}}
-    assert not update_errors(old, {}, {"affinity": anti})
-    assert [error.partition(":")[0] for error in update_errors(old, {}, {"affinity": None})] == ["spec.template.spec"]
-
-
-def test_containers_of_a_suspended_job_stay_in_number_and_name() -> None:
-    for containers in ([CONTAINER, {**CONTAINER, "name": "b"}], [{**CONTAINER, "name": "other"}]):
-        assert len(update_errors(new_job(suspend=True), {}, {"containers": containers})) == 1

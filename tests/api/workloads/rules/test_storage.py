@@ -8,46 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubesim.api.validation.field import Errors
-from kubesim.api.workloads.rules.kind_rules import rules_of
-
-Json = dict[str, Any]
-GONE = object()
-
-
-def changed(whole: Json, changes: Json) -> Json:
-    """Fields by their dotted path; GONE takes one away."""
-    new = deepcopy(whole)
-    for path, value in changes.items():
-        *parents, last = path.split("/")
-        place = new
-        for name in parents:
-            place = place.setdefault(name, {})
-        if value is GONE:
-            place.pop(last, None)
-        else:
-            place[last] = value
-    return new
-
-
-def complaints(kind: str, obj: Json) -> list[str]:
-    rules = rules_of(kind)
-    assert rules is not None
-    rules.default(obj)
-    errors = Errors()
-    rules.validate(errors, obj)
-    return [str(error) for error in errors]
-
-
-def complaints_about_update(kind: str, new: Json, old: Json) -> list[str]:
-    rules = rules_of(kind)
-    assert rules is not None
-    errors = Errors()
-    for obj in (new, old):
-        rules.default(obj)
-    rules.validate_update(errors, new, old)
-    return [str(error).partition("\n")[0] for error in errors]
-
+from tests.support.workloads.complaints import GONE, Json, changed, complaints, complaints_about_update
 
 # -- volumes ----------------------------------------------------------------------------------------------------------
 
@@ -327,7 +288,7 @@ def test_an_attributes_class_that_is_in_force_cannot_be_taken_away(name: Any, wh
     ]
 
 
-# -- classes, drivers, nodes, attachments -----------------------------------------------------------------------------
+# -- classes -----------------------------------------------------------------------------------------------------------
 
 CLASS: Json = {"kind": "StorageClass", "metadata": {"name": "s"}, "provisioner": "kubernetes.io/foo"}
 
@@ -392,90 +353,6 @@ def test_a_class_may_begin_to_allow_expansion() -> None:
     assert (
         complaints_about_update("StorageClass", changed(CLASS, {"allowVolumeExpansion": True}), deepcopy(CLASS)) == []
     )
-
-
-def test_drivers_nodes_and_attachments() -> None:
-    assert complaints("CSIDriver", {"kind": "CSIDriver", "metadata": {"name": "d"}}) == []
-    driver = {"kind": "CSIDriver", "metadata": {"name": "d"}, "spec": {"fsGroupPolicy": "x"}}
-    supported = '"File", "None", "ReadWriteOnceWithFSType"'
-    assert complaints("CSIDriver", driver) == [
-        f'spec.fsGroupPolicy: Unsupported value: "x": supported values: {supported}'
-    ]
-    one = {"name": "d", "nodeID": "n", "topologyKeys": ["k"], "allocatable": {"count": 3}}
-    assert complaints("CSINode", {"spec": {"drivers": [one]}}) == []
-    assert complaints("CSINode", {"spec": {"drivers": [one, {"name": "d", "allocatable": {"count": -1}}]}}) == [
-        "spec.drivers[1].nodeID: Required value",
-        "spec.drivers[1].allocatable.count: Invalid value: -1: must be greater than or equal to 0",
-        'spec.drivers[1].name: Duplicate value: "d"',
-    ]
-    source = {"persistentVolumeName": "v"}
-    attachment = {"spec": {"attacher": "d", "nodeName": "n", "source": source}}
-    assert complaints("VolumeAttachment", attachment) == []
-    assert complaints("VolumeAttachment", changed(attachment, {"spec/source": {}})) == [
-        "spec.source: Required value: must specify exactly one of inlineVolumeSpec and persistentVolumeName"
-    ]
-
-
-def test_a_driver_asks_for_updates_every_ten_seconds_at_most() -> None:
-    driver = {"kind": "CSIDriver", "metadata": {"name": "d"}, "spec": {"nodeAllocatableUpdatePeriodSeconds": 9}}
-    assert complaints("CSIDriver", driver) == [
-        "spec.nodeAllocatableUpdatePeriodSeconds: Invalid value: 9: must be greater than or equal to 10 seconds"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"spec/fsGroupPolicy": "File"}, []),
-        ({"spec/attachRequired": False}, ["spec.attachedRequired: Invalid value: false: field is immutable"]),
-        (
-            {"spec/volumeLifecycleModes": ["Ephemeral"]},
-            ['spec.volumeLifecycleModes: Invalid value: ["Ephemeral"]: field is immutable'],
-        ),
-    ],
-)
-def test_what_of_a_driver_can_change(changes: Json, expected: list[str]) -> None:
-    old = {"kind": "CSIDriver", "metadata": {"name": "d"}, "spec": {}}
-    assert complaints_about_update("CSIDriver", changed(old, changes), deepcopy(old)) == expected
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [("", ["spec.attacher: Required value"]), ("a" * 64, ["spec.attacher: Too long: may not be more than 63 bytes"])],
-)
-def test_the_name_of_a_driver(name: str, expected: list[str]) -> None:
-    attachment = {"spec": {"attacher": name, "nodeName": "n", "source": {"persistentVolumeName": "v"}}}
-    assert complaints("VolumeAttachment", attachment) == expected
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        (
-            {"persistentVolumeName": "v", "inlineVolumeSpec": {}},
-            ["spec.source: Forbidden: must specify exactly one of inlineVolumeSpec and persistentVolumeName"],
-        ),
-        (
-            {"persistentVolumeName": ""},
-            ["spec.source.persistentVolumeName: Required value: must specify non empty persistentVolumeName"],
-        ),
-    ],
-)
-def test_what_an_attachment_attaches(source: Json, expected: list[str]) -> None:
-    assert complaints("VolumeAttachment", {"spec": {"attacher": "d", "nodeName": "n", "source": source}}) == expected
-
-
-def test_an_attachment_does_not_change() -> None:
-    old = {
-        "metadata": {"name": "a"},
-        "spec": {"attacher": "d", "nodeName": "n", "source": {"persistentVolumeName": "v"}},
-    }
-    (found,) = complaints_about_update("VolumeAttachment", changed(old, {"spec/nodeName": "m"}), deepcopy(old))
-    assert found.endswith(": field is immutable")
-
-
-def test_a_node_may_leave_the_number_of_volumes_open() -> None:
-    assert complaints("CSINode", {"spec": {"drivers": [{"name": "d", "nodeID": "n"}]}}) == []
 
 
 def test_a_volume_with_a_negative_size() -> None:
