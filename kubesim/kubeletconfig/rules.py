@@ -17,6 +17,7 @@ from typing import Any
 
 from kubesim.api.quantity import quantity
 from kubesim.features import FeatureGates
+from kubesim.golang.addresses import url_problem
 from kubesim.golang.durations import parse_duration
 from kubesim.golang.text import duration
 from kubesim.kubeletconfig.decode import ConfigurationProblem, Path, Values
@@ -304,6 +305,8 @@ def _sources(values: Values) -> Problems:
     url = values["staticPodURL"]
     if url and not url.startswith(("http://", "https://")):
         yield _problem("staticPodURL", f"{url!r} must begin with http:// or https://")
+    elif url and (problem := url_problem(url)):
+        yield _problem("staticPodURL", f"{url!r} is no usable URL: {problem}")
     yield from check_header("staticPodURLHeader", values["staticPodURLHeader"] or {})
     cidr = values["podCIDR"]
     if cidr:

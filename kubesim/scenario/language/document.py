@@ -51,6 +51,7 @@ from kubesim.scenario.language.strict import (
     Texts,
     as_list,
     defaults,
+    has_whole_counts,
     is_capacity,
     is_taint,
     problem_at,
@@ -90,7 +91,9 @@ class NodeItem(Strict):
     name: str = Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)
     labels: dict[str, str] = Field(default_factory=dict)
     taints: Annotated[tuple[Annotated[JsonObject, AfterValidator(is_taint)], ...], BeforeValidator(as_list)] = ()
-    capacity: dict[str, Annotated[str | int | float, AfterValidator(is_capacity)]] = Field(default_factory=dict)
+    capacity: Annotated[
+        dict[str, Annotated[str | int | float, AfterValidator(is_capacity)]], AfterValidator(has_whole_counts)
+    ] = Field(default_factory=dict)
     topology: OnUse[TopologyItem] | None = None  # of the machine; none: one NUMA node
     files: NodeFiles = Field(default_factory=dict)  # of its own file system, by absolute path
     user_namespaces: bool | None = None  # does its container runtime report them? containerd 1.7, in v1.30, does not
