@@ -22,7 +22,9 @@ def test_defaults_belong_to_a_profile() -> None:
 def test_each_profile_knows_its_own_gates() -> None:
     assert "PodShareProcessNamespace" in known_gates("v1.12")
     assert "PodShareProcessNamespace" not in known_gates()
-    with pytest.raises(GateError, match="unknown feature gate 'PodShareProcessNamespace'"):
+    with pytest.raises(
+        GateError, match=r"unknown feature gate 'PodShareProcessNamespace' in v1.36: it is there in v1.12$"
+    ):
         configured_gates({"PodShareProcessNamespace": True})
     assert not configured_gates({"PodShareProcessNamespace": False}, "v1.12").enabled("PodShareProcessNamespace")
 

@@ -28,6 +28,8 @@ def parse_time(text: str) -> int:
         raise ValueError(f"{text!r} is not an RFC 3339 time such as 2026-01-31T12:00:00Z")
     year, month, day, hour, minute, second = (int(part) for part in found.groups()[:6])
     fraction, sign, offset_hours, offset_minutes = found.groups()[6:]
+    if int(offset_hours or 0) > 24 or int(offset_minutes or 0) > 60:  # as Go, which accepts these two
+        raise ValueError(f"{text!r} has a time zone out of range")
     moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     since = moment - _EPOCH
     micros = (since.days * 86_400 + since.seconds) * SECOND + int((fraction or "")[:6].ljust(6, "0"))

@@ -93,12 +93,10 @@ def _warn(args: argparse.Namespace) -> None:
     import os
     from pathlib import Path
 
-    from kubesim.attach.watch.certificate import UNKNOWN, privileges
+    from kubesim.attach.watch.certificate import privileges
 
     paths = args.kubeconfig or os.environ.get("KUBECONFIG", "") or str(Path("~/.kube/config").expanduser())
-    exists = any(Path(path).expanduser().is_file() for path in paths.split(os.pathsep))
-    said = privileges(paths, args.context) if exists else UNKNOWN
-    if said:
+    if said := privileges(paths, args.context):
         warn(said)
 
 

@@ -6,10 +6,12 @@ Mirrors: kubelet v1.12 pkg/kubelet/dockershim/network/plugins.go; v1.6 pkg/kubel
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Final, Protocol
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Final, NoReturn, Protocol
 
 from kubesim.api.validation.formats import label_key
+from kubesim.clock import Awaited
 from kubesim.cni.pod_config import PortMapping
 from kubesim.errors import CniError
 from kubesim.golang.text import quoted
@@ -108,40 +110,66 @@ def aggregate(errors: Sequence[str]) -> str:
     return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
 
 
+class PluginHangs(CniError):
+    """A plugin does not come to an end."""
+
+
 class PluginManager:
-    """One operation of a pod at a time; pods do not wait for each other."""
+    """One operation of a pod at a time; pods do not wait for each other. An operation that hangs keeps the lock of its
+    pod until the kubelet ends, also if its caller has given up."""
 
     def __init__(self, plugin: NetworkPlugin) -> None:
         self.plugin = plugin
         self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
+        self._hung: set[str] = set()
+
+    def kubelet_starts(self, plugin: NetworkPlugin) -> None:
+        self.plugin = plugin
+        self._hung.clear()
 
     async def status(self) -> None:
         await self.plugin.status()
 
     async def set_up_pod(self, namespace: str, name: str, sandbox_id: str, annotations: Mapping[str, str]) -> None:
         full_name = f"{name}_{namespace}"
-        async with _PodLock(self._locks, full_name):
+        async with self._lock(full_name):
             try:
                 await self.plugin.set_up_pod(namespace, name, sandbox_id, annotations)
+            except PluginHangs:
+                await self._hang(full_name)
             except CniError as error:
                 raise self._failure(f"failed to set up pod {quoted(full_name)} network", error) from error
 
     async def tear_down_pod(self, namespace: str, name: str, sandbox_id: str) -> None:
         full_name = f"{name}_{namespace}"
-        async with _PodLock(self._locks, full_name):
+        async with self._lock(full_name):
             try:
                 await self.plugin.tear_down_pod(namespace, name, sandbox_id)
+            except PluginHangs:
+                await self._hang(full_name)
             except CniError as error:
                 raise self._failure(f"failed to teardown pod {quoted(full_name)} network", error) from error
 
     async def get_pod_network_status(self, namespace: str, name: str, sandbox_id: str) -> str:
         full_name = f"{name}_{namespace}"
-        async with _PodLock(self._locks, full_name):
+        async with self._lock(full_name):
             try:
                 return await self.plugin.get_pod_network_status(namespace, name, sandbox_id)
             except CniError as error:
                 what = f"failed on the status hook for pod {quoted(full_name)}"
                 raise self._failure(what, error) from error
+
+    @asynccontextmanager
+    async def _lock(self, full_name: str) -> AsyncIterator[None]:
+        if full_name in self._hung:
+            await self._hang(full_name)
+        async with _PodLock(self._locks, full_name):
+            yield
+
+    async def _hang(self, full_name: str) -> NoReturn:
+        self._hung.add(full_name)
+        await Awaited(f"the network plugin of pod {full_name}, which hangs")
+        raise AssertionError
 
     def _failure(self, what: str, error: CniError) -> CniError:
         return CniError(f"NetworkPlugin {self.plugin.name} {what}: {error}", error)

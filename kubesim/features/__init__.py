@@ -43,6 +43,11 @@ def known_gates(profile: str = DEFAULT_PROFILE) -> Mapping[str, Gate]:
     return gates
 
 
+def profiles_with(gate: str) -> list[str]:
+    """The versions that know this gate."""
+    return [profile for profile in PROFILES if gate in known_gates(profile)]
+
+
 @cache
 def _defaults(profile: str) -> Mapping[str, bool]:
     """Also of gates that other profiles know, as the table says: what does not exist yet is off."""
@@ -95,9 +100,13 @@ def configured_gates(settings: Mapping[str, bool], profile: str = DEFAULT_PROFIL
 
 def _check_known(name: str, profile: str) -> None:
     known = known_gates(profile)
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-        raise GateError(f"unknown feature gate {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    if name in known:
+        return
+    problem = f"unknown feature gate {name!r}"
+    if others := profiles_with(name):
+        raise GateError(f"{problem} in {profile}: it is there in {', '.join(others)}")
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+    raise GateError(problem + (f"; did you mean {near[0]!r}?" if near else ""))
 
 
 def _check_dependencies(gates: FeatureGates) -> None:

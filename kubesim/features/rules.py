@@ -83,7 +83,7 @@ class Rules:
     ends_exec_probes: bool = True  # when their timeout is over; False: they take as long as they take
     probe_error_event: str = "{kind} probe errored and resulted in {result} state: {error}"
     repeats_pull_error: bool = True  # while it backs off from pulling the image again
-    hashes_whole_container: bool = False  # else name and image
+    container_hash: str = "image"  # and name; or the whole container, as json or as a dump of its struct
     restarts_changed_sidecar: bool = True
     restarts_created_init_container: bool = True  # one that was created and did not start
     # What v1.36 and v1.37 changed.
@@ -107,9 +107,8 @@ class Rules:
     containerd: str = "2"  # or 1.7: whose order of RunPodSandbox it is
 
     @property
-    def runtime_name(self) -> str:
-        """What the runtime calls itself; container ids in statuses begin with it."""
-        return "containerd" if self.sandbox_order == "containerd" else "docker"
+    def hashes_whole_container(self) -> bool:
+        return self.container_hash != "image"
 
 
 DEFAULT_RULES = Rules()

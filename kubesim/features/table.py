@@ -308,7 +308,7 @@ RetryGenerateName                                   .    .     A-    G+!   G+!  
 RotateKubeletClientCertificate                      .    B+    .     .     .     .
 RotateKubeletServerCertificate                      .    B+    B+    B+    B+    B+
 RunAsGroup                                          .    A-    .     .     .     .
-RuntimeClass                                        .    A-    .     .     .     .
+RuntimeClass                                        .    A-    +     +     +     +
 RuntimeClassInImageCriApi                           .    .     A-    A-    A-    A-
 SCTPSupport                                         .    A-    .     .     .     .
 SELinuxChangePolicy                                 .    .     .     B+    G+!   G+!

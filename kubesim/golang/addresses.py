@@ -11,6 +11,7 @@ import ipaddress
 import re
 import socket
 from typing import Final
+from urllib.parse import urlsplit
 
 from kubesim.values import value_object
 
@@ -41,6 +42,25 @@ def ip_text(address: bytes) -> str:
     if address.startswith(_MAPPED):
         return socket.inet_ntop(socket.AF_INET, address[12:])
     return str(ipaddress.IPv6Address(address))
+
+
+def url_problem(url: str) -> str:
+    """Why nothing can be fetched from this URL; empty if its host and port are well-formed."""
+    if any(character <= " " or character == "\x7f" for character in url):
+        return "it has a space or a control character"
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "its host is malformed"
+    try:
+        port = parts.port
+    except ValueError:
+        port = 0
+    if port == 0:
+        return "its port is not a number from 1 to 65535"
+    if not parts.hostname:
+        return "it has no host"
+    return "its host is malformed" if "%" in parts.hostname and not parts.hostname.count(":") else ""
 
 
 @value_object

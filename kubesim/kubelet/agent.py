@@ -446,7 +446,7 @@ class Kubelet:
         return self.settings.swap
 
     def lookup_runtime_handler(self, pod: Pod) -> str:
-        return lookup_runtime_handler(pod, self._dependencies.find)
+        return lookup_runtime_handler(pod, self._dependencies.find, self.context.gates)
 
     def request_pod_reinspect(self, uid: str) -> None:
         if self.syncer.resize is None:  # else the sync that resizes the pod inspects it itself

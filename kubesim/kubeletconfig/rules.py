@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubesim.api.quantity import quantity
-from kubesim.features import FeatureGates
+from kubesim.features import FeatureGates, profiles_with
+from kubesim.golang.addresses import url_problem
 from kubesim.golang.durations import parse_duration
 from kubesim.golang.text import duration
 from kubesim.kubeletconfig.decode import ConfigurationProblem, Path, Values
@@ -128,7 +129,7 @@ def _times(values: Values, gates: FeatureGates) -> Problems:
     quota = values["cpuCFSQuotaPeriod"]
     if not gates.enabled("CustomCPUCFSQuotaPeriod"):
         if quota != 100 * MILLISECOND:
-            yield _problem("cpuCFSQuotaPeriod", "requires feature gate CustomCPUCFSQuotaPeriod")
+            yield _problem("cpuCFSQuotaPeriod", _requires("CustomCPUCFSQuotaPeriod", gates))
     elif not MILLISECOND <= quota <= SECOND:
         yield _problem("cpuCFSQuotaPeriod", f"{duration(quota)} must be between 1ms and 1s, inclusive")
     if values["containerLogMonitorInterval"] < 3 * SECOND:
@@ -150,7 +151,7 @@ def _times(values: Values, gates: FeatureGates) -> Problems:
 def _images(values: Values, gates: FeatureGates) -> Problems:
     least, most = values["imageMinimumGCAge"], values["imageMaximumGCAge"]
     if most and not gates.enabled("ImageMaximumGCAge"):
-        yield _problem("imageMaximumGCAge", "requires feature gate ImageMaximumGCAge")
+        yield _problem("imageMaximumGCAge", _requires("ImageMaximumGCAge", gates))
     for name in ("imageMinimumGCAge", "imageMaximumGCAge"):
         if values[name] < 0:
             yield _problem(name, f"{duration(values[name])} must not be negative")
@@ -188,10 +189,10 @@ def _shutdown(values: Values, gates: FeatureGates) -> Problems:
             if period < 0 or 0 < period < SECOND:
                 yield _problem(name, f"{duration(period)} must be either zero or at least 1s")
     elif whole > 0 or critical > 0:
-        yield _problem("shutdownGracePeriod", "requires feature gate GracefulNodeShutdown")
+        yield _problem("shutdownGracePeriod", _requires("GracefulNodeShutdown", gates))
     by_priority = values["shutdownGracePeriodByPodPriority"]
     if by_priority and not gates.enabled("GracefulNodeShutdownBasedOnPodPriority"):
-        text = "requires feature gate GracefulNodeShutdownBasedOnPodPriority"
+        text = _requires("GracefulNodeShutdownBasedOnPodPriority", gates)
         yield _problem("shutdownGracePeriodByPodPriority", text)
     elif by_priority and (whole > 0 or critical > 0):
         yield _problem("shutdownGracePeriodByPodPriority", "cannot be given together with shutdownGracePeriod")
@@ -277,13 +278,19 @@ def _enforcements(values: Values) -> Problems:
             yield _problem("cgroupsPerQOS", f"must be true when enforceNodeAllocatable has {name!r}")
 
 
+def _requires(gate: str, gates: FeatureGates) -> str:
+    others = profiles_with(gate)
+    missing = "" if gates.profile in others else f", which {gates.profile} does not have, but {', '.join(others)}"
+    return f"requires feature gate {gate}{missing}"
+
+
 def _gated(values: Values, gates: FeatureGates) -> Problems:
     if values["serverTLSBootstrap"] and not gates.enabled("RotateKubeletServerCertificate"):
-        yield _problem("serverTLSBootstrap", "requires feature gate RotateKubeletServerCertificate")
+        yield _problem("serverTLSBootstrap", _requires("RotateKubeletServerCertificate", gates))
     if values["memorySwap.swapBehavior"] and not gates.enabled("NodeSwap"):
-        yield _problem("memorySwap.swapBehavior", "requires feature gate NodeSwap")
+        yield _problem("memorySwap.swapBehavior", _requires("NodeSwap", gates))
     if values["memoryReservationPolicy"] == "TieredReservation" and not gates.enabled("MemoryQoS"):
-        yield _problem("memoryReservationPolicy", "requires feature gate MemoryQoS")
+        yield _problem("memoryReservationPolicy", _requires("MemoryQoS", gates))
     rate = values["tracing.samplingRatePerMillion"]
     if rate is not None and not 0 <= rate <= 1_000_000:
         yield _problem("tracing.samplingRatePerMillion", f"{rate} must be between 0 and 1000000, inclusive")
@@ -294,7 +301,7 @@ def _gated(values: Values, gates: FeatureGates) -> Problems:
         if not module["filePattern"] or set("=,") & set(module["filePattern"]):
             yield _problem("logging.vmodule", "must be given, without = and comma", number, "filePattern")
     if values["enableSystemLogQuery"] and not gates.enabled("NodeLogQuery"):
-        yield _problem("enableSystemLogQuery", "requires feature gate NodeLogQuery")
+        yield _problem("enableSystemLogQuery", _requires("NodeLogQuery", gates))
     if values["enableSystemLogQuery"] and not values["enableSystemLogHandler"]:
         yield _problem("enableSystemLogQuery", "requires enableSystemLogHandler")
 
@@ -304,6 +311,8 @@ def _sources(values: Values) -> Problems:
     url = values["staticPodURL"]
     if url and not url.startswith(("http://", "https://")):
         yield _problem("staticPodURL", f"{url!r} must begin with http:// or https://")
+    elif url and (problem := url_problem(url)):
+        yield _problem("staticPodURL", f"{url!r} is no usable URL: {problem}")
     yield from check_header("staticPodURLHeader", values["staticPodURLHeader"] or {})
     cidr = values["podCIDR"]
     if cidr:

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 HEAD = "apiVersion: kubesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n"
 POD = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: m, image: nginx}]}}"
 NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+ADD_FOO = "{op: add, path: /spec/foo, value: 1}"
 EFFECTS = "NoSchedule, PreferNoSchedule or NoExecute"
 
 
@@ -36,10 +37,31 @@ EFFECTS = "NoSchedule, PreferNoSchedule or NoExecute"
             "steps: [{at: 1s, taint: {node: node-1, taints: [{key: a, effect: No}]}}]",
             f"spec.steps[0].taint.taints[0].effect: the effect of a taint must be {EFFECTS}",
         ),
-        ('sources: {http: {url: "http://[::1"}}', "spec.sources.http.url: no usable URL: Invalid IPv6 URL"),
+        ('sources: {http: {url: "http://[::1"}}', "spec.sources.http.url: no usable URL: its host is malformed"),
         (
             'sources: {http: {url: "http://a:99999/"}}',
-            "spec.sources.http.url: no usable URL: Port out of range 0-65535",
+            "spec.sources.http.url: no usable URL: its port is not a number from 1 to 65535",
+        ),
+        ('sources: {http: {url: "http://%zz/"}}', "spec.sources.http.url: no usable URL: its host is malformed"),
+        (
+            'sources: {http: {url: "http://a b/"}}',
+            "spec.sources.http.url: no usable URL: it has a space or a control character",
+        ),
+        (
+            'kubeletConfiguration: {staticPodURL: "http://["}',
+            (
+                "spec.kubeletConfiguration.staticPodURL: 'http://[' is no usable URL: its host is malformed "
+                "(--manifest-url)"
+            ),
+        ),
+        ("nodes: [{name: n1, capacity: {pods: 1.5}}]", "spec.nodes[0].capacity: pods: must be a whole number"),
+        (
+            f"{{objects: [{POD}], steps: [{{at: 1s, patch: {{pod: a, patch: [{ADD_FOO}]}}}}]}}",
+            "spec.steps[0].patch.patch[0].path: spec.foo: unknown field",
+        ),
+        (
+            f"{{objects: [{POD}], steps: [{{at: 1s, patch: {{pod: a, patch: [1]}}}}]}}",
+            "spec.steps[0].patch.patch: must be a mapping of fields",
         ),
         ('sources: {http: {url: "http://:80/"}}', "spec.sources.http.url: no usable URL: it has no host"),
         (
@@ -117,7 +139,24 @@ def test_a_kubeconfig_that_is_no_text(tmp_path: Path, capsys: pytest.CaptureFixt
     file = tmp_path / "config"
     file.write_bytes(b"\xff\xfe")
     assert main(["attach", "--node", "n", "--kubeconfig", str(file), "--once"]) == 2
-    assert capsys.readouterr().err.splitlines()[-1].startswith(f"kubesim: error: {file}: ")
+    assert capsys.readouterr().err == f"kubesim: error: {file}: not UTF-8 text; a kubeconfig is YAML\n"
+
+
+@pytest.mark.parametrize("time", ["yesterday", "2026-13-01T00:00:00Z", "2026-01-01T00:00:00+25:00"])
+def test_a_time_that_is_none(time: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "pod.yaml"
+    file.write_text(f"{POD[:-1]}, status: {{startTime: '{time}'}}}}")
+    assert main(["run", "-q", str(file)]) == 2
+    problem = f"status.startTime: {time!r} is not a time such as 2026-01-02T15:04:05Z"
+    assert capsys.readouterr().err == f"kubesim: error: {file}:1: {problem}\n"
+
+
+def test_a_url_of_manifests_without_a_host(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "-q", "--manifest-url", "http://[", "hello-pod"]) == 2
+    assert (
+        capsys.readouterr().err
+        == "kubesim: error: --manifest-url: 'http://[' is no usable URL: its host is malformed\n"
+    )
 
 
 DEEP = "[" * 100_000

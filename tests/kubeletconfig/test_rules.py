@@ -190,3 +190,11 @@ def test_what_a_kubelet_does_not_start_with(given: dict[str, Any], expected: str
 def test_what_needs_a_gate(given: dict[str, Any], gate: str) -> None:
     assert problems(given, **{gate: True}) == []
     assert any(gate in problem for problem in problems(given, **{gate: False}))
+
+
+def test_a_gate_that_this_kubelet_does_not_have_is_named_with_those_that_have_it() -> None:
+    given = read_configuration({"shutdownGracePeriod": "30s"})
+    (problem,) = (
+        str(each) for each in check_configuration(given, FeatureGates(profile="v1.12")) if "shutdown" in str(each)
+    )
+    assert "requires feature gate GracefulNodeShutdown, which v1.12 does not have, but v1.30, v1.35" in problem

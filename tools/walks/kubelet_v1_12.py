@@ -297,7 +297,7 @@ _SANDBOX = (
         about="RunPodSandbox in dockershim's order.",
     ),
     Shown(
-        "kubesim run -q --profile v1.12 scenarios/nodes/runtime-class.yaml",
+        "kubesim run -q --profile v1.12 --feature-gates RuntimeClass=true scenarios/nodes/runtime-class.yaml",
         (
             Step(
                 "A handler of a RuntimeClass is refused",

@@ -28,7 +28,11 @@ UNKNOWN = "these credentials are not a client certificate, so their rights canno
 
 def privileges(paths: str, context: str) -> str:
     """One line about what the credentials of a kubeconfig may do; empty if there is nothing to say."""
-    certificate = _client_certificate(paths, context)
+    try:
+        certificate = _client_certificate(paths, context)
+    except KeyError:
+        # Without a usable file, connecting reports what is wrong, unless a pod connects with its token.
+        return UNKNOWN if "KUBERNETES_SERVICE_HOST" in os.environ else ""
     if certificate is None:
         return UNKNOWN
     return WARNING if MASTERS in organisations(certificate) else ""
@@ -71,7 +75,7 @@ def _items(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _client_certificate(paths: str, context: str) -> str | None:
-    """The first file that defines a name wins, as for kubectl."""
+    """The first file that defines a name wins, as for kubectl. KeyError: the context or its user is not defined."""
     contexts: dict[str, Mapping[str, Any]] = {}
     users: dict[str, tuple[Mapping[str, Any], Path]] = {}
     current = context
@@ -84,9 +88,9 @@ def _client_certificate(paths: str, context: str) -> str | None:
             for entry in config.get("users") or ():
                 users.setdefault(entry["name"], (entry["user"], path.parent))
         except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError, RecursionError):
-            continue  # whoever connects with it tells what is wrong with it
+            continue
     try:
-        user, folder = users.get(str(contexts.get(current, {}).get("user")), ({}, Path()))
+        user, folder = users[str(contexts[current].get("user"))]
         if user.get("client-certificate-data"):
             return str(base64.b64decode(user["client-certificate-data"]), "ascii", "replace")
         if user.get("client-certificate"):

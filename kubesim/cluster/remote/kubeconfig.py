@@ -23,7 +23,8 @@ from kubesim.cluster.remote.exec_plugin import Credential, run_plugin
 from kubesim.errors import UsageError
 
 DEFAULT_KUBECONFIG = "~/.kube/config"
-UNUSABLE = "cannot be used as a kubeconfig; compare it with one that `kubectl config view` prints"
+REMEDY = "compare it with one that `kubectl config view` prints"
+UNUSABLE = f"cannot be used as a kubeconfig; {REMEDY}"
 _ENTRIES = {"clusters": "cluster", "contexts": "context", "users": "user"}
 _OBJECTS = frozenset({"exec", "auth-provider", "as-user-extra"})
 _SWITCHES = frozenset({"insecure-skip-tls-verify", "disable-compression"})
@@ -72,7 +73,9 @@ class KubeconfigAccess:
             raise UsageError(f"{self._paths}: not UTF-8 text; a kubeconfig is YAML") from None
         except (AttributeError, KeyError, TypeError, IndexError, RecursionError):
             raise UsageError(f"{self._paths}: {UNUSABLE}") from None
-        except (ConfigException, YAMLError, ValueError, OSError) as error:
+        except ConfigException as error:
+            raise UsageError(f"{self._paths}: {_words(error).rstrip('.')}; {REMEDY}") from None
+        except (YAMLError, ValueError, OSError) as error:
             raise UsageError(f"{self._paths}: {_words(error)}") from None  # which would tell what was cut out
         return _access(configuration, credential.expires_at)
 

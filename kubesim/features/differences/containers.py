@@ -130,11 +130,12 @@ CONTAINERS = (
         "versions/v1.30-pull-back-off.yaml",
     ),
     Difference(
-        "hashes_whole_container",
-        {"v1.6": True, "v1.12": True, "v1.30": True},
-        "Any change of its spec restarts a container. In v1.36 only a new image does. An upgrade from one to the "
-        "other restarts all containers.",
-        "pkg/kubelet/container/helpers.go HashContainer, pickFieldsToHash since v1.31",
+        "container_hash",
+        {"v1.6": "dump", "v1.12": "dump", "v1.30": "json"},
+        "Any change of its spec restarts a container. In v1.36 only a new image does. v1.30 hashes the "
+        "container as JSON, older ones hash a dump of its struct. An upgrade from one to the other restarts all "
+        "containers.",
+        "pkg/kubelet/container/helpers.go HashContainer, JSON since v1.16, pickFieldsToHash since v1.31",
         "versions/v1.30-container-definition.yaml",
     ),
     Difference(

@@ -20,6 +20,12 @@ GATE_DIFFERENCES = (
         "versions/v1.12-token-secret.yaml",
     ),
     GateDifference(
+        "RuntimeClass",
+        "The kubelet asks the runtime for the handler that the RuntimeClass of a pod names. Without the gate, it "
+        "asks for the default handler.",
+        "versions/v1.12-runtime-class.yaml",
+    ),
+    GateDifference(
         "StartupProbe",
         "A container with a startup probe is not probed for liveness and readiness before it has started, and its "
         "status has the field `started`. Without the gate there is no such field, and liveness is probed from the "

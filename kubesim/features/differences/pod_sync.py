@@ -51,7 +51,7 @@ POD_SYNC = (
         "`status.resize`: InProgress, Deferred or Infeasible, without Events. The next resync, a minute or more "
         "later, retries the resize or reports that it is done. In v1.36 the kubelet decides at once and again when "
         "resources become free, and reports the conditions PodResizePending and PodResizeInProgress.",
-        "pkg/kubelet/kubelet.go handlePodResourcesResize, until v1.32",
+        "pkg/kubelet/kubelet.go handlePodResourcesResize: status.resize until v1.32, decisions of syncs until v1.33",
         "versions/v1.30-resize.yaml",
     ),
     Difference(

@@ -46,7 +46,7 @@ POD_WORKERS = (
         {"v1.12": True},
         "The kubelet deletes the API object of a deleted pod only after the records of its containers are removed, "
         "up to 10 s later. In v1.36 it does not wait for the records.",
-        "pkg/kubelet/kubelet_pods.go PodResourcesAreReclaimed, removed in v1.27",
+        "pkg/kubelet/kubelet_pods.go PodResourcesAreReclaimed, until v1.21",
         "versions/v1.12-slow-removal.yaml",
     ),
     Difference(

@@ -34,6 +34,7 @@ class RuntimeCalls:
     def __init__(self, measured: d.Measurements, runtime: d.Measurements) -> None:
         self._measured = measured
         self._runtime = runtime
+        self._network, self._network_operations = runtime, d.OF_CONTAINERD
         self._begun: dict[int, int] = {}  # record of a call -> its time
         self._plugins: dict[
             str, dict[str, list[r.CniExec]]
@@ -54,13 +55,19 @@ class RuntimeCalls:
             for command, executions in self._plugins.pop(record.pod, {}).items():
                 self._network_operation(_NETWORK_OPERATIONS[command], executions)
 
+    def stepped(self, record: r.RuntimeStep) -> None:
+        """Beside docker, the kubelet itself calls plugins."""
+        if record.runtime == "docker":
+            self._network, self._network_operations = self._measured, d.OF_KUBELET
+
     def executed(self, record: r.CniExec) -> None:
         if record.command in _NETWORK_OPERATIONS:
             self._plugins.setdefault(record.pod, {}).setdefault(record.command, []).append(record)
 
     def _network_operation(self, operation: str, executions: list[r.CniExec]) -> None:
-        """containerd measures all plugins of all networks of a pod as one."""
-        self._runtime.count(d.NETWORK_OPERATIONS, operation)
-        self._runtime.observe(d.NETWORK_OPERATION, sum(execution.took for execution in executions), operation)
+        """All plugins of all networks of a pod are measured as one."""
+        total, duration, errors = self._network_operations
+        self._network.count(total, operation)
+        self._network.observe(duration, sum(execution.took for execution in executions), operation)
         if any(execution.error for execution in executions):
-            self._runtime.count(d.NETWORK_ERRORS, operation)
+            self._network.count(errors, operation)

@@ -84,18 +84,25 @@ OPERATION_ERRORS = Definition(
     "Calls that change something in the runtime and failed.",
     label="operation_type",
 )
-NETWORK = "containerd_cri_network_plugin_operations"
-NETWORK_OPERATIONS = Definition(
-    f"{NETWORK}_total_total", "Set-ups and tear-downs of a pod's network by real plugins.", label="operation_type"
+
+
+def _network_operations(total: str, duration: str, errors: str) -> tuple[Definition, Definition, Definition]:
+    label = "operation_type"
+    return (
+        Definition(total, "Set-ups and tear-downs of a pod's network by real plugins.", label=label),
+        Definition(duration, "How long the plugins of a set-up or tear-down took.", DEFAULT_BUCKETS, label),
+        Definition(errors, "Set-ups and tear-downs that failed.", label=label),
+    )
+
+
+_CRI = "containerd_cri_network_plugin_operations"
+NETWORK_OPERATIONS, NETWORK_OPERATION, NETWORK_ERRORS = OF_CONTAINERD = _network_operations(
+    f"{_CRI}_total_total", f"{_CRI}_duration_seconds_seconds", f"{_CRI}_errors_total_total"
 )
-NETWORK_OPERATION = Definition(
-    f"{NETWORK}_duration_seconds_seconds",
-    "How long the plugins of a set-up or tear-down took.",
-    DEFAULT_BUCKETS,
-    "operation_type",
-)
-NETWORK_ERRORS = Definition(
-    f"{NETWORK}_errors_total_total", "Set-ups and tear-downs that failed.", label="operation_type"
+# Where the kubelet calls plugins (v1.6 and v1.12), under the names that dockershim used since v1.18.
+_KUBELET = "kubelet_network_plugin_operations"
+KUBELET_NETWORK_OPERATIONS, KUBELET_NETWORK_OPERATION, KUBELET_NETWORK_ERRORS = OF_KUBELET = _network_operations(
+    f"{_KUBELET}_total", f"{_KUBELET}_duration_seconds", f"{_KUBELET}_errors_total"
 )
 
 

@@ -89,6 +89,7 @@ class _AgentMeasurements:
             r.CriCall: (calls.begun,),
             r.CriReturn: (calls.returned,),
             r.CniExec: (calls.executed,),
+            r.RuntimeStep: (calls.stepped,),
         }
 
     def count_resyncs(self, total: int) -> None:

@@ -117,7 +117,7 @@ class SandboxHelper:
         return to_systemd(name) if cgroups.driver == "systemd" else to_cgroupfs(name)
 
     def get_or_create_user_namespace_mappings(self, pod: Pod) -> UserNamespace | None:
-        return self.userns.get_or_create(pod, lookup_runtime_handler(pod, self.find))
+        return self.userns.get_or_create(pod, lookup_runtime_handler(pod, self.find, self.context.gates))
 
     def _supports_user_namespaces(self, handler: str) -> bool:
         handlers = self.handlers()

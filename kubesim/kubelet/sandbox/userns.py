@@ -13,7 +13,7 @@ from typing import Any
 
 from kubesim.api.pod import Pod
 from kubesim.clock.randomness import Stream
-from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.features import DEFAULT_GATES, FeatureGates, known_gates
 from kubesim.golang import json as go_json
 from kubesim.golang.text import quoted
 from kubesim.runtime.helper import SandboxConfigError
@@ -49,7 +49,7 @@ class UsernsManager:
         self._files = files
         self._stream = stream
         self._supports = supports
-        self._enabled = gates.enabled(GATE)
+        self._enabled, self._is_known = gates.enabled(GATE), GATE in known_gates(gates.profile)
         self._length = ids_per_pod
         self._offset, self._size = first_id // ids_per_pod, length // ids_per_pod
         self._used_by: dict[str, int] = {}  # uid -> first id of its range
@@ -65,7 +65,7 @@ class UsernsManager:
 
     def get_or_create(self, pod: Pod, handler: str) -> UserNamespace | None:
         """GetOrCreateUserNamespaceMappings. `handler` is the runtime handler of the pod's RuntimeClass."""
-        host_users = pod.spec.host_users
+        host_users = pod.spec.host_users if self._is_known else None  # older kubelets do not know the field
         if host_users is None:
             return HOST_USERS if self._enabled else None
         if not self._enabled:

@@ -11,7 +11,7 @@ from kubesim.clock.randomness import Stream
 from kubesim.cni.exec.context import Context, with_timeout
 from kubesim.cni.exec.invoke import PluginExec
 from kubesim.cni.network_plugins import Profile
-from kubesim.cni.plugin_manager import not_in_path
+from kubesim.cni.plugin_manager import PluginHangs, not_in_path
 from kubesim.cni.pod_config import PortMapping
 from kubesim.errors import CniError, RuntimeCallError
 from kubesim.golang.text import quoted
@@ -95,7 +95,7 @@ class DockerNamespaces:
 
 class NodeExec:
     """Runs plugins by another Exec, with the node's environment. These kubelets waited for a plugin however long it
-    took; here it has ten seconds of the wall clock."""
+    took: one that takes ten seconds of the wall clock is killed, and counts as one that hangs. Raises PluginHangs."""
 
     def __init__(self, exec: PluginExec, environ: Mapping[str, str]) -> None:
         self._exec, self._environ = exec, environ
@@ -105,4 +105,9 @@ class NodeExec:
 
     async def exec_plugin(self, path: str, stdin: bytes, environ: Mapping[str, str], ctx: Context) -> bytes:
         with with_timeout(WALL_LIMIT_S) as limited:
-            return await self._exec.exec_plugin(path, stdin, {**environ, **self._environ}, limited)
+            try:
+                return await self._exec.exec_plugin(path, stdin, {**environ, **self._environ}, limited)
+            except CniError as error:
+                if limited.problem:
+                    raise PluginHangs(str(error)) from error
+                raise

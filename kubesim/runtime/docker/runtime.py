@@ -36,6 +36,7 @@ from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.runtime.types import SandboxNetwork
 from kubesim.values import replace
 
+DAEMON_IS_DOWN = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
 POLL_PERIOD = 5 * SECOND  # the kubelet asks the runtime for its status
 
 
@@ -96,9 +97,14 @@ class DockerRuntime(SimulatedRuntime):
         self._order = kind(self, self._network, self._steps, lambda: self._draws.getrandbits(32))
         self._prefix = UNKNOWN_ERROR if order == "dockershim" else ""
 
+    def refusal(self, call: str) -> str:
+        """What a call fails with while docker is down. A sandbox begins with a look at its image."""
+        image = self._order.image_problem if call == "run_pod_sandbox" else ""
+        return f"{self._prefix}{image}{DAEMON_IS_DOWN}"
+
     def kubelet_starts(self) -> None:
         """The kubelet with its plugin and its flags begins again; docker and what is on disk go on."""
-        self._network.plugin = self._begin()
+        self._network.kubelet_starts(self._begin())
         self._order.kubelet_starts()
         self._polled = None
 

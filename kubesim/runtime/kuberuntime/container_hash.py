@@ -19,10 +19,21 @@ from kubesim.golang.json import dumps_in_order
 
 
 def hash_container(container: Container, rules: Rules = DEFAULT_RULES) -> int:
-    if rules.hashes_whole_container:
-        # Go writes `resources` always: it is a struct and not a pointer to one.
-        return _hash_text(dumps_in_order(container.changed(resources=container.resources).to_json()))
-    return _hash(container.name, container.image)
+    return _hash_as(rules.container_hash, container)
+
+
+def is_hash_of_other_kubelet(container: Container, hash: int) -> bool:
+    """Whether a kubelet that hashes in another way computed it for this container."""
+    return any(hash == _hash_as(way, container) for way in ("image", "json", "dump"))
+
+
+def _hash_as(way: str, container: Container) -> int:
+    if way == "image":
+        return _hash(container.name, container.image)
+    # Go writes `resources` always: it is a struct and not a pointer to one.
+    text = dumps_in_order(container.changed(resources=container.resources).to_json())
+    # Upstream's dump of the struct has another format; what matters is that it differs from JSON.
+    return _hash_text(text if way == "json" else f"v1.Container{text}")
 
 
 def hashed_part(container: Container, gates: FeatureGates) -> Container:

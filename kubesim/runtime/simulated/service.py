@@ -52,12 +52,20 @@ _AT_ONCE = (
 CLOSED = "rpc error: code = Canceled desc = grpc: the client connection is closing"
 
 
+def refusal(call: str) -> str:
+    """What a call fails with while containerd is down."""
+    return REFUSED
+
+
 class RuntimeService:
     """One per node: the socket in front of a runtime. `patient`: also calls that are usually answered at once may take
-    time, so they have a timeout, too."""
+    time, so they have a timeout, too. `refusal` gives the error of a call while the runtime is down."""
 
-    def __init__(self, runtime: Runtime, clock: LoopClock, *, patient: bool = False) -> None:
+    def __init__(
+        self, runtime: Runtime, clock: LoopClock, refusal: Callable[[str], str] = refusal, *, patient: bool = False
+    ) -> None:
         self.patient = patient
+        self.refusal = refusal
         self.runtime = runtime
         self.clock = clock
         self.up = True
@@ -67,10 +75,11 @@ class RuntimeService:
         self._waiting: dict[asyncio.Future[None], None] = {}
         runtime.on_change(self._changed)
 
-    def connect(self, request_timeout: int = REQUEST_TIMEOUT) -> RuntimeConnection:
-        connection = RuntimeConnection(self, request_timeout)
+    def connect(self, request_timeout: int = REQUEST_TIMEOUT, *, limits_sandboxes: bool = True) -> RuntimeConnection:
+        """`limits_sandboxes` False: the caller makes and stops sandboxes itself, so nothing ends that if it hangs."""
+        connection = RuntimeConnection(self, request_timeout, limits_sandboxes)
         self._connections.append(connection)
-        connection.reaches(self.runtime if self.up else _Unreachable(REFUSED))
+        connection.reaches(self.runtime if self.up else _Unreachable(self.refusal))
         return connection
 
     def disconnect(self, connection: RuntimeConnection) -> None:
@@ -87,7 +96,7 @@ class RuntimeService:
         self.up = False
         self.disturbed_at = self.clock.now()
         for connection in self._connections:
-            connection.reaches(_Unreachable(REFUSED))
+            connection.reaches(_Unreachable(self.refusal))
             connection.cut_off()
             for listener in connection.listeners:
                 listener("")
@@ -130,21 +139,22 @@ class RuntimeService:
 class _Unreachable:
     """In place of a runtime that cannot be reached: whatever is called fails."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: Callable[[str], str]) -> None:
         self._why = why
 
     def __getattr__(self, name: str) -> Any:
-        raise RuntimeCallError(self._why)
+        raise RuntimeCallError(self._why(name))
 
 
 class RuntimeConnection:
     """Implements `Runtime` for one agent."""
 
-    def __init__(self, service: RuntimeService, request_timeout: int) -> None:
+    def __init__(self, service: RuntimeService, request_timeout: int, limits_sandboxes: bool) -> None:
         self.name = service.runtime.name
         self._service = service
         self.listeners: list[Callable[[str], None]] = []
         self._request_timeout = request_timeout
+        self._sandbox_timeout = request_timeout if limits_sandboxes else None
         self._calls: dict[asyncio.Task[Any], str] = {}  # tasks with a call in progress -> why it was given up
         self._runtime: Runtime  # set by the service
         for name in _AT_ONCE if service.patient else ():
@@ -160,7 +170,7 @@ class RuntimeConnection:
         self._runtime = cast(Runtime, runtime)
 
     def close(self) -> None:
-        self.reaches(_Unreachable(CLOSED))
+        self.reaches(_Unreachable(lambda call: CLOSED))
         self.listeners.clear()
         self._service.disconnect(self)
 
@@ -247,10 +257,11 @@ class RuntimeConnection:
     # -- taking their time --------------------------------------------------------------------------------------
 
     def run_pod_sandbox(self, config: SandboxConfig) -> Call[str]:
-        return self._takes_time(self._runtime.run_pod_sandbox(config), 2 * self._request_timeout)
+        patience = None if self._sandbox_timeout is None else 2 * self._sandbox_timeout
+        return self._takes_time(self._runtime.run_pod_sandbox(config), patience)
 
     def stop_pod_sandbox(self, sandbox_id: str) -> Call[None]:
-        return self._takes_time(self._runtime.stop_pod_sandbox(sandbox_id), self._request_timeout)
+        return self._takes_time(self._runtime.stop_pod_sandbox(sandbox_id), self._sandbox_timeout)
 
     def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig) -> Call[str]:
         call = self._runtime.create_container(sandbox_id, config, sandbox)

@@ -51,6 +51,7 @@ from kubesim.scenario.language.strict import (
     Texts,
     as_list,
     defaults,
+    has_whole_counts,
     is_capacity,
     is_taint,
     problem_at,
@@ -90,7 +91,9 @@ class NodeItem(Strict):
     name: str = Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)
     labels: dict[str, str] = Field(default_factory=dict)
     taints: Annotated[tuple[Annotated[JsonObject, AfterValidator(is_taint)], ...], BeforeValidator(as_list)] = ()
-    capacity: dict[str, Annotated[str | int | float, AfterValidator(is_capacity)]] = Field(default_factory=dict)
+    capacity: Annotated[
+        dict[str, Annotated[str | int | float, AfterValidator(is_capacity)]], AfterValidator(has_whole_counts)
+    ] = Field(default_factory=dict)
     topology: OnUse[TopologyItem] | None = None  # of the machine; none: one NUMA node
     files: NodeFiles = Field(default_factory=dict)  # of its own file system, by absolute path
     user_namespaces: bool | None = None  # does its container runtime report them? containerd 1.7, in v1.30, does not
@@ -242,7 +245,10 @@ class Spec(Strict):
         return configured_gates({**self.kubelet_configuration.feature_gates, **self.feature_gates}, profile)
 
     def why_not_upgraded(self, profile: str) -> str:
-        """Why a kubelet of this version would not start with the gates and the configuration; empty: it does."""
+        """Why a node cannot get this kubelet with its gates, configuration and containers; empty: it can."""
+        versions = {self.profile, profile}
+        if len(versions) > 1 and any(rules_of(each).sandbox_order == "dockertools" for each in versions):
+            return "kubelet v1.6 and later ones do not find each other's containers: compare two runs with kubesim diff"
         try:
             self.kubelet_configuration.check(self.gates_of(profile))
         except (GateError, ConfigurationProblem) as problem:
@@ -283,7 +289,7 @@ class Spec(Strict):
         if self.cni.faults and self.runtime != "cni":
             raise PydanticCustomError("cni", "cni.faults needs runtime: cni")
         for number, node in enumerate(self.nodes):
-            problem = sandbox_fault_problem(node.sandbox_faults, rules_of(self.profile).containerd)
+            problem = sandbox_fault_problem(node.sandbox_faults, rules_of(self.profile))
             if problem:
                 text = f"nodes[{number}].sandboxFaults: {problem}"
                 raise PydanticCustomError("step", "{problem}", {"problem": text})

@@ -145,6 +145,17 @@ def is_capacity(value: str | int | float) -> str | int | float:
     return value
 
 
+def has_whole_counts(capacity: dict[str, str | int | float]) -> dict[str, str | int | float]:
+    """Pods, and devices of extended resources, are counted."""
+    for name, amount in capacity.items():
+        if name not in ("cpu", "memory", "ephemeral-storage"):
+            from kubesim.api.validation.containers.resources import is_integer_resource_name
+
+            if is_integer_resource_name(name) and quantity(amount).milli_value() % 1000:
+                raise PydanticCustomError("amount", "{name}: must be a whole number", {"name": name})
+    return capacity
+
+
 def is_taint(value: dict[str, Any]) -> dict[str, Any]:
     for key in value:
         if key not in _TAINT_FIELDS:

@@ -320,7 +320,7 @@ class _Checker:
             path = ("spec", "steps", n)
             if step.apply is not None:
                 self.check_items((*path, "apply"))
-            if step.patch is not None and isinstance(step.patch.patch, dict):
+            if step.patch is not None:
                 for problem in find_patch_problems(step.patch.kind, step.patch.patch):
                     self._refuse((*path, "patch", "patch"), problem)
             if spec.duration is not None and step.at is not None and step.at >= spec.duration:
@@ -443,7 +443,7 @@ def _shown(path: Path, value: Any) -> Path:
         inside: Any = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
         if step in inside:
             value = value[step]
-        elif position < len(path) - 1 or not isinstance(value, dict | list):
+        elif position < len(path) - 1 or not isinstance(value, dict):
             break
         shown.append(step)
     return tuple(shown)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kubesim.api.pods.defaults import set_pod_defaults
 from kubesim.api.quantity import quantity
 from kubesim.api.schema.codec import DecodeError, decode
 from kubesim.api.schema.types import Type, parse_type, struct_fields
+from kubesim.api.timestamps import parse_time
 from kubesim.api.validation import PodValidationOptions, validate_pod_create
 from kubesim.api.validation.field import Errors
 from kubesim.cluster.registry.kind_rules import check_base64
@@ -84,10 +85,27 @@ def find_problems(
             return
 
 
-def find_patch_problems(kind: str, patch: JsonObject) -> Iterator[Problem]:
-    """The fields of a merge patch that the kind does not have, or that have the wrong type."""
-    if kind in RESOURCES:
+def find_patch_problems(kind: str, patch: JsonObject | Sequence[JsonObject]) -> Iterator[Problem]:
+    """The fields of a patch that the kind does not have, or that have the wrong type."""
+    if kind not in RESOURCES:
+        return
+    if isinstance(patch, dict):
         yield from _misfits(parse_type(kind), _without_directives(patch), ())
+        return
+    for number, operation in enumerate(patch):
+        for problem in _misfits(parse_type(kind), object_of_operation(operation), ()):
+            yield Problem((number, "path"), f"{field_name(problem.path)}: {problem.text}")
+
+
+def object_of_operation(operation: JsonObject) -> Any:
+    """An object that only has what an operation of a JSON patch sets."""
+    value, path = operation.get("value"), operation.get("path")
+    if not isinstance(path, str) or not path.startswith("/"):
+        return value
+    for step in reversed(path[1:].split("/")):
+        name = step.replace("~1", "/").replace("~0", "~")
+        value = [value] if name == "-" or name.isdigit() else {name: value}
+    return value
 
 
 def _without_directives(patch: Any) -> Any:
@@ -185,6 +203,11 @@ def _misfits(type_: Type, value: Any, path: Path) -> Iterator[Problem]:
                 quantity(value)
             except ValueError:
                 yield Problem(path, f"{value!r} is not a quantity such as 500m or 64Mi")
+        case "Time" if isinstance(value, str):
+            try:
+                parse_time(value)
+            except ValueError:
+                yield Problem(path, f"{value!r} is not a time such as 2026-01-02T15:04:05Z")
         case kind if not _fits(kind, value):
             yield Problem(path, f"must be {_WANTED.get(kind, kind)}, not {_found(value)}")
 

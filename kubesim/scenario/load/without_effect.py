@@ -14,6 +14,7 @@ from kubesim.api.effects.scan import fields_without_effect
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.scenario.language.document import Spec
 from kubesim.scenario.language.sources.source_items import Manifest
+from kubesim.scenario.load.manifests import object_of_operation
 from kubesim.scenario.load.objects import has_effect, items_of, shown
 
 if TYPE_CHECKING:
@@ -81,9 +82,4 @@ def _patched(patch: Patch) -> Iterator[JsonObject]:
     if isinstance(patch.patch, dict):
         yield patch.patch
         return
-    for operation in patch.patch:
-        value: Any = operation.get("value")
-        for step in reversed(str(operation.get("path", "")).strip("/").split("/")):
-            value = [value] if step == "-" or step.isdigit() else {step: value}
-        if isinstance(value, dict):
-            yield value
+    yield from (value for each in patch.patch if isinstance(value := object_of_operation(each), dict))

@@ -5,12 +5,10 @@ All text from outside is escaped here. Colours are custom properties, set once f
 
 from __future__ import annotations
 
-import re
+from kubesim.golang.text import printable
 
 FONT = 12  # pixels
 _WIDTH_OF_A_CHARACTER = 0.56  # of the font's size, for a proportional one
-# What XML 1.0 cannot hold, not even as an entity.
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 TONES = ("paper", "waiting", "running", "good", "bad", "done", "off", "ending")
 
 STYLE = """
@@ -36,8 +34,8 @@ STYLE = """
 
 
 def escaped(text: str) -> str:
-    """Text for XML: what XML cannot hold is shown as a code."""
-    plain = _NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    """Text for XML. Control characters are escaped as in the other views; XML cannot hold most of them."""
+    plain = "\n".join(map(printable, text.split("\n")))
     for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
         plain = plain.replace(char, entity)
     return plain

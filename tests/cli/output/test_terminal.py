@@ -52,7 +52,7 @@ def is_harmless(text: str) -> bool:
     return all(char.isprintable() or char == "\n" or char == "\N{NO-BREAK SPACE}" for char in text)
 
 
-@pytest.mark.parametrize("more", [[], ["-v"], ["-q"], ["--logs"]], ids=" ".join)
+@pytest.mark.parametrize("more", [[], ["-v"], ["-q"], ["--logs"], ["-o", "svg"], ["-o", "mermaid"]], ids=" ".join)
 def test_the_timeline(more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", scenario(tmp_path), *more]) == 1
     captured = capsys.readouterr()

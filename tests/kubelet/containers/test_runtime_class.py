@@ -9,6 +9,7 @@ import pytest
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
+from kubesim.features import DEFAULT_PROFILE, FeatureGates
 from kubesim.kubelet.containers.runtime_class import lookup_runtime_handler
 from kubesim.runtime.helper import SandboxConfigError
 
@@ -24,14 +25,19 @@ def find(kind: str, namespace: str, name: str) -> ApiObject | None:
     return None if found is None else ApiObject.from_json({"metadata": {"name": name}, **found})
 
 
-def handler(name: str | None) -> str:
+def handler(name: str | None, profile: str = DEFAULT_PROFILE) -> str:
     spec = {} if name is None else {"runtimeClassName": name}
-    return lookup_runtime_handler(Pod.from_json({"spec": spec}), find)
+    return lookup_runtime_handler(Pod.from_json({"spec": spec}), find, FeatureGates(profile=profile))
 
 
 @pytest.mark.parametrize(("name", "expected"), [(None, ""), ("", ""), ("native", ""), ("sandboxed", "kata-containers")])
 def test_a_class_that_exists(name: str | None, expected: str) -> None:
     assert handler(name) == expected
+
+
+@pytest.mark.parametrize("profile", ["v1.6", "v1.12"])
+def test_kubelets_whose_gate_is_off_use_the_default_handler(profile: str) -> None:
+    assert handler("sandboxed", profile) == handler("phantom", profile) == ""
 
 
 @pytest.mark.parametrize("name", ["phantom", "other"])

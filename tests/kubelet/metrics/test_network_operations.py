@@ -49,6 +49,18 @@ def test_a_sandbox_without_plugins_has_no_network_operation() -> None:
     assert not [name for name in measured("StopPodSandbox") if name.startswith(NAME)]
 
 
+def test_beside_docker_they_are_those_of_the_kubelet() -> None:
+    agent, runtime = Measurements(), Measurements()
+    calls = RuntimeCalls(agent, runtime)
+    calls.stepped(r.RuntimeStep(runtime="docker", step="create the sandbox container"))
+    calls.begun(r.CriCall(seq=1, pod="default/a", call="RunPodSandbox"))
+    calls.executed(execution("bridge", "ADD", 40_000))
+    calls.returned(r.CriReturn(seq=2, cause=1, pod="default/a", call="RunPodSandbox"))
+    found = dict(read_metrics(render_metrics(agent.metrics())))
+    assert found["kubelet_network_plugin_operations_total"].value(operation_type="set_up_pod") == 1
+    assert list(runtime.metrics()) == []
+
+
 @pytest.mark.parametrize(
     ("text", "kubelet", "runtime"),
     [

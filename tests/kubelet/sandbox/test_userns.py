@@ -16,7 +16,7 @@ from kubesim.runtime.helper import SandboxConfigError
 from kubesim.runtime.protocol import HOST_USERS, IdMapping, UserNamespace
 
 LENGTH = 65536
-DISABLED = configured_gates({}, "v1.12")
+DISABLED = configured_gates({}, "v1.30")
 
 
 def supports(handler: str) -> bool:
@@ -229,6 +229,12 @@ def test_get_or_create_user_namespace_mappings_disabled(host_users: bool) -> Non
     assert str(raised.value) == 'the feature gate "UserNamespacesSupport" is disabled: can\'t set spec.HostUsers'
     made.release("some-pod")
     made.clean_up_orphans(lambda uid: False)
+
+
+@pytest.mark.parametrize("profile", ["v1.6", "v1.12"])
+@pytest.mark.parametrize("host_users", [True, False])
+def test_older_kubelets_do_not_know_the_field(profile: str, host_users: bool) -> None:
+    assert manager(gates=FeatureGates(profile=profile)).get_or_create(pod("u", host_users), "") is None
 
 
 def test_make_user_ns_manager_switch() -> None:

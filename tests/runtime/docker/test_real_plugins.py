@@ -39,6 +39,29 @@ def test_v1_6_calls_a_single_plugin() -> None:
     assert run.result.phases == {"default/pod-0": "Running"}  # these kubelets wrote no last phase
 
 
+HANGS = """cni: {faults: [{plugin: bridge, verb: ADD, do: '1*hang'}]}
+  duration: 9m
+  steps: [{at: 8m, restart: kubelet}]"""
+
+
+def test_v1_12_gives_up_a_sandbox_whose_plugin_hangs_and_the_next_one_waits_for_the_same_plugin() -> None:
+    """A kubelet that starts does not know whether the network is ready, so it runs DEL first."""
+    run = Run(f"profile: v1.12\n  {HANGS}")
+    late = "Failed create pod sandbox: rpc error: code = DeadlineExceeded desc = context deadline exceeded"
+    assert run.messages("FailedCreatePodSandBox") == [late]
+    undo = ["DEL bandwidth", "DEL portmap", "DEL bridge"]
+    assert commands(run)[:7] == ["ADD loopback", "ADD bridge", *undo, "ADD loopback", "ADD bridge"]
+    assert run.executions()[2].t > 480_000_000, "not before the kubelet was restarted"
+    assert run.ips() == {"default/pod-0": "10.88.0.3"}  # the first address was never released
+
+
+def test_v1_6_waits_for_a_plugin_that_hangs_and_keeps_the_infra_container_when_it_is_restarted() -> None:
+    run = Run(f"profile: v1.6\n  {HANGS}")
+    assert run.messages("FailedSync") == []
+    assert commands(run) == ["ADD loopback", "ADD bridge"]
+    assert run.result.phases == {"default/pod-0": "Running"}
+
+
 def test_v1_12_runs_del_after_a_failed_add_and_again_before_the_next_attempt() -> None:
     run = Run("""profile: v1.12
   cni: {faults: [{plugin: bandwidth, verb: ADD, do: '1*error(11, "no address")'}]}""")

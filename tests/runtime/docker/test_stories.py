@@ -24,6 +24,26 @@ def steps_of(story: Played, call: str) -> list[str]:
     return [f"{r.step}!" if r.error else r.step for r in records]
 
 
+@pytest.mark.parametrize(
+    ("profile", "reason", "problem"),
+    [
+        ("v1.12", "FailedCreatePodSandBox", 'desc = failed to inspect sandbox image "pause:3.1": '),
+        ("v1.6", "FailedSync", 'Failed to inspect image \\"pause-amd64:3.0\\": '),
+    ],
+)
+def test_what_a_sandbox_fails_with_while_docker_is_down(profile: str, reason: str, problem: str) -> None:
+    late = {"apply": pod("late", automountServiceAccountToken=False), "at": "11s"}
+    told = story(profile, {"at": "10s", "stop": "runtime"}, late, {"at": "20s", "start": "runtime"}, duration="40s")
+    down = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
+    assert problem + down in told.messages(reason, "late")[0]
+
+
+def test_steps_of_containerd_cannot_fail_where_there_is_docker() -> None:
+    faults = [{"step": "task", "error": "no shim"}]
+    with pytest.raises(ValueError, match="this kubelet uses docker: use docker"):
+        story("v1.12", nodes=[{"name": "node-1", "sandboxFaults": faults}])
+
+
 def test_a_failed_add_in_v1_12_is_followed_by_the_next_attempt_at_once() -> None:
     told = story("v1.12", nodes=[{"name": "node-1", "sandboxErrors": ["no address"]}])
     first, second = told.when(RuntimeStep, "web", step="start the sandbox container")

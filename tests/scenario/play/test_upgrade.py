@@ -16,7 +16,7 @@ from kubesim.features.releases import RELEASES
 from kubesim.features.table import PROFILES
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.load.loader import parse_scenario
-from kubesim.trace.records import ApiWrite
+from kubesim.trace.records import Actions, ApiWrite, RuntimeStep
 from tests.support.played import Played, pod
 
 TWO_NODES = [{"name": "node-1"}, {"name": "node-2"}]
@@ -128,3 +128,30 @@ def test_a_gate_that_the_other_version_does_not_have_is_an_error_of_the_file() -
 def test_a_version_that_is_not_known_is_an_error_of_the_file() -> None:
     with pytest.raises(InputError, match=r"spec\.steps\[0\]\.upgrade.*must be 'v1\.6'"):
         scenario(steps=[{"at": "10s", "upgrade": {"kubelet": "v0.9"}}])
+
+
+def test_docker_stays_and_each_way_of_hashing_restarts_the_containers() -> None:
+    """v1.12 hashes a dump of the struct, v1.30 JSON, v1.36 name and image."""
+    steps = ({"at": "20s", "upgrade": "v1.30"}, {"at": "70s", "upgrade": "v1.36"}, {"at": "120s", "upgrade": "v1.37"})
+    story = Played(*steps, objects=[pod("web")], profile="v1.12", duration="150s")
+    decided = [record.why for record in story.records if isinstance(record, Actions) and "hash of" in record.why]
+    assert len(decided) == 2
+    assert all("that of another version of the kubelet" in why for why in decided)
+    started = [record.t for record in story.records if isinstance(record, RuntimeStep) and "NewDocker" in record.during]
+    assert set(started) == {0}, "the shim that later kubelets use goes on"
+    assert len(story.starts("web")) == 3
+
+
+def test_docker_names_the_containers_after_an_upgrade() -> None:
+    found = {"pod": "web", "field": "status.containerStatuses[0].containerID", "matches": "^docker://", "always": True}
+    expect = [{**found, "between": ["5s", "40s"]}]
+    story = Played(
+        {"at": "20s", "upgrade": "v1.36"}, objects=[pod("web")], profile="v1.12", duration="60s", expect=expect
+    )
+    assert story.result.ok
+
+
+@pytest.mark.parametrize(("old", "new"), [("v1.6", "v1.12"), ("v1.12", "v1.6"), ("v1.36", "v1.6")])
+def test_a_kubelet_that_would_find_no_containers_is_an_error_of_the_file(old: str, new: str) -> None:
+    with pytest.raises(InputError, match="do not find each other's containers"):
+        scenario(profile=old, duration="1m", steps=[{"at": "10s", "upgrade": new}])

@@ -33,6 +33,8 @@ SANDBOX_IMAGE: Final = "pause:3.1"
 class Dockershim:
     """`checkpoints` are files by sandbox id; they outlive the kubelet."""
 
+    image_problem = f"failed to inspect sandbox image {quoted(SANDBOX_IMAGE)}: "
+
     def __init__(self, docker: Docker, network: PluginManager, steps: Steps, draw: Draw) -> None:
         self._docker, self._network, self._steps, self._draw = docker, network, steps, draw
         self.checkpoints: dict[str, str] = {}

@@ -13,6 +13,7 @@ from typing import Final
 from kubesim.cni.plugin_manager import NOOP_NAME, PluginManager
 from kubesim.cni.pod_config import PortMapping
 from kubesim.errors import CniError, RuntimeCallError
+from kubesim.golang.text import quoted
 from kubesim.runtime.docker.orders.names import make_sandbox_name, randomize_name
 from kubesim.runtime.docker.orders.parts import Docker, Draw, Steps
 from kubesim.runtime.protocol import NotFound, SandboxConfig, SetupNetworkFailed
@@ -21,6 +22,8 @@ INFRA_IMAGE: Final = "pause-amd64:3.0"
 
 
 class Dockertools:
+    image_problem = f"Failed to inspect image {quoted(INFRA_IMAGE)}: "
+
     def __init__(self, docker: Docker, network: PluginManager, steps: Steps, draw: Draw) -> None:
         self._docker, self._network, self._steps, self._draw = docker, network, steps, draw
 

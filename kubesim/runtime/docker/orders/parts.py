@@ -52,7 +52,9 @@ class Docker(Protocol):
 
 
 class SandboxOrder(Protocol):
-    """How one kubelet makes and ends sandboxes."""
+    """How one kubelet makes and ends sandboxes. `image_problem`: how the error begins if docker does not answer."""
+
+    image_problem: str
 
     async def run(self, config: SandboxConfig) -> str: ...
     async def stop(self, sandbox_id: str) -> None: ...

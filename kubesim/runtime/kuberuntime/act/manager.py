@@ -115,7 +115,7 @@ class RuntimeManager:
         self._cgroups = disk.cgroups
         self._resizer = PodResizer(runtime, helper, self.actuated, disk.cgroups, gates)
         self.counts: Counter[tuple[str, ...]] = Counter()  # what was started, for the metrics
-        self._listed = ListedPods(runtime, gates.rules.runtime_name)
+        self._listed = ListedPods(runtime, runtime.name)
 
     # -- SyncPod ------------------------------------------------------------------------------------------------
 
@@ -456,7 +456,7 @@ class RuntimeManager:
             except NotFound:
                 continue
         actuated = self._actuated_of(pod.uid)
-        return runtime_pod_status(pod, sandboxes, containers, actuated, self._gates.rules.runtime_name)
+        return runtime_pod_status(pod, sandboxes, containers, actuated, self.runtime.name)
 
     def generate_pod_status(self, event: ContainerEventResponse) -> RuntimePodStatus:
         """The status of the pod that a container event is about."""

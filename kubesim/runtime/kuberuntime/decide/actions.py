@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kubesim.api.pod import Container, Pod, ResourceRequirements
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.runtime.kuberuntime.container_hash import hash_container, hashed_part
+from kubesim.runtime.kuberuntime.container_hash import hash_container, hashed_part, is_hash_of_other_kubelet
 from kubesim.runtime.kuberuntime.decide.action_types import ContainerToReset, Decision, PodActions
 from kubesim.runtime.kuberuntime.decide.init_actions import (
     compute_init_container_actions,
@@ -246,6 +246,8 @@ def _adjust_running(decision: Decision, container: Container, record: ContainerR
         # Whatever the policy says: what runs is not what is asked for.
         what = "definition" if rules.hashes_whole_container else "image"
         probe, text, because = "", rules.changed_message, f"the {what} of container {name} changed"
+        if is_hash_of_other_kubelet(container, record.hash):
+            because = f"the hash of container {name} is that of another version of the kubelet"
     elif decision.liveness.get(record.id) == "failure":
         probe, reason = "liveness", "LivenessProbe"
     elif decision.startup.get(record.id) == "failure":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
+from kubesim.features.rules import Rules
 from kubesim.kubelet.cm.node_allocatable import invalid_node_allocatable
 from kubesim.kubelet.node.node_status import DEFAULT_CAPACITY
 from kubesim.scenario.language.strict import Strict, Texts
@@ -43,9 +44,12 @@ class SecurityProfilesItem(Strict):
     seccomp: Texts = ()  # paths below /var/lib/kubelet/seccomp
 
 
-def sandbox_fault_problem(faults: Iterable[SandboxFaultItem], containerd: str) -> str:
+def sandbox_fault_problem(faults: Iterable[SandboxFaultItem], rules: Rules) -> str:
     """Why a fault cannot happen in this version of containerd; empty if all can."""
+    containerd = rules.containerd
     for fault in faults:
+        if rules.sandbox_order != "containerd":
+            return "the steps are those of containerd, and this kubelet uses docker: use docker.errors of the node"
         from kubesim.runtime.simulated.cri import containerd_1, sandbox_steps
 
         is_first = containerd == "1.7"

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from kubesim.golang.addresses import url_problem
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.sources.source_items import JsonObject, LocalPath, Manifest, PositiveDuration
 from kubesim.scenario.language.strict import Strict, as_list, defaults
 
 
 def _is_url(text: str) -> str:
-    try:
-        parts = urlsplit(text)
-        if text and not (parts.hostname and (parts.port is None or parts.port)):
-            raise ValueError("it has no host")
-    except ValueError as error:
-        raise PydanticCustomError("url", "no usable URL: {problem}", {"problem": str(error)}) from None
+    if text and (problem := url_problem(text)):
+        raise PydanticCustomError("url", "no usable URL: {problem}", {"problem": problem})
     return text
 
 

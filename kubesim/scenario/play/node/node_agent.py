@@ -83,7 +83,9 @@ class NodeAgent:
         self._objects = MemoryObjectWatcher(clock, context.store, node.api)
         # Kubelets that had checkpoints started pods without having seen Services.
         self._services = MemoryInformer(clock, context.store, "Service", node.api, synced=self._checkpoints is not None)
-        self._connection = node.service.connect(settings.runtime_request_timeout)
+        self._connection = node.service.connect(
+            settings.runtime_request_timeout, limits_sandboxes=node.gates.rules.sandbox_order != "dockertools"
+        )
         self.kubelet = Kubelet(
             KubeletContext(clock, randomness, recorder, self._tasks, settings, self._events, node.gates),
             Dependencies(

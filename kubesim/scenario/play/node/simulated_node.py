@@ -30,7 +30,7 @@ from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.simulated.containers.programs import Programs
 from kubesim.runtime.simulated.log_files import SimulatedLogFiles
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
-from kubesim.runtime.simulated.service import RuntimeService
+from kubesim.runtime.simulated.service import RuntimeService, refusal
 from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.runtime.simulated.volumes import NodeVolumes
 from kubesim.runtime.traced import TracedRuntime
@@ -117,7 +117,8 @@ class SimulatedNode:
         self._sandboxed: SandboxedRuntime | DockerRuntime | None = None  # the runtime, where pods have real networks
         self._docker: DockerRuntime | None = None  # the runtime, where the kubelet makes sandboxes with docker
         self.runtime = self._make_runtime(number)
-        self.service = RuntimeService(self._traced(), clock, patient=context.interceptor is not None)
+        refused = refusal if self._docker is None else self._docker.refusal
+        self.service = RuntimeService(self._traced(), clock, refused, patient=context.interceptor is not None)
 
         self._register(item)
         self.api.listen(lambda up: self._signs_of_life())
@@ -314,8 +315,8 @@ class SimulatedNode:
             randomness = Randomness(self._randomness.stream("agent", str(self._lives)).getrandbits(62))
             settings = coming_up(self._settings, randomness.stream("phases"))
             self._agent = NodeAgent(self, self._context, settings, randomness)
-            if self._docker is not None:
-                self._docker.kubelet_starts()
+            if self._docker is not None and self.gates.rules.sandbox_order != CONTAINERD:
+                self._docker.kubelet_starts()  # later kubelets use docker through a shim, which goes on
         try:
             self._agent.start()
         except MachineError as error:
