@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.features.table import Profile
 from kubesim.golang.text import duration
 from kubesim.scenario.language.durations import Duration, SignedDuration
@@ -22,6 +23,7 @@ from kubesim.scenario.language.sources.source_items import Manifest
 from kubesim.scenario.language.strict import OnUse, Placed, Strict, as_list, is_amount_or_percentage, is_taint, wrap
 
 JsonObject = dict[str, Any]
+SCALABLE = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
 AmountOrPercentage = Annotated[str | int | float, AfterValidator(is_amount_or_percentage)]
 
 
@@ -55,6 +57,13 @@ class Scale(ObjectTarget):
     """Sets `spec.replicas`, as `kubectl scale` does."""
 
     replicas: int = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _can_be_scaled(self) -> Scale:
+        if self.kind in RESOURCES and self.kind not in SCALABLE:
+            problem = "{kind} has no replicas: {scalable} have"
+            raise PydanticCustomError("scale", problem, {"kind": self.kind, "scalable": ", ".join(SCALABLE)})
+        return self
 
 
 class Evict(PodTarget):
@@ -222,6 +231,12 @@ class ClockJump(Strict):
 
     by: SignedDuration  # how far: `1h`, `-10s`
     node: str = ""  # the first one if none is named
+
+    @model_validator(mode="after")
+    def _jumps(self) -> ClockJump:
+        if not self.by:
+            raise PydanticCustomError("clock", "by must not be 0")
+        return self
 
 
 class Flush(Strict):

@@ -53,6 +53,21 @@ class Matrix(Strict):
         empty = next((path for path, values in self.values.items() if not values), None)
         if empty is not None:
             raise PydanticCustomError("matrix", "{path} has no values", {"path": empty})
+        given = {"seeds": self.seeds, "profiles": self.profiles, **self.values}
+        for name in self.model_fields_set - {"values"}:
+            if not given[name]:
+                raise PydanticCustomError("matrix", "{path} has no values", {"path": name})
+        if not any(given.values()):
+            raise PydanticCustomError("matrix", "give seeds, profiles or values")
+        for path, several in given.items():
+            written = [repr(value) for value in several]
+            twice = next((value for n, value in enumerate(several) if written[n] in written[:n]), None)
+            if twice is not None:
+                problem = "{path} has {value} twice"
+                raise PydanticCustomError("matrix", problem, {"path": path, "value": str(twice)})
+        for path, own in (("spec.seed", "seeds"), ("spec.profile", "profiles")):
+            if path in self.values and given[own]:
+                raise PydanticCustomError("matrix", "give {own} or {path}, not both", {"own": own, "path": path})
         cells = max(1, len(self.seeds)) * max(1, len(self.profiles))
         for values in self.values.values():
             cells *= len(values)
