@@ -43,11 +43,10 @@ def _unselected(value: Any, path: str) -> Iterator[str]:
     A field of a struct may be not set, and a condition need never be there: their names are checked before the run.
     """
     for step in _STEP.finditer(path):
-        is_condition = (
-            step[2] is not None and step[2].startswith("type=") and path[: step.start()].endswith("conditions")
-        )
-        if step[2] and step[2] != "*" and not is_condition and not _values(value, path[: step.end()]):
-            yield step[2]
+        key = step[2] or "*"
+        is_condition = key.startswith("type=") and path[: step.start()].endswith("conditions")
+        if key != "*" and not is_condition and not _values(value, path[: step.end()]):
+            yield key
 
 
 def _is_of_list(step: str) -> bool:

@@ -74,9 +74,8 @@ class Bounds(Strict):
 class TextPart(Strict):
     """`some text` is a part of it; `{equals: ...}` is all of it, `{matches: ...}` a regular expression as in Go."""
 
-    contains: str | None = Field(
-        default=None, min_length=1
-    )  # a part of the text; `some text` is short for `{contains: some text}`
+    # A part of the text; `some text` is short for `{contains: some text}`
+    contains: str | None = Field(default=None, min_length=1)
     equals: str | None = None  # the whole text: `{equals: "line 1"}`
     matches: Pattern | None = None  # a regular expression that matches some part of it: `{matches: "^GET /.* 200$"}`
 

@@ -19,6 +19,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from kubesim.api.quantity import quantity
@@ -314,9 +315,9 @@ class Spec(Strict):
         names = [node.name for node in self.nodes]
         if len({*names}) < len(names):
             raise PydanticCustomError("nodes", "two nodes have the same name")
-        for step in self.steps:
+        for number, step in enumerate(self.steps):
             if step.node and step.node not in names:
-                raise PydanticCustomError("nodes", "there is no node {name}", {"name": step.node})
+                raise problem_at(("steps", number, to_camel(step.action)), f"there is no node {step.node}")
         for number, item in enumerate(self.faults):
             if not any(fnmatchcase(name, item.node) for name in names):
                 raise problem_at(("faults", number, "node"), f"there is no node {item.node}")

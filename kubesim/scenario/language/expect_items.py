@@ -68,9 +68,7 @@ class ObjectQuestion(ObjectTarget):
     event: str | None = None  # the reason of an Event about the object: `event: Killing`
     log: TextOrPart | None = None  # a line that a container writes: `log: ready to serve`
     call: str | None = None  # to the runtime, a CNI plugin or the API server: `call: RunPodSandbox`, `call: cni ADD`
-    container: str = Field(
-        default="", min_length=1
-    )  # the container that it is about; without it, any: `container: main`
+    container: str = Field(default="", min_length=1)  # that it is about; without it, any: `container: main`
     message: TextOrPart | None = None  # of an Event or a container's state: `message: connection refused`
     reason: str = Field(default="", min_length=1)  # of a container's state: `{state: terminated, reason: OOMKilled}`
     count: BoundsOrNumber | None = None  # how often it happened, or for how many objects it is true: `count: 2`
@@ -221,9 +219,7 @@ class Expect(ObjectQuestion):
     # These become true in this order, each counted from its first time: `order: [{event: Pulled}, {phase: Running}]`
     order: Annotated[tuple[OnUse[Occasion], ...], BeforeValidator(as_list)] | None = Field(default=None, min_length=2)
     at: Duration | None = None  # it is true at this time: `at: 30s`
-    by: PositiveDuration | None = (
-        None  # it becomes true by this time; with never and always: until this time: `by: 20s`
-    )
+    by: PositiveDuration | None = None  # it becomes true by then; with never and always: until then: `by: 20s`
     # It becomes true in this time, and not before; with never and always: in all of it: `between: [10s, 20s]`
     between: Annotated[tuple[Duration, Duration], BeforeValidator(as_list)] | None = None
     within: PositiveDuration | None = None  # it becomes true within this time after `of`: `{within: 20s, of: create}`

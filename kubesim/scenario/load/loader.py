@@ -247,7 +247,7 @@ class ScenarioParser:
         for each in self._manifests:
             _Checker(each, scenario.gates, known, self._strict, self.refuse).check_items(())
         whole = scenario.with_objects(tuple(item for _, item in objects))
-        if written is not None and whole.spec.expect:
+        if written is not None and (whole.spec.expect or whole.spec.behaviours or whole.spec.dependencies):
             _Checker(document, scenario.gates, known, self._strict, self.refuse).check_expectations(whole)
         return whole
 

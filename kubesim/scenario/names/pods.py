@@ -40,7 +40,7 @@ _MADE_BY_CLUSTER = frozenset(
         "PersistentVolume", "PersistentVolumeClaim", "ResourceClaim", "ResourceSlice", "Secret", "VolumeAttachment",
     )
 )  # fmt: skip
-_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+_NAMESPACES = ("kube-node-lease", "kube-public", "kube-system")
 _IN_NAMESPACES = (("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default"))
 _PRIORITY_CLASSES = ("system-cluster-critical", "system-node-critical")
 
@@ -96,7 +96,7 @@ def cast_of(spec: Spec) -> Cast:
     manifests = [*spec.objects, *(step.apply for step in spec.steps if step.apply is not None)]
     objects = [item for manifest in manifests for _, item in items_of(manifest)]
     makeable = [Makeable("Node", "", node.name) for node in spec.nodes]
-    makeable += _of_the_cluster({*_NAMESPACES, *(_namespace_of(manifest) for manifest in objects)})
+    makeable += _of_the_cluster({"default", *(_namespace_of(manifest) for manifest in objects)})
     gates: set[str] = set()
     for manifest in objects:
         makeable += _made_from(manifest)
@@ -125,6 +125,7 @@ def _of_the_cluster(namespaces: Iterable[str]) -> Iterator[Makeable]:
     """What a cluster has by itself."""
     yield Makeable("Service", "default", "kubernetes")
     yield from (Makeable("PriorityClass", "", name) for name in _PRIORITY_CLASSES)
+    yield from (Makeable("Namespace", "", name) for name in _NAMESPACES)
     for namespace in namespaces:
         yield Makeable("Namespace", "", namespace)
         yield from (Makeable(kind, namespace, name) for kind, name in _IN_NAMESPACES)
