@@ -30,7 +30,7 @@ STATES = (
 OCCURRENCES = ("event", "log", "call")  # things that happen, and are counted
 QUESTIONS = (*STATES, *OCCURRENCES)
 _CONTAINER_STATES = ("state", "waiting", "exit_code")
-_OF_PODS = ("phase", "restart_count", *_CONTAINER_STATES, "log")
+OF_PODS = ("phase", "restart_count", *_CONTAINER_STATES, "log")
 QUANTITIES = ("equals", "at_least", "at_most", "matches")
 # Which questions a field adds something to; beside any other it would be ignored.
 BELONGS = {
@@ -44,6 +44,12 @@ _GLOB = "*?["
 
 def is_glob(text: str) -> bool:
     return any(mark in text for mark in _GLOB)
+
+
+def _pair(value: Any) -> Any:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise PydanticCustomError("between", "must be two durations: [10s, 20s]")
+    return as_list(value)
 
 
 class ObjectQuestion(ObjectTarget):
@@ -128,7 +134,7 @@ class ObjectQuestion(ObjectTarget):
         self._check_of_target(asked)
 
     def _check_of_target(self, asked: str) -> None:
-        if self.kind and self.kind != "Pod" and asked in _OF_PODS:
+        if self.kind and self.kind != "Pod" and asked in OF_PODS:
             problem = "{name} is a question about a pod; use field for other objects"
             raise PydanticCustomError("expect", problem, {"name": to_camel(asked)})
         if self.call is not None and self.kind not in ("", "Pod", "Node"):
@@ -221,7 +227,7 @@ class Expect(ObjectQuestion):
     at: Duration | None = None  # it is true at this time: `at: 30s`
     by: PositiveDuration | None = None  # it becomes true by then; with never and always: until then: `by: 20s`
     # It becomes true in this time, and not before; with never and always: in all of it: `between: [10s, 20s]`
-    between: Annotated[tuple[Duration, Duration], BeforeValidator(as_list)] | None = None
+    between: Annotated[tuple[Duration, Duration], BeforeValidator(_pair)] | None = None
     within: PositiveDuration | None = None  # it becomes true within this time after `of`: `{within: 20s, of: create}`
     # For `within`: the creation of the object (the default), its deletion, or a question: `of: {event: Killing}`
     of: Literal["create", "delete"] | OnUse[Occasion] | None = None

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.features.table import Profile
 from kubesim.golang.text import duration
-from kubesim.scenario.language.durations import Duration, SignedDuration
+from kubesim.scenario.language.durations import Duration, SignedDuration, is_not_zero
 from kubesim.scenario.language.nodes.device_items import DeviceHealth, PluginTarget
 from kubesim.scenario.language.nodes.node_items import FilePath
 from kubesim.scenario.language.object_items import Delete, ObjectTarget
@@ -229,14 +229,8 @@ class Cut(Strict):
 class ClockJump(Strict):
     """The wall clock of a node is set forward, or back (`-1h`). Timers are not affected, timestamps are."""
 
-    by: SignedDuration  # how far: `1h`, `-10s`
+    by: Annotated[SignedDuration, AfterValidator(is_not_zero)]  # how far: `1h`, `-10s`
     node: str = ""  # the first one if none is named
-
-    @model_validator(mode="after")
-    def _jumps(self) -> ClockJump:
-        if not self.by:
-            raise PydanticCustomError("clock", "by must not be 0")
-        return self
 
 
 class Flush(Strict):

@@ -185,7 +185,7 @@ def _resource_problem(verb: str, resource: str, kind: str) -> str:
         return f"unknown resource {plural}{_hint(plural, found)}"
     subresources = {*found[plural].subresources, *(("scale",) if found[plural].kind in SCALABLE else ())}
     if slash and subresource not in subresources:
-        return f"{plural} have no {subresource}{_hint(subresource, subresources)}{_list(subresources)}"
+        return f"{plural} have no {subresource}{_hint(subresource, subresources) or _list(subresources)}"
     if kind not in ("", found[plural].kind):
         return f"a {kind} is no part of a call about {plural}: leave the target out"
     if plural in tables.UNCOUNTED or f"{verb} {resource}" in tables.UNCOUNTED:

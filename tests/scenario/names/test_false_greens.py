@@ -166,11 +166,8 @@ def play(path: Path, expect: str, steps: str = "") -> int:
             "field: must be a path, such as status.conditions[type=Ready].reason",
         ),
         (
-            "{pod: web, field: status.foo, equals: 3, never: true, custom: true}",
-            "field: there is no field foo; known are observedGeneration, phase, conditions, message, reason, "
-            "nominatedNodeName, hostIP, hostIPs, podIP, podIPs, startTime, initContainerStatuses, containerStatuses, "
-            "qosClass, ephemeralContainerStatuses, resize, resourceClaimStatuses, extendedResourceClaimStatus, "
-            "allocatedResources, resources, nodeAllocatableResourceClaimStatuses",
+            "{pod: web, field: status.phse, equals: 3, never: true, custom: true}",
+            "field: there is no field phse; did you mean phase?",
         ),
         (
             "{pod: web, call: RunPodSandBox, never: true, custom: true}",
@@ -182,8 +179,7 @@ def play(path: Path, expect: str, steps: str = "") -> int:
         ),
         (
             "{pod: web, call: api patch pods/statuses, never: true}",
-            "call: pods have no statuses; did you mean status?; known are binding, ephemeralcontainers, eviction, "
-            "resize, status",
+            "call: pods have no statuses; did you mean status?",
         ),
         (
             "{pod: web, call: api delete nodes, never: true}",
@@ -289,7 +285,7 @@ def test_what_was_not_there_is_not_as_expected(
         ("{at: 5s, exec: {pod: web, command: ['false'], exitCode: 1}}", 0, ""),
         ("{at: 5s, exec: {pod: web, command: ['true'], exitCode: 1}}", 1, "(expected: exitCode 1)"),
         ("{at: 5s, scale: {pod: web, replicas: 1}}", 2, "pod has no replicas: Deployment, ReplicaSet,"),
-        ("{at: 5s, clockJump: 0s}", 2, "by must not be 0"),
+        ("{at: 5s, clockJump: 0s}", 2, "clockJump: must not be 0"),
         ("{at: 5s, cordon: node-7}", 2, "spec.steps[0].cordon: there is no node node-7"),
         ("{at: 5s, hang: {call: StartContainer, pod: wbe, for: 5s}}", 1, "no operation of the run hung"),
         ("{at: 5s, hang: {call: StartContainer, pod: web, for: 5s}}", 1, "no operation of the run hung"),

@@ -32,7 +32,7 @@ class FaultItem(Placed):
     pod: str = "*"  # a glob of `name` or `namespace/name`
     container: str = "*"  # a glob
     subject: str = "*"  # a glob of the image, volume, network plugin, file or object that the operation is about
-    error: str = ""  # the operation fails with this text
+    error: str = Field(default="", min_length=1)  # the operation fails with this text
     code: int | None = Field(default=None, ge=1, le=999)  # of the error: an HTTP status (500), or a plugin's code (999)
     hang: bool = False  # the operation never returns, so the caller's timeout ends it
     crash: Annotated[Crash, wrap("what")] | None = None  # kubelet, runtime or node

@@ -83,12 +83,14 @@ MISTAKES = {
         "5: spec.matrix: 1200 runs; a matrix has at most 1000"
     ),
     "{}": "5: spec.matrix: give seeds, profiles or values",
-    "{seeds: 5..1}": "5: spec.matrix: seeds has no values",
-    "{profiles: []}": "5: spec.matrix: profiles has no values",
-    "{seeds: [1, 1]}": "5: spec.matrix: seeds has 1 twice",
-    "{values: {spec.duration: [1m, 1m]}}": "5: spec.matrix: spec.duration has 1m twice",
-    "{values: {spec.seed: [1]}, seeds: 0..3}": "5: spec.matrix: give seeds or spec.seed, not both",
-    "{values: {spec.seed: []}}": "5: spec.matrix: spec.seed has no values",
+    "{seeds: 5..1}": "5: spec.matrix.seeds: seeds has no values",
+    "{profiles: []}": "5: spec.matrix.profiles: profiles has no values",
+    "{seeds: [1, 1]}": "5: spec.matrix.seeds: seeds has 1 twice",
+    "{values: {spec.duration: [1m, 1m]}}": "5: spec.matrix.values.spec.duration: spec.duration has '1m' twice",
+    "{values: {spec.seed: [1]}, seeds: 0..3}": (
+        "5: spec.matrix.values.spec.seed: spec.seed is also given by seeds: leave one out"
+    ),
+    "{values: {spec.seed: []}}": "5: spec.matrix.values.spec.seed: spec.seed has no values",
     "{values: {maxPods: [5]}}": (
         "5: spec.matrix.values.maxPods: 'maxPods' must be a field such as spec.profile, or of an object: pod/web spec."
     ),
