@@ -7,6 +7,24 @@ from typing import Any
 from kubesim.api.meta import ApiObject, ObjectMeta, ObjectReference
 from kubesim.api.model import Model, go
 
+_OTHER_GROUP = "events.k8s.io/"
+_CORE_NAMES = {
+    "regarding": "involvedObject",
+    "note": "message",
+    "reportingController": "reportingComponent",
+    "deprecatedCount": "count",
+    "deprecatedFirstTimestamp": "firstTimestamp",
+    "deprecatedLastTimestamp": "lastTimestamp",
+    "deprecatedSource": "source",
+}
+
+
+def core_form(event: dict[str, Any]) -> dict[str, Any]:
+    """The JSON of an Event with the names of v1; events.k8s.io/v1 has other names for the same things."""
+    if not str(event.get("apiVersion", "")).startswith(_OTHER_GROUP):
+        return event
+    return {_CORE_NAMES.get(name, name): value for name, value in event.items()} | {"apiVersion": "v1"}
+
 
 class EventSource(Model):
     component: str = go("string")

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from kubesim.api.event import Event
+from kubesim.api.event import Event, core_form
 from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
@@ -126,23 +126,8 @@ def _object(value: dict[str, Any], source: str, line: int | None, where: str) ->
     if made is None:
         return None
     if made is Event:
-        value = _as_core_event(value)
+        value = core_form(value)
     try:
         return made.from_json(decode(made.__name__, value))
     except DecodeError as error:
         raise InputError(source, str(error), line=line, field=where.rstrip(".")) from None
-
-
-def _as_core_event(value: dict[str, Any]) -> dict[str, Any]:
-    """events.k8s.io/v1 calls the same things by other names."""
-    if not str(value.get("apiVersion", "")).startswith("events.k8s.io/"):
-        return value
-    names = {
-        "regarding": "involvedObject",
-        "note": "message",
-        "deprecatedCount": "count",
-        "deprecatedFirstTimestamp": "firstTimestamp",
-        "deprecatedLastTimestamp": "lastTimestamp",
-        "deprecatedSource": "source",
-    }
-    return {names.get(name, name): given for name, given in value.items()}

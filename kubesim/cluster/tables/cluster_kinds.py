@@ -5,6 +5,7 @@ Mirrors: pkg/printers/internalversion printers.go printNode, printEvent, printNa
 
 from __future__ import annotations
 
+from kubesim.api.event import core_form
 from kubesim.cluster.tables.table import Cell, JsonObject, TableLook, TableRules, columns, condition, dig
 from kubesim.cluster.tables.texts import NONE
 
@@ -56,6 +57,7 @@ def _address(obj: JsonObject, type: str) -> str:
 
 
 def _event(obj: JsonObject, look: TableLook) -> list[Cell]:
+    obj = core_form(obj)
     first = look.since(obj.get("firstTimestamp") or obj.get("eventTime"))
     last = look.since(obj["lastTimestamp"]) if obj.get("lastTimestamp") else first
     count = obj.get("count") or 1

@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from kubesim.errors import InputError, UsageError
 from kubesim.scenario.language.document import Scenario
+from kubesim.scenario.language.strict import NO_NODE
 from kubesim.scenario.load.loader import Document, ScenarioParser, SourceText, default_name, explain, path_of, validate
 from kubesim.scenario.load.overlay import Overlay
 from kubesim.scenario.load.yaml_source import Path
@@ -77,7 +78,7 @@ class _Everything(ScenarioParser):
         paths = [path_of(each, rest) for each in details]
         for each, path in zip(details, paths, strict=True):
             # An item of this very list is wrong or was left out, or a node that others name.
-            follows = path in rest.kept or (path == SPEC and _NODES in rest.kept)
+            follows = path in rest.kept or (each["type"] == NO_NODE and _NODES in rest.kept)
             if not follows and not any(other[: len(path)] == path != other for other in paths):
                 self.refuse(explain(each, rest, overlay))
 

@@ -12,20 +12,25 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from kubesim.features import known_gates
 from kubesim.features.releases import RELEASES
 from kubesim.kubeletconfig.fields import struct_fields
 from kubesim.kubeletconfig.table import KIND, STRUCTS
-from kubesim.scenario.authoring.choices import choices
+from kubesim.runtime.simulated.cri.sandbox_steps import BY_NAME
+from kubesim.scenario.authoring.choices import choices, not_as_short_form
 from kubesim.scenario.authoring.descriptions import all_types, of_field, of_type
 from kubesim.scenario.language import strict
 from kubesim.scenario.language.document import Scenario, on_or_off
-from kubesim.scenario.language.durations import read_duration, read_signed_duration
+from kubesim.scenario.language.durations import is_not_zero, read_duration, read_signed_duration
+from kubesim.scenario.language.nodes.device_items import is_extended_resource
+from kubesim.scenario.language.nodes.machine_items import is_sandbox_step
+from kubesim.scenario.language.nodes.node_items import is_absolute
 from kubesim.scenario.language.object_names import is_object_name
 from kubesim.scenario.language.operations.names import known_operation, operation_names
 from kubesim.scenario.language.sources.remote_source_items import one_or_several
-from kubesim.scenario.language.variation.matrix_items import read_seeds
+from kubesim.scenario.language.variation.matrix_items import Matrix, is_value_path, read_seeds
 from kubesim.scenario.load.kubelet_configuration import JITTER, KubeletConfiguration
 
 Schema = dict[str, Any]
@@ -46,6 +51,8 @@ _TAINT: Schema = {
     "additionalProperties": False,
     "required": ["key", "effect"],
 }
+_ABSOLUTE = r"^(/(?!\.{1,2}(/|$))[^/]+)+$"
+_GATES = sorted({name for profile in RELEASES for name in known_gates(profile)})
 _OBJECT = "KubernetesObject"
 _DEFINED: Schema = {
     _OBJECT: {
@@ -69,14 +76,22 @@ _CONSTRAINTS = {
 _READERS: Mapping[Callable[..., Any], Callable[[Schema], Schema]] = {
     read_duration: lambda own: _text_or({"const": 0}, f"^[+]?{_DURATION}"),
     read_signed_duration: lambda own: _text_or({"const": 0}, f"^[+-]?{_DURATION}"),
-    read_seeds: lambda own: {"anyOf": [own, {"type": "string", "pattern": "^[0-9]+\\.\\.[0-9]+$"}]},
+    read_seeds: lambda own: {
+        "if": {"type": "string"},
+        "then": {"pattern": "^[0-9]+\\.\\.[0-9]+$"},
+        "else": _different(own),
+    },
+    is_absolute: lambda own: {**own, "pattern": _ABSOLUTE},
+    is_value_path: lambda own: {**own, "pattern": "^(spec[.]|[A-Za-z.]+/[^ ]+ +)[^ ]+$"},
+    is_sandbox_step: lambda own: {"enum": list(BY_NAME)},
+    is_extended_resource: lambda own: {**own, "pattern": "^[^/]+/[^/]+$"},
     on_or_off: lambda own: {"enum": [*own["enum"], True, False]},
     one_or_several: lambda own: {"anyOf": [own, {"type": "string"}]},
-    is_object_name: lambda own: {**own, "pattern": "^([^/]+(/[^/]+){1,2})?$"},
+    is_object_name: lambda own: {**own, "pattern": "^[^/]+(/[^/]+){1,2}$"},
     strict.is_amount: lambda own: _text_or({"type": "number"}, f"^[+-]?{_QUANTITY}$"),
     strict.is_capacity: lambda own: _text_or({"type": "number", "minimum": 0}, f"^[+]?{_QUANTITY}$"),
     strict.is_amount_or_percentage: lambda own: _text_or(
-        {"type": "number"}, rf"^([+-]?{_QUANTITY}|[0-9]+(\.[0-9]+)?%)$"
+        {"type": "number"}, rf"^([+-]?{_QUANTITY}|(100(\.0+)?|[0-9]{{1,2}}(\.[0-9]+)?)%)$"
     ),
     strict.is_taint: lambda own: _TAINT,
     known_operation: lambda own: {"anyOf": [{"enum": ["", *operation_names()]}, {"pattern": "[*?[]"}]},
@@ -88,7 +103,7 @@ _OBJECTS: Mapping[tuple[str, str], Schema] = {
     ("Step", "apply"): _REFERENCE,
     ("Spec", "featureGates"): {
         "type": "object",
-        "propertyNames": {"enum": sorted({name for profile in RELEASES for name in known_gates(profile)})},
+        "propertyNames": {"enum": _GATES},
         "additionalProperties": {"type": "boolean"},
     },
 }
@@ -116,9 +131,20 @@ def field_schema(model: type[BaseModel], name: str) -> Schema:
     field = model.model_fields[name]
     described = of_field(model, name, field)
     own = _OBJECTS.get((model.__name__, field.alias or name)) or _with(_of(field.annotation), field.metadata)
+    if model is Matrix:
+        own = _different(own)
     if "$ref" in own:  # what stands beside a reference is ignored
         own = {"allOf": [own]}
     return {**own, "description": described.text, "examples": [described.example]}
+
+
+def _different(own: Schema) -> Schema:
+    """With lists that have items, and none twice."""
+    if own.get("type") == "array":
+        return {**own, "minItems": 1, "uniqueItems": True}
+    if "patternProperties" in own:
+        return {**own, "patternProperties": {name: _different(each) for name, each in own["patternProperties"].items()}}
+    return own
 
 
 def _model(model: type[BaseModel]) -> Schema:
@@ -158,6 +184,13 @@ def _of(annotation: Any) -> Schema:
         fixed = {} if arguments[-1] is Ellipsis else {"minItems": len(arguments), "maxItems": len(arguments)}
         return {"type": "array", "items": _of(arguments[0]), **fixed}
     if origin is dict:
+        names = _of(arguments[0])
+        if "pattern" in names:
+            return {
+                "type": "object",
+                "patternProperties": {names["pattern"]: _of(arguments[1])},
+                "additionalProperties": False,
+            }
         return {"type": "object", "additionalProperties": _of(arguments[1])}
     if annotation is KubeletConfiguration:
         return _configuration(KIND, {JITTER: {"type": "boolean"}})
@@ -179,7 +212,8 @@ def _with(own: Schema, metadata: Any) -> Schema:
         elif read in _READERS:
             own = _READERS[read](own)
     for item in metadata:
-        own = own | _limits(item, own)
+        for limit in item.metadata if isinstance(item, FieldInfo) else (item,):
+            own = own | _limits(limit, own)
     return own
 
 
@@ -189,7 +223,12 @@ def _short_form(own: Schema, key: str) -> Schema:
     model = next(model for model in all_types() if model.__name__ == name)
     field = next(name for name, field in model.model_fields.items() if (field.alias or name) == key)
     inner = {key: value for key, value in field_schema(model, field).items() if key not in ("description", "examples")}
-    return {"if": {"type": "object"}, "then": own, "else": inner}
+    refused = not_as_short_form(name)
+    return {
+        "if": {"type": "object"},
+        "then": own,
+        "else": {**inner, "not": {"enum": list(refused)}} if refused else inner,
+    }
 
 
 def _limits(item: Any, own: Schema) -> Schema:
@@ -197,8 +236,10 @@ def _limits(item: Any, own: Schema) -> Schema:
     least = getattr(item, "min_length", None)
     if least is not None:
         found["minItems" if own.get("type") == "array" else "minLength"] = least
-    if found.get("exclusiveMinimum") == 0 and "else" in own:  # a duration: no text of zeros
-        zero = {"anyOf": [{"const": 0}, {"pattern": rf"^[+]?(0|([0.]+{_UNIT})+)$"}]}
+    if getattr(item, "func", None) is is_not_zero or (
+        found.get("exclusiveMinimum") == 0 and "else" in own
+    ):  # a duration: no text of zeros
+        zero = {"anyOf": [{"const": 0}, {"type": "string", "pattern": rf"^[+-]?(0|([0.]+{_UNIT})+)$"}]}
         return {"not": zero}
     return found
 
@@ -207,6 +248,7 @@ def _configuration(struct: str, more: Schema) -> Schema:
     properties = {name: _go(field.type) for name, field in struct_fields(struct).items()}
     if struct == KIND:
         properties |= {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, **more}
+        properties["featureGates"] = {**properties["featureGates"], "propertyNames": {"enum": _GATES}}
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kubesim.api.event import core_form
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.api.pods.phases import TERMINAL_PHASES
@@ -64,6 +65,8 @@ class ApiSteps:
             self._apply(item)
 
     def _apply(self, manifest: JsonObject) -> None:
+        if manifest["kind"] == "Event":
+            manifest = core_form(manifest)
         resource = resource_for(manifest["apiVersion"], manifest["kind"], namespaced=self._is_namespaced(manifest))
         metadata = {**manifest["metadata"]}
         namespace = metadata.pop("namespace", None) or "default" if resource.namespaced else ""

@@ -12,13 +12,18 @@ from kubesim.scenario.expecting.answers import Answer
 from kubesim.scenario.expecting.quantities import matches
 from kubesim.scenario.language.expect_items import ObjectQuestion
 
-_STEP = re.compile(r"([^.\[\]]+)|\[([^\]]+)\]")
+_STEP = re.compile(r"([^.\[\]]+)|\[([^\[\]]+)\]")
+_PATH = re.compile(r"[^.\[\]]+(\.[^.\[\]]+|\[[^\[\]]+\])*")
 
 
 def ask_field(question: ObjectQuestion, obj: ApiObject) -> Answer:
-    found = list(fields_of(obj.to_json(), question.field or ""))
+    value, path = obj.to_json(), question.field or ""
+    found = list(fields_of(value, path))
     seen = ", ".join(map(shown, found)) or "not set"
-    return Answer(_fits(question, found), f"{question.field} is {seen}")
+    missing = [] if found else list(_unselected(value, path))
+    is_absence = "equals" in question.model_fields_set and question.equals is None
+    holds = _fits(question, found) and (is_absence or not any(map(_is_of_list, missing)))
+    return Answer(holds, f"{question.field} is {seen}", known=is_absence or not missing)
 
 
 def _fits(question: ObjectQuestion, found: list[Any]) -> bool:
@@ -32,6 +37,23 @@ def _fits(question: ObjectQuestion, found: list[Any]) -> bool:
     return any(lowest <= number <= highest for number in numbers)
 
 
+def _unselected(value: Any, path: str) -> Iterator[str]:
+    """The filters, positions and keys of a path that select nothing.
+
+    A field of a struct may be not set, and a condition need never be there: their names are checked before the run.
+    """
+    for step in _STEP.finditer(path):
+        key = step[2] or "*"
+        is_condition = key.startswith("type=") and path[: step.start()].endswith("conditions")
+        if key != "*" and not is_condition and not _values(value, path[: step.end()]):
+            yield key
+
+
+def _is_of_list(step: str) -> bool:
+    """Whether it is a filter or a position; a missing key of a mapping is like a field that is not set."""
+    return "=" in step or step.isdigit()
+
+
 def _same(wanted: Any, found: Any) -> bool:
     """1 and true are equal in Python, and different things in an object."""
     return bool(wanted == found) and isinstance(wanted, bool) == isinstance(found, bool)
@@ -39,6 +61,10 @@ def _same(wanted: Any, found: Any) -> bool:
 
 def shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+def is_path(text: str) -> bool:
+    return _PATH.fullmatch(text) is not None
 
 
 def path_steps(path: str) -> list[str]:
@@ -52,10 +78,14 @@ def fields_of(value: Any, path: str) -> Iterator[Any]:
     `status.readyReplicas`, `metadata.labels[app.kubernetes.io/name]`, `status.conditions[0].type`, and of lists also
     `status.conditions[type=Ready].status` and `endpoints[*].conditions.ready`.
     """
+    return (found for found in _values(value, path) if found is not None)
+
+
+def _values(value: Any, path: str) -> list[Any]:
     values = [value]
     for step in path_steps(path):
         values = [found for item in values for found in _inside(item, step)]
-    return (found for found in values if found is not None)
+    return values
 
 
 def _inside(value: Any, step: str) -> list[Any]:

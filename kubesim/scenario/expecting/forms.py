@@ -25,10 +25,13 @@ class Facts:
 
 
 def is_judged_last(expect: Expect) -> bool:
-    """Whether a number is only right when the time is up: exactly 3 restarts are passed on the way to 5."""
-    number = expect.restart_count if expect.asked == "restart_count" else expect.count
-    counted = expect.asked in ("restart_count", *OCCURRENCES)
-    return counted and number is not None and number.highest is not None and not expect.never
+    """Whether only the end of its time decides: exactly 3 restarts are passed on the way to 5, and 0 comes first."""
+    if expect.never:
+        return False
+    number = expect.number
+    if expect.asked in ("restart_count", *OCCURRENCES) and number is not None and number.highest is not None:
+        return not expect.always or not number.lowest
+    return expect.is_true_at_first and not expect.always and not expect.eventually
 
 
 def comes_early(expect: Expect, facts: Facts) -> bool:

@@ -41,6 +41,8 @@ class Bounds(Strict):
     def _say_something(self) -> Bounds:
         if (self.equals is None) == (self.at_least is None and self.at_most is None):
             raise PydanticCustomError("bounds", "give a number, or atLeast and atMost")
+        if not self.lowest and self.highest is None:
+            raise PydanticCustomError("bounds", "atLeast: 0 is true of every number")
         if self.lowest > (self.highest if self.highest is not None else self.lowest):
             raise PydanticCustomError("bounds", "atLeast is greater than atMost")
         return self
@@ -72,7 +74,8 @@ class Bounds(Strict):
 class TextPart(Strict):
     """`some text` is a part of it; `{equals: ...}` is all of it, `{matches: ...}` a regular expression as in Go."""
 
-    contains: str | None = None  # a part of the text; `some text` is short for `{contains: some text}`
+    # A part of the text; `some text` is short for `{contains: some text}`
+    contains: str | None = Field(default=None, min_length=1)
     equals: str | None = None  # the whole text: `{equals: "line 1"}`
     matches: Pattern | None = None  # a regular expression that matches some part of it: `{matches: "^GET /.* 200$"}`
 

@@ -64,10 +64,12 @@ class Interceptor:
     disturbed_at: int = 0  # the last moment at which something went wrong
     awaited: list[AwaitedOperation] = field(default_factory=list)
     _hanging: list[tuple[Hang, str, int]] = field(default_factory=list)  # with the node, and until when
+    _met: dict[int, bool] = field(default_factory=dict)  # of hangs, by id: whether an operation met them
 
     def hang(self, hang: Hang, node: str, until: int) -> None:
         """From now on operations of a node do not return before `until`."""
         self.disturbed_at = max(self.disturbed_at, until)
+        self._met.setdefault(id(hang), False)
         self._hanging.append((hang, node, until))
 
     def concerns(self, group: str, name: str) -> bool:
@@ -119,7 +121,13 @@ class Interceptor:
         """The moment at which an operation that hangs goes on; 0: it does not hang."""
         now = self.clock.now()
         self._hanging = [item for item in self._hanging if item[2] > now]
-        return max((until for hang, node, until in self._hanging if _hangs(hang, node, operation)), default=0)
+        found = [(hang, until) for hang, node, until in self._hanging if _hangs(hang, node, operation)]
+        self._met |= {id(hang): True for hang, _ in found}
+        return max((until for _, until in found), default=0)
+
+    def was_unused(self, hang: Hang) -> bool:
+        """Whether this hang began and no operation met it."""
+        return self._met.get(id(hang)) is False
 
     async def _strike(self, operation: Operation, outcome: Outcome) -> NoReturn:
         if outcome.kind == "error":

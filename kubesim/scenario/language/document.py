@@ -19,6 +19,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from kubesim.api.quantity import quantity
@@ -54,6 +55,7 @@ from kubesim.scenario.language.strict import (
     has_whole_counts,
     is_capacity,
     is_taint,
+    no_node,
     problem_at,
     stand_in,
 )
@@ -302,8 +304,9 @@ class Spec(Strict):
     @model_validator(mode="after")
     def _dependencies_fit(self) -> Spec:
         names = [dependency.name for dependency in self.dependencies]
-        if len({*names}) < len(names):
-            raise PydanticCustomError("dependencies", "two dependencies have the same name")
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                raise problem_at(("dependencies", number, "name"), f"there are two dependencies {name}")
         places: list[tuple[tuple[str | int, ...], str]] = [
             (("behaviours", number, "needs", place), need.name)
             for number, behaviour in enumerate(self.behaviours)
@@ -318,20 +321,21 @@ class Spec(Strict):
     @model_validator(mode="after")
     def _names_of_nodes(self) -> Spec:
         names = [node.name for node in self.nodes]
-        if len({*names}) < len(names):
-            raise PydanticCustomError("nodes", "two nodes have the same name")
-        for step in self.steps:
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                raise problem_at(("nodes", number, "name"), f"there are two nodes {name}")
+        for number, step in enumerate(self.steps):
             if step.node and step.node not in names:
-                raise PydanticCustomError("nodes", "there is no node {name}", {"name": step.node})
+                raise no_node(("steps", number, to_camel(step.action)), step.node)
         for number, item in enumerate(self.faults):
             if not any(fnmatchcase(name, item.node) for name in names):
-                raise problem_at(("faults", number, "node"), f"there is no node {item.node}")
+                raise no_node(("faults", number, "node"), item.node)
         for number, step in enumerate(self.steps):
             if step.when is not None and step.when.node and step.when.node not in names:
-                raise problem_at(("steps", number, "when", "node"), f"there is no node {step.when.node}")
-        for fault in self.cni.faults:
+                raise no_node(("steps", number, "when", "node"), step.when.node)
+        for number, fault in enumerate(self.cni.faults):
             if fault.node and fault.node not in names:
-                raise PydanticCustomError("nodes", "there is no node {name}", {"name": fault.node})
+                raise no_node(("cni", "faults", number, "node"), fault.node)
         return self
 
     @model_validator(mode="after")

@@ -29,5 +29,11 @@ def read_signed_duration(value: Any) -> Any:
     return read_duration(value)
 
 
+def is_not_zero(value: int) -> int:
+    if not value:
+        raise PydanticCustomError("duration", "must not be 0")
+    return value
+
+
 Duration = Annotated[int, BeforeValidator(read_duration)]
 SignedDuration = Annotated[int, BeforeValidator(read_signed_duration)]  # `-1h`, too

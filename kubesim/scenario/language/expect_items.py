@@ -30,7 +30,7 @@ STATES = (
 OCCURRENCES = ("event", "log", "call")  # things that happen, and are counted
 QUESTIONS = (*STATES, *OCCURRENCES)
 _CONTAINER_STATES = ("state", "waiting", "exit_code")
-_OF_PODS = ("phase", "restart_count", *_CONTAINER_STATES, "log")
+OF_PODS = ("phase", "restart_count", *_CONTAINER_STATES, "log")
 QUANTITIES = ("equals", "at_least", "at_most", "matches")
 # Which questions a field adds something to; beside any other it would be ignored.
 BELONGS = {
@@ -42,13 +42,23 @@ BELONGS = {
 _GLOB = "*?["
 
 
+def is_glob(text: str) -> bool:
+    return any(mark in text for mark in _GLOB)
+
+
+def _pair(value: Any) -> Any:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise PydanticCustomError("between", "must be two durations: [10s, 20s]")
+    return as_list(value)
+
+
 class ObjectQuestion(ObjectTarget):
     """A question about an object. `pod` and the name of an `object` may be globs (`web-*`): one that matches is enough.
 
     A number that is given is exact: `restartCount: 3` is not true of 4.
     """
 
-    node: str = ""  # a node by its name: `{node: node-1, condition: Ready=False}`
+    node: str = Field(default="", min_length=1)  # a node by its name: `{node: node-1, condition: Ready=False}`
     phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"] | None = None  # of a pod: `phase: Running`
     # Its type, and its status unless that is True: `condition: Ready=False`
     condition: str | None = Field(default=None, pattern=r"^[A-Za-z0-9./-]+(=(True|False|Unknown))?$")
@@ -64,11 +74,12 @@ class ObjectQuestion(ObjectTarget):
     event: str | None = None  # the reason of an Event about the object: `event: Killing`
     log: TextOrPart | None = None  # a line that a container writes: `log: ready to serve`
     call: str | None = None  # to the runtime, a CNI plugin or the API server: `call: RunPodSandbox`, `call: cni ADD`
-    container: str = ""  # the container that it is about; without it, any: `container: main`
+    container: str = Field(default="", min_length=1)  # that it is about; without it, any: `container: main`
     message: TextOrPart | None = None  # of an Event or a container's state: `message: connection refused`
-    reason: str = ""  # of a container's state: `{state: terminated, reason: OOMKilled}`
+    reason: str = Field(default="", min_length=1)  # of a container's state: `{state: terminated, reason: OOMKilled}`
     count: BoundsOrNumber | None = None  # how often it happened, or for how many objects it is true: `count: 2`
-    equals: Any = None  # the value of `field`; 0, "" and false are also true of a field that is not set: `equals: 3`
+    # The value of `field`; 0, "" and false are also true of a field that is not set, null of nothing else: `equals: 3`
+    equals: Any = None
     at_least: int | float | None = None  # for `field`, a number: `atLeast: 3`
     at_most: int | float | None = None  # for `field`, a number: `atMost: 5`
     matches: Pattern | None = None  # for `field`, a regular expression: `matches: "^10[.]"`
@@ -116,12 +127,18 @@ class ObjectQuestion(ObjectTarget):
                 belongs = ", ".join(map(to_camel, questions))
                 problem = "{name} has no effect here: it belongs to {belongs}"
                 raise PydanticCustomError("expect", problem, {"name": to_camel(name), "belongs": belongs})
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise PydanticCustomError("expect", "atLeast is greater than atMost")
+        if self.state == "running" and (self.reason or self.message is not None):
+            raise PydanticCustomError("expect", "a container in state running has no reason and no message")
         self._check_of_target(asked)
 
     def _check_of_target(self, asked: str) -> None:
-        if self.kind and self.kind != "Pod" and asked in _OF_PODS:
+        if self.kind and self.kind != "Pod" and asked in OF_PODS:
             problem = "{name} is a question about a pod; use field for other objects"
             raise PydanticCustomError("expect", problem, {"name": to_camel(asked)})
+        if self.call is not None and self.kind not in ("", "Pod", "Node"):
+            raise PydanticCustomError("expect", "a call is about a pod or a node, or has no target")
         if self.endpoints is not None and self.kind not in ("", "Service"):
             raise PydanticCustomError("expect", "endpoints is a question about a Service: object: Service/name")
         if self.exit_code is not None and self.state not in (None, "terminated"):
@@ -131,6 +148,17 @@ class ObjectQuestion(ObjectTarget):
                 "count has no effect on {name} of one object: give a glob (web-*), or ask for an event, log or call"
             )
             raise PydanticCustomError("expect", problem, {"name": to_camel(asked)})
+
+    @property
+    def number(self) -> Bounds | None:
+        """The number that is asked for."""
+        return next((each for each in (self.count, self.restart_count, self.ready, self.endpoints) if each), None)
+
+    def asks(self, outer: ObjectQuestion) -> tuple[str, tuple[str, str], dict[str, Any]]:
+        """What it asks about which object; without a target of its own, about that of the question around it."""
+        target = self if self.has_target else outer
+        question = self.model_dump(include={*ObjectQuestion.model_fields} - {"pod", "object", "node"})
+        return target.kind, target.key, question
 
     # -- the target ---------------------------------------------------------------------------------------------
 
@@ -155,7 +183,7 @@ class ObjectQuestion(ObjectTarget):
 
     @property
     def is_glob(self) -> bool:
-        return any(mark in self.key[1] for mark in _GLOB)
+        return is_glob(self.key[1])
 
     @property
     def text(self) -> str:
@@ -173,6 +201,12 @@ class Occasion(ObjectQuestion):
             raise PydanticCustomError("target", "give one of pod, node and object")
         return self
 
+    @model_validator(mode="after")
+    def _not_true_at_once(self) -> Occasion:
+        if self.number is not None and not self.number.lowest:
+            raise PydanticCustomError("bounds", "0 is true before anything happens: give a number from 1 up")
+        return self
+
 
 class Expect(ObjectQuestion):
     """A condition that must become true before the end of the run: `{pod: web, phase: Running, by: 20s}`.
@@ -182,6 +216,8 @@ class Expect(ObjectQuestion):
     - A number is exact (`restartCount: 3`, `count: 3`). For restarts and counts (`event`, `log`, `call`),
       the number must be exact at `by`, or at the end of the run. The expectation fails as soon as the number is higher.
       `{atLeast: 3}` is met as soon as there are three. With `never`, the number must never be reached.
+    - What is true before anything happens (`endpoints: 0`, `field: status.active, equals: 0`) must be true at `by`, or
+      at the end of the run; `eventually: true` is met at any time.
     - `between` and `within` count from the beginning of their period.
     - Names that Kubernetes or the file does not know are errors; `custom: true` allows them.
     """
@@ -189,9 +225,9 @@ class Expect(ObjectQuestion):
     # These become true in this order, each counted from its first time: `order: [{event: Pulled}, {phase: Running}]`
     order: Annotated[tuple[OnUse[Occasion], ...], BeforeValidator(as_list)] | None = Field(default=None, min_length=2)
     at: Duration | None = None  # it is true at this time: `at: 30s`
-    by: Duration | None = None  # it becomes true by this time; with never and always: until this time: `by: 20s`
+    by: PositiveDuration | None = None  # it becomes true by then; with never and always: until then: `by: 20s`
     # It becomes true in this time, and not before; with never and always: in all of it: `between: [10s, 20s]`
-    between: Annotated[tuple[Duration, Duration], BeforeValidator(as_list)] | None = None
+    between: Annotated[tuple[Duration, Duration], BeforeValidator(_pair)] | None = None
     within: PositiveDuration | None = None  # it becomes true within this time after `of`: `{within: 20s, of: create}`
     # For `within`: the creation of the object (the default), its deletion, or a question: `of: {event: Killing}`
     of: Literal["create", "delete"] | OnUse[Occasion] | None = None
@@ -210,6 +246,10 @@ class Expect(ObjectQuestion):
             raise PydanticCustomError("form", "at is about one moment: always and eventually say nothing more")
         if self.of is not None and self.within is None:
             raise PydanticCustomError("form", "of has no effect without within: within: 20s, of: create")
+        if isinstance(self.of, Occasion) and self.asks(self) == self.of.asks(self):
+            raise PydanticCustomError("form", "of is the same question: it is true within any time")
+        if self.always and self.exists and self.between is None:
+            raise PydanticCustomError("form", "what is there always exists: give between, or gone: true and never")
         if self.between is not None and self.between[0] >= self.between[1]:
             raise PydanticCustomError("form", "between ends before it begins")
         if self.always and self.asked in OCCURRENCES:
@@ -218,6 +258,9 @@ class Expect(ObjectQuestion):
         for number in (self.restart_count, self.count) if self.never else ():
             if number is not None and not number.lowest:
                 raise PydanticCustomError("form", "never needs a number that is not reached: 1 or more, or atLeast")
+        asked = [moment.asks(self) for moment in self.order or ()]
+        if any(each in asked[:number] for number, each in enumerate(asked)):
+            raise PydanticCustomError("form", "order has the same question twice: give the second one a count")
         if self.order is not None and (self.at is not None or self.between is not None or self.always or self.never):
             raise PydanticCustomError("form", "order is eventually true: only by and within go with it")
         return self
@@ -240,6 +283,19 @@ class Expect(ObjectQuestion):
         """All that it asks."""
         own: tuple[ObjectQuestion, ...] = self.order if self.order is not None else (self,)
         return (*own, self.of) if isinstance(self.of, Occasion) else own
+
+    @property
+    def is_true_at_first(self) -> bool:
+        """Whether it is true before anything happens, as 0 is, and without a time that begins later."""
+        if (
+            self.at is not None
+            or self.between is not None
+            or (self.within is not None and self.of not in (None, "create"))
+        ):
+            return False
+        if self.field is not None:
+            return "equals" in self.model_fields_set and not self.equals
+        return self.number is not None and not self.number.lowest
 
     @property
     def needs_trace(self) -> bool:

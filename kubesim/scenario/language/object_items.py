@@ -14,7 +14,7 @@ from kubesim.scenario.language.strict import Placed
 class ObjectTarget(Placed):
     """A pod, or any object: `Deployment/web`, `Deployment/namespace/web`, `Node/node-1`."""
 
-    pod: str = ""  # its name, or namespace and name: `pod: web`, `pod: shop/web`
+    pod: str = Field(default="", min_length=1)  # its name, or namespace and name: `pod: web`, `pod: shop/web`
     object: ObjectName = ""  # kind and name: `object: Deployment/web`, `object: Deployment/shop/web`
 
     @model_validator(mode="after")

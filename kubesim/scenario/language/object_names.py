@@ -12,8 +12,6 @@ from kubesim.cluster.store.served_kinds import served_kinds
 
 
 def is_object_name(text: str) -> str:
-    if not text:
-        return text
     kind, *rest = text.split("/")
     if not kind or len(rest) not in (1, 2) or not all(rest):
         raise PydanticCustomError("object", "must be Kind/name or Kind/namespace/name, not {text}", {"text": text})

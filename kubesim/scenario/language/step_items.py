@@ -8,9 +8,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.features.table import Profile
 from kubesim.golang.text import duration
-from kubesim.scenario.language.durations import Duration, SignedDuration
+from kubesim.scenario.language.durations import Duration, SignedDuration, is_not_zero
 from kubesim.scenario.language.nodes.device_items import DeviceHealth, PluginTarget
 from kubesim.scenario.language.nodes.node_items import FilePath
 from kubesim.scenario.language.object_items import Delete, ObjectTarget
@@ -22,6 +23,7 @@ from kubesim.scenario.language.sources.source_items import Manifest
 from kubesim.scenario.language.strict import OnUse, Placed, Strict, as_list, is_amount_or_percentage, is_taint, wrap
 
 JsonObject = dict[str, Any]
+SCALABLE = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
 AmountOrPercentage = Annotated[str | int | float, AfterValidator(is_amount_or_percentage)]
 
 
@@ -55,6 +57,13 @@ class Scale(ObjectTarget):
     """Sets `spec.replicas`, as `kubectl scale` does."""
 
     replicas: int = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _can_be_scaled(self) -> Scale:
+        if self.kind in RESOURCES and self.kind not in SCALABLE:
+            problem = "{kind} has no replicas: {scalable} have"
+            raise PydanticCustomError("scale", problem, {"kind": self.kind, "scalable": ", ".join(SCALABLE)})
+        return self
 
 
 class Evict(PodTarget):
@@ -220,7 +229,7 @@ class Cut(Strict):
 class ClockJump(Strict):
     """The wall clock of a node is set forward, or back (`-1h`). Timers are not affected, timestamps are."""
 
-    by: SignedDuration  # how far: `1h`, `-10s`
+    by: Annotated[SignedDuration, AfterValidator(is_not_zero)]  # how far: `1h`, `-10s`
     node: str = ""  # the first one if none is named
 
 

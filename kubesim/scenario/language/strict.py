@@ -79,6 +79,13 @@ def problem_at(path: tuple[str | int, ...], text: str) -> PydanticCustomError:
     return PydanticCustomError(INSIDE, "{problem}", {"problem": text, "path": path})
 
 
+NO_NODE = "no_node"  # the type of an error about a name that is no node's, with its path, too
+
+
+def no_node(path: tuple[str | int, ...], name: str) -> PydanticCustomError:
+    return PydanticCustomError(NO_NODE, "there is no node {name}", {"name": name, "path": path})
+
+
 class _StandIn:
     """Stands in annotations for a type of another module of the language."""
 

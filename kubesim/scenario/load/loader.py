@@ -19,7 +19,7 @@ from kubesim.errors import FileLine, InputError, UsageError
 from kubesim.features import FeatureGates
 from kubesim.scenario.language.document import API_VERSION, Scenario
 from kubesim.scenario.language.nodes.node_items import UNSTARTABLE
-from kubesim.scenario.language.strict import INSIDE, Placed
+from kubesim.scenario.language.strict import INSIDE, NO_NODE, Placed
 from kubesim.scenario.load.host_access import KUBELET_CONFIGURATION, host_fields, refusal
 from kubesim.scenario.load.manifests import Problem, field_name, find_patch_problems, find_problems
 from kubesim.scenario.load.objects import CustomKinds, custom_kinds, items_of
@@ -247,7 +247,7 @@ class ScenarioParser:
         for each in self._manifests:
             _Checker(each, scenario.gates, known, self._strict, self.refuse).check_items(())
         whole = scenario.with_objects(tuple(item for _, item in objects))
-        if written is not None and whole.spec.expect:
+        if written is not None and (whole.spec.expect or whole.spec.behaviours or whole.spec.dependencies):
             _Checker(document, scenario.gates, known, self._strict, self.refuse).check_expectations(whole)
         return whole
 
@@ -415,9 +415,9 @@ def path_of(details: ErrorDetails, document: Document) -> Path:
         return (*CONFIGURATION, *context["path"])
     if details["type"] == "unknown_field":
         path = (*path, context["field"])
-    if details["type"] in (UNSTARTABLE, INSIDE):
+    if details["type"] in (UNSTARTABLE, INSIDE, NO_NODE):
         path = (*path, *context["path"])
-    return _shown(path, document.value)
+    return _shown(path, document.value, details["type"] in ("missing", UNSTARTABLE, INSIDE, NO_NODE))
 
 
 def _invalid_configuration(path: Path, text: str, document: Document, overlay: Overlay) -> UsageError:
@@ -436,14 +436,14 @@ def _is_in(value: Any, path: Path) -> bool:
     return True
 
 
-def _shown(path: Path, value: Any) -> Path:
-    """Short forms and unions put steps into a path that nobody wrote."""
+def _shown(path: Path, value: Any, may_be_absent: bool) -> Path:
+    """Short forms and unions put steps into a path that nobody wrote; the last one may be a field that is missing."""
     shown: list[str | int] = []
     for position, step in enumerate(path):
         inside: Any = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
         if step in inside:
             value = value[step]
-        elif position < len(path) - 1 or not isinstance(value, dict):
+        elif position < len(path) - 1 or not may_be_absent or not isinstance(value, dict):
             break
         shown.append(step)
     return tuple(shown)

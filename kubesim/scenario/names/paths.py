@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kubesim.api.schema.types import Type, parse_type, struct_fields
 from kubesim.cluster.store.kinds import RESOURCES
-from kubesim.scenario.expecting.fields import path_steps
+from kubesim.scenario.expecting.fields import is_path, path_steps
+from kubesim.scenario.expecting.quantities import matches
 from kubesim.scenario.language.expect_items import ObjectQuestion
+from kubesim.scenario.names.tables import VALUES_OF_TYPES
 
 _VALUES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -24,8 +28,24 @@ _VALUES: dict[str, tuple[type, ...]] = {
 _WORDS = {"string": "text", "Time": "text", "bool": "true or false", "int": "a whole number", "list": "a list"}
 
 
+_CONTAINERS = re.compile(r"(?:[cC]ontainers|ContainerStatuses|containerStatuses)\[name=([^\[\]]+)\]")
+_CONDITIONS = re.compile(r"(?:^|\.)conditions\[type=([^\[\]]+)\]")
+
+
+def named_containers(path: str) -> Iterator[str]:
+    """`status.containerStatuses[name=main].ready` -> `main`."""
+    yield from _CONTAINERS.findall(path)
+
+
+def named_conditions(path: str) -> Iterator[str]:
+    """`status.conditions[type=Ready].reason` -> `Ready`."""
+    yield from _CONDITIONS.findall(path)
+
+
 def path_problem(question: ObjectQuestion, kind: str) -> str:
     """What is wrong with the path or the value; empty: nothing."""
+    if not is_path(question.field or ""):
+        return "must be a path, such as status.conditions[type=Ready].reason"
     if kind not in RESOURCES:
         return ""
     type_, problem = _walk(parse_type(kind), question.field or "")
@@ -58,16 +78,24 @@ def _walk(type_: Type, path: str) -> tuple[Type | None, str]:
 
 
 def _unknown(name: str, type_: Type) -> str:
-    known = struct_fields(type_.struct)
+    return f"there is no field {name}{_near(name, struct_fields(type_.struct))}"
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    known = list(known)
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-    return f"there is no field {name}; {hint}"
+    return f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known)}"
 
 
 def _value_problem(question: ObjectQuestion, type_: Type) -> str:
     wanted = _WORDS.get(type_.kind, "a mapping" if type_.kind in ("struct", "map") else "an amount")
     if (question.at_least is not None or question.at_most is not None) and type_.kind not in ("int", "IntOrString"):
         return f"the field holds {wanted}: atLeast and atMost need a number"
+    known = VALUES_OF_TYPES.get(type_.go_name, ())
+    if known and question.equals and question.equals not in known:
+        return f"it never equals {question.equals!r}{_near(str(question.equals), known)}"
+    if known and question.matches is not None and not any(matches(question.matches, value) for value in known):
+        return f"{question.matches!r} never matches; its values are {', '.join(known)}"
     if question.matches is not None and str not in _VALUES.get(type_.kind, ()):
         return f"the field holds {wanted}: matches needs text"
     if "equals" in question.model_fields_set and not _may_be(question.equals, type_):

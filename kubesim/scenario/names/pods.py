@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from kubesim.cluster.store.served_kinds import stored_kind
 from kubesim.scenario.client.placement import pod_specs
 from kubesim.scenario.language.document import Spec
 from kubesim.scenario.language.object_names import has_namespace
@@ -32,9 +33,21 @@ _POD_SUFFIXES = {
     "CronJob": f"[0-9]+-([0-9]+-)?{_SUFFIX}",
 }
 _MADE_BY = {"ReplicaSet": ("Deployment", _SUFFIX), "Job": ("CronJob", "[0-9]+")}
-# Objects of these kinds exist only if the file has them, or if one of its workloads makes them.
-CHECKED_KINDS = frozenset(("Pod", "Node", *_POD_SUFFIXES, "Service", "CustomResourceDefinition", "RuntimeClass"))
-_OF_THE_CLUSTER = {("Service", "default", "kubernetes")}
+# The cluster makes objects of these kinds by itself; all others are in the file, or one of its workloads makes them.
+_MADE_BY_CLUSTER = frozenset(
+    (
+        "CSINode", "CSIStorageCapacity", "ControllerRevision", "Endpoints", "EndpointSlice", "Event", "Lease",
+        "PersistentVolume", "PersistentVolumeClaim", "ResourceClaim", "ResourceSlice", "Secret", "VolumeAttachment",
+    )
+)  # fmt: skip
+_NAMESPACES = ("kube-node-lease", "kube-public", "kube-system")
+_IN_NAMESPACES = (("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default"))
+_PRIORITY_CLASSES = ("system-cluster-critical", "system-node-critical")
+
+
+def is_checked(kind: str) -> bool:
+    """Whether the file shows which objects of this kind there can be."""
+    return bool(kind) and kind not in _MADE_BY_CLUSTER
 
 
 @value_object
@@ -83,7 +96,7 @@ def cast_of(spec: Spec) -> Cast:
     manifests = [*spec.objects, *(step.apply for step in spec.steps if step.apply is not None)]
     objects = [item for manifest in manifests for _, item in items_of(manifest)]
     makeable = [Makeable("Node", "", node.name) for node in spec.nodes]
-    makeable += [Makeable(kind, namespace, name) for kind, namespace, name in _OF_THE_CLUSTER]
+    makeable += _of_the_cluster({"default", *(_namespace_of(manifest) for manifest in objects)})
     gates: set[str] = set()
     for manifest in objects:
         makeable += _made_from(manifest)
@@ -104,10 +117,24 @@ def _gates(pod: JsonObject) -> Iterable[JsonObject]:
     return [gate for gate in pod.get("readinessGates") or () if isinstance(gate, dict)]
 
 
+def _namespace_of(manifest: JsonObject) -> str:
+    return (manifest.get("metadata") or {}).get("namespace") or "default"
+
+
+def _of_the_cluster(namespaces: Iterable[str]) -> Iterator[Makeable]:
+    """What a cluster has by itself."""
+    yield Makeable("Service", "default", "kubernetes")
+    yield from (Makeable("PriorityClass", "", name) for name in _PRIORITY_CLASSES)
+    yield from (Makeable("Namespace", "", name) for name in _NAMESPACES)
+    for namespace in namespaces:
+        yield Makeable("Namespace", "", namespace)
+        yield from (Makeable(kind, namespace, name) for kind, name in _IN_NAMESPACES)
+
+
 def _made_from(manifest: JsonObject) -> Iterator[Makeable]:
     """The object itself, and what a controller makes of it."""
-    kind, metadata = manifest["kind"], manifest.get("metadata") or {}
-    name, namespace = metadata.get("name") or "", metadata.get("namespace") or "default"
+    kind, metadata = stored_kind(manifest["apiVersion"], manifest["kind"]), manifest.get("metadata") or {}
+    name, namespace = metadata.get("name") or "", _namespace_of(manifest)
     prefix, own_shape = (name, "") if name else (metadata.get("generateName", ""), _SUFFIX)
     namespace = namespace if has_namespace(kind) else ""
     containers = frozenset(name for pod in pod_specs(manifest) for name in _container_names(pod))

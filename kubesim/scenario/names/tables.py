@@ -6,6 +6,7 @@ the reasons that pkg/kubelet, pkg/controller, pkg/scheduler and pkg/proxy emit; 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 
@@ -65,8 +66,44 @@ _VOLUME_SIDECARS = """
 """
 _SCHEDULER = "BindingConditionsPending FailedScheduling Preempted Scheduled WorkloadCreated"
 
+_NODES = _names(
+    """
+    CIDRAssignmentFailed CIDRNotAvailable CheckLimitsForResolvConf ContainerGCFailed DeletingNode EvictionThresholdMet
+    FailedNodeAllocatableEnforcement FreeDiskSpaceFailed ImageGCFailed InvalidDiskCapacity KubeletSetupFailed
+    NodeAllocatableEnforced NodeHasDiskPressure NodeHasInsufficientMemory NodeHasInsufficientPID NodeHasNoDiskPressure
+    NodeHasNoOutOfDisk NodeHasSufficientDisk NodeHasSufficientMemory NodeHasSufficientPID NodeNotSchedulable
+    NodeOutOfDisk NodeReady NodeSchedulable PossibleMemoryBackedVolumesOnDisk Rebooted RegisteredNode RemovingNode
+    Shutdown Starting SystemOOM
+    """
+)
+_NODES_AND_PODS = _names("MissingClusterDNS NodeNotReady OwnerRefInvalidNamespace")
+_PODS_BY_CONTROLLERS = _names(
+    """
+    DeadlineExceeded DeviceTaintManagerEviction FailedResourceClaimCreation MultiplePodDisruptionBudgets
+    NodeControllerEviction TaintManagerEviction
+    """
+)
+# The kubelet expands volumes, too.
+_VOLUMES_BY_KUBELETS = _names(
+    "FileSystemResizeFailed FileSystemResizeSuccessful VolumeResizeFailed VolumeResizeSuccessful"
+)
 EVENT_REASONS = _names(_KUBELET, _ADMISSION, _OLDER_KUBELETS, _CONTROLLERS, _VOLUME_SIDECARS, _SCHEDULER)
-OUT_OF = "OutOf"  # and a resource: the kubelet rejects a pod for which there is not enough
+_OF_NODES = _NODES | _NODES_AND_PODS
+_OF_PODS = _names(_KUBELET, _ADMISSION, _OLDER_KUBELETS, _SCHEDULER) - _NODES | _NODES_AND_PODS | _PODS_BY_CONTROLLERS
+_OF_OTHERS = _names(_CONTROLLERS, _VOLUME_SIDECARS, "WorkloadCreated") - _NODES | _VOLUMES_BY_KUBELETS
+# The kubelet rejects a pod with OutOf and a resource of which there is not enough.
+_OUT_OF = re.compile("OutOf(cpu|memory|ephemeral-storage|pods|hugepages-[A-Za-z0-9.]+|[a-z0-9.-]+/[A-Za-z0-9._-]+)")
+
+
+def event_reasons(kind: str) -> frozenset[str]:
+    """The reasons of Events about objects of this kind."""
+    return {"Pod": _OF_PODS, "Node": _OF_NODES}.get(kind, _OF_OTHERS)
+
+
+def is_out_of(reason: str) -> bool:
+    """`OutOfmemory`, `OutOfexample.com/gpu`."""
+    return _OUT_OF.fullmatch(reason) is not None
+
 
 CONDITIONS: Mapping[str, tuple[str, ...]] = {
     "Pod": (
@@ -94,6 +131,23 @@ CONDITIONS: Mapping[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 
+# Values of fields, by the name of their Go type.
+VALUES_OF_TYPES: Mapping[str, tuple[str, ...]] = {
+    "v1.PodPhase": ("Pending", "Running", "Succeeded", "Failed", "Unknown"),
+    "v1.ConditionStatus": ("True", "False", "Unknown"),
+    "v1.PodQOSClass": ("Guaranteed", "Burstable", "BestEffort"),
+    "v1.RestartPolicy": ("Always", "OnFailure", "Never"),
+    "v1.ContainerRestartPolicy": ("Always", "OnFailure", "Never"),
+    "v1.PullPolicy": ("Always", "IfNotPresent", "Never"),
+    "v1.DNSPolicy": ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"),
+    "v1.TaintEffect": ("NoSchedule", "PreferNoSchedule", "NoExecute"),
+    "v1.NamespacePhase": ("Active", "Terminating"),
+    "v1.PersistentVolumeClaimPhase": ("Pending", "Bound", "Lost"),
+    "v1.PersistentVolumePhase": ("Pending", "Available", "Bound", "Released", "Failed"),
+    "v1.ServiceType": ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName"),
+    "v1.CompletionMode": ("NonIndexed", "Indexed"),
+}
+
 WAITING_REASONS = _names(
     """
     AppArmor Blocked ConfigPodSandboxError ContainerCreating CrashLoopBackOff CreateContainerConfigError
@@ -115,3 +169,6 @@ RUNTIME_CALLS = _names(
 )
 CNI_COMMANDS = _names("ADD CHECK DEL GC STATUS VERSION")
 API_VERBS = _names("create delete patch update")
+# Writes of kubelets that the trace does not have.
+UNCOUNTED = ("events", "leases", "create nodes")
+UNCOUNTED_REMEDY = "ask for an event, or for the object: exists, field"

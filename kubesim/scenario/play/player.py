@@ -108,10 +108,15 @@ class Player:
         """A fault that no operation of a whole run was about is a mistake, such as a wrong name."""
         if self.interceptor is None or self.until is not None or self.cut is not None:
             return
+        from kubesim.scenario.faults.decide import why_unused  # only files with faults pay for it
+
         for state in self.interceptor.faults:
-            if not state.operations and state.fault in self.spec.faults:
-                why = "no operation of the run was about it: check its names and times"
+            why = why_unused(state)
+            if why and state.fault in self.spec.faults:
                 self.judge.step_failed(f"fault of {state.fault.operation}", why, state.fault.place)
+        for step in self.spec.steps:
+            if step.hang is not None and step.hang.call and self.interceptor.was_unused(step.hang):
+                self._failed(step, "no operation of the run hung: check its names and times")
 
     async def _steps(self) -> bool:
         """Take the steps; False if time was up before."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic.alias_generators import to_camel
 
+from kubesim.api.pod import Pod
 from kubesim.errors import InputError, UsageError
 from kubesim.scenario.faults.make import fault_states
 from kubesim.scenario.language.document import Scenario
@@ -20,6 +21,7 @@ from kubesim.scenario.load.manifests import field_name, find_problem
 from kubesim.scenario.load.objects import apply_order, items_of
 from kubesim.scenario.load.text_files import read_text
 from kubesim.scenario.load.yaml_source import read_documents
+from kubesim.scenario.names.check import word_problems
 from kubesim.testing.driven.asking import ask
 from kubesim.testing.driven.driven_simulation import DrivenSimulation, Span, micros
 from kubesim.testing.driven.traced import Trace
@@ -200,12 +202,19 @@ class DrivenCluster:
         """Let time go on until it is true. Returns how many seconds that took; raises ExpectationFailed."""
         __tracebackhide__ = True
         begin = self.clock.now
-        self._ask({**expectation, "by": f"{micros(within)}us"})
+        is_other = expectation.get("never") or expectation.get("always")
+        self._ask({**expectation, "by": f"{micros(within)}us"} | ({} if is_other else {"eventually": True}))
         return self.clock.now - begin
 
     def _ask(self, fields: dict[str, Any]) -> None:
         __tracebackhide__ = True
         expect = Expect.model_validate(_camel(fields))
+        pods = self.driven.simulation.store.list("Pod")
+        gates = frozenset(
+            gate.condition_type for pod in pods if isinstance(pod, Pod) for gate in pod.spec.readiness_gates
+        )
+        for problem in word_problems(expect, gates):
+            raise UsageError(f"{field_name(problem.path)}: {problem.text}")
         caller = sys._getframe(2)
         expect.put(caller.f_code.co_filename, caller.f_lineno)
         ask(self.driven, expect)

@@ -14,23 +14,32 @@ from kubesim.api.timestamps import parse_time
 from kubesim.cli.main import main
 from tests.support.saved_runs import saved_objects
 
-DATA = Path(__file__).parents[2] / "cluster" / "data" / "kubectl.jsonl.gz"
-FIRST, *RUNS = [json.loads(line) for line in gzip.decompress(DATA.read_bytes()).splitlines()]
+DATA = Path(__file__).parents[2] / "cluster" / "data"
+RECORDINGS = {
+    name: [json.loads(line) for line in gzip.decompress((DATA / f"{name}.jsonl.gz").read_bytes()).splitlines()]
+    for name in ("kubectl", "kubectl-one-pod")
+}
+RUNS = [(name, run) for name, (_, *runs) in RECORDINGS.items() for run in runs]
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("kubectl") / "run.jsonl"
-    return saved_objects(path, FIRST["objects"], start=parse_time(FIRST["start"]))
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    path = tmp_path_factory.mktemp("kubectl")
+    return {
+        name: saved_objects(path / f"{name}.jsonl", first["objects"], start=parse_time(first["start"]))
+        for name, (first, *_) in RECORDINGS.items()
+    }
 
 
-@pytest.mark.parametrize("run", RUNS, ids=[shlex.join(run["command"]) for run in RUNS])
-def test_a_command(run: dict[str, Any], cluster: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code = main([*run["command"], "--at", f"{run['at']}s", str(cluster)])
+@pytest.mark.parametrize(("name", "run"), RUNS, ids=[shlex.join(run["command"]) for _, run in RUNS])
+def test_a_command(
+    name: str, run: dict[str, Any], clusters: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main([*run["command"], "--at", f"{run['at']}s", str(clusters[name])])
     printed = capsys.readouterr()
     assert (printed.out, printed.err, code) == (run["stdout"], run["stderr"], run["exit"])
 
 
 def test_every_way_to_ask_is_among_them() -> None:
-    assert {run["command"][0] for run in RUNS} == {"get", "describe", "logs", "events"}
-    assert len(RUNS) >= 55
+    assert {run["command"][0] for _, run in RUNS} == {"get", "describe", "logs", "events"}
+    assert len(RUNS) >= 66

@@ -83,7 +83,7 @@ def test_what_is_wrong_for_want_of_a_wrong_node_is_not_told() -> None:
     plain = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
     missing = "7:1 spec.containers"
     assert places(scenario % "node-X" + plain) == ["4:12 spec.nodes[0].name", missing]
-    assert places(scenario % "node-y" + plain) == ["3:1 spec", missing]
+    assert places(scenario % "node-y" + plain) == ["5:20 spec.steps[0].drain", missing]
 
 
 def test_the_first_mistake_is_the_one_that_the_loader_tells() -> None:

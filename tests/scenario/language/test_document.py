@@ -68,5 +68,5 @@ def test_gates_are_known_gates() -> None:
 
 
 def test_nodes_have_different_names() -> None:
-    with pytest.raises(ValidationError, match="the same name"):
+    with pytest.raises(ValidationError, match="there are two nodes"):
         scenario(nodes=[{"name": "a"}, {"name": "a"}])

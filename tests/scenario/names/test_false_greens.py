@@ -113,6 +113,82 @@ def play(path: Path, expect: str, steps: str = "") -> int:
             "{pod: web, order: [{event: Pulled}, {event: Startd}]}",
             f"order[1].event: unknown Event reason Startd; did you mean Started?{CUSTOM}",
         ),
+        (
+            "{object: Deployment/shop, event: Killing, never: true}",
+            f"event: unknown Event about a Deployment: Killing{CUSTOM}",
+        ),
+        (
+            "{pod: web, event: NodeReady, never: true}",
+            f"event: unknown Event about a Pod: NodeReady; did you mean NodeNotReady?{CUSTOM}",
+        ),
+        (
+            "{pod: web, event: OutOfMemory, never: true}",
+            f"event: unknown Event reason OutOfMemory{CUSTOM}",
+        ),
+        (
+            "{object: Service/shop, condition: Ready=False, never: true, custom: false}",
+            "object: nothing in this scenario makes Service shop; there can be kubernetes",
+        ),
+        (
+            "{object: ConfigMap/settings, exists: true, never: true}",
+            "object: nothing in this scenario makes ConfigMap settings; there can be kube-root-ca.crt",
+        ),
+        (
+            "{object: Widget.example.com/blue, exists: true, never: true}",
+            "object: nothing in this scenario makes Widget.example.com blue",
+        ),
+        (
+            "{object: ConfigMap/kube-root-ca.crt, condition: Ready=False, never: true}",
+            f"condition: unknown condition of a ConfigMap Ready{CUSTOM}",
+        ),
+        (
+            "{pod: web, field: status.phase, equals: failed, never: true}",
+            "field: it never equals 'failed'; did you mean Failed?",
+        ),
+        (
+            "{pod: web, field: status.phase, matches: '^fail', never: true}",
+            "field: '^fail' never matches; its values are Pending, Running, Succeeded, Failed, Unknown",
+        ),
+        (
+            "{pod: web, field: 'status.containerStatuses[name=mian].restartCount', equals: 0}",
+            "field: pod web has no container mian; did you mean main?",
+        ),
+        (
+            "{pod: web, field: 'status.conditions[type=Redy].reason', equals: ''}",
+            f"field: unknown condition of a Pod Redy; did you mean Ready?{CUSTOM}",
+        ),
+        (
+            "{pod: web, field: status., equals: '', never: true}",
+            "field: must be a path, such as status.conditions[type=Ready].reason",
+        ),
+        (
+            "{pod: web, field: 'status.phase]', equals: Failed, never: true}",
+            "field: must be a path, such as status.conditions[type=Ready].reason",
+        ),
+        (
+            "{pod: web, field: status.phse, equals: 3, never: true, custom: true}",
+            "field: there is no field phse; did you mean phase?",
+        ),
+        (
+            "{pod: web, call: RunPodSandBox, never: true, custom: true}",
+            f"call: unknown call RunPodSandBox; did you mean RunPodSandbox?; {OTHERS}",
+        ),
+        (
+            "{call: StopContainer, container: mian, never: true}",
+            "container: no pod has a container mian; did you mean main?",
+        ),
+        (
+            "{pod: web, call: api patch pods/statuses, never: true}",
+            "call: pods have no statuses; did you mean status?",
+        ),
+        (
+            "{pod: web, call: api delete nodes, never: true}",
+            "call: a Pod is no part of a call about nodes: leave the target out",
+        ),
+        (
+            "{call: api create events, never: true}",
+            "call: calls to create events are not counted; ask for an event, or for the object: exists, field",
+        ),
     ],
 )  # fmt: skip
 def test_names_and_times_that_the_file_refutes(
@@ -138,6 +214,19 @@ def test_names_and_times_that_the_file_refutes(
         ("{pod: web, restartCount: {atLeast: 3, atMost: 1}}", "atLeast is greater than atMost"),
         ("{pod: web, exitCode: 300}", "input should be less than or equal to 255"),
         ("{pod: web, exitCode: 3, state: running}", "only a container in state terminated has an exit code"),
+        ("{pod: web, restartCount: {atLeast: 0}}", "atLeast: 0 is true of every number"),
+        ("{pod: web, log: ''}", "string should have at least 1 character"),
+        ("{pod: web, container: '', exitCode: 1, never: true}", "string should have at least 1 character"),
+        ("{pod: web, state: running, reason: OOMKilled, never: true}", "a container in state running has no reason"),
+        ("{pod: web, state: running, message: panic, never: true}", "a container in state running has no reason"),
+        ("{pod: web, exists: true, always: true}", "what is there always exists"),
+        ("{pod: web, field: spec.priority, atLeast: 5, atMost: 1, never: true}", "atLeast is greater than atMost"),
+        ("{pod: web, order: [{event: Pulled}, {event: Pulled}]}", "order has the same question twice"),
+        ("{pod: web, order: [{event: Pulled, count: 0}, {event: Started}]}", "0 is true before anything happens"),
+        ("{pod: web, order: [{restartCount: 0}, {event: Started}]}", "0 is true before anything happens"),
+        ("{pod: web, condition: Ready, within: 50s, of: {condition: Ready}}", "of is the same question"),
+        ("{pod: web, phase: Failed, never: true, by: 0s}", "input should be greater than 0"),
+        ("{object: Deployment/shop, call: RunPodSandbox, never: true}", "a call is about a pod or a node"),
         ("{object: Deployment/shop, endpoints: 2}", "endpoints is a question about a Service"),
     ],
 )
@@ -162,6 +251,17 @@ def test_parts_that_would_be_ignored(
         ("{pod: web, call: cni ADD, never: true}", "no CNI plugin was called"),
         ("{pod: later, phase: Pending, always: true}", "no such pod was seen at the end"),
         ("{pod: crash, state: terminated, exitCode: 0}", "main is "),
+        ("{pod: web, field: 'status.containerStatuses[5].restartCount', equals: 0}", "is not set at the end"),
+        ("{pod: web, field: 'status.containerStatuses[5].restartCount', atLeast: 1, never: true}", "is not set at the"),
+        (
+            "{pod: web, field: 'metadata.labels[ap]', equals: shop, never: true}",
+            "metadata.labels[ap] is not set at the",
+        ),
+        ("{object: Deployment/shop, field: status.readyReplicas, equals: 0}", "status.readyReplicas is 2 at the end"),
+        ("{object: Deployment/shop, ready: 0}", "2 ready at the end"),
+        ("{pod: 'shop-*', phase: Running, count: 0}", "it is true of 2 of 2 objects at the end"),
+        ("{pod: 'shop-*', condition: Ready, count: {atMost: 1}, by: 40s}", "it is true of 2 of 2 objects at 40s"),
+        ("{pod: crash, restartCount: 2, always: true}", "at 0s"),
         ("{pod: web, phase: Running, between: [30s, 40s]}", "already"),
         ("{pod: web, phase: Running, within: 5s, of: delete}", "its deletion was not seen at the end"),
     ],
@@ -184,11 +284,44 @@ def test_what_was_not_there_is_not_as_expected(
         ("{at: 5s, exec: {pod: web, command: ['false']}}", 1, "exec 'false' ended with 1 (expected: exitCode 0)"),
         ("{at: 5s, exec: {pod: web, command: ['false'], exitCode: 1}}", 0, ""),
         ("{at: 5s, exec: {pod: web, command: ['true'], exitCode: 1}}", 1, "(expected: exitCode 1)"),
+        ("{at: 5s, scale: {pod: web, replicas: 1}}", 2, "pod has no replicas: Deployment, ReplicaSet,"),
+        ("{at: 5s, clockJump: 0s}", 2, "clockJump: must not be 0"),
+        ("{at: 5s, cordon: node-7}", 2, "spec.steps[0].cordon: there is no node node-7"),
+        ("{at: 5s, hang: {call: StartContainer, pod: wbe, for: 5s}}", 1, "no operation of the run hung"),
+        ("{at: 5s, hang: {call: StartContainer, pod: web, for: 5s}}", 1, "no operation of the run hung"),
+        ("{at: 0s, hang: {call: StartContainer, pod: web, for: 5s}}", 0, ""),
         ("{at: 5s, exec: {pod: web, command: [sleep, '100']}}", 1, "the command has not ended at the end of the run"),
     ],
 )
 def test_steps(step: str, code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert play(tmp_path, "", step) == code
+    told = capsys.readouterr()
+    assert said in told.out + told.err
+
+
+@pytest.mark.parametrize(
+    ("part", "code", "said"),
+    [
+        ("behaviours: [{pod: wbe, exitCode: 1}]", 2, "spec.behaviours[0].pod: nothing in this scenario makes pod wbe"),
+        ("behaviours: [{pod: web, container: mian, exitCode: 1}]", 2, "container: pod web has no container mian"),
+        ("dependencies: [{name: db, pod: wbe}]", 2, "spec.dependencies[0].pod: nothing in this scenario makes pod wbe"),
+        ("faults: [{operation: CreateContainer, pod: web, results: [ok]}]", 2, "results has nothing but ok"),
+        ("faults: [{operation: CreateContainer, pod: web, latency: 0s}]", 2, "latency has no effect: 0s is no delay"),
+        ("faults: [{operation: CreateContainer, hang: true, latency: 1s}]", 2, "latency has no effect: what hangs"),
+        ("faults: [{operation: CreateContainer, latency: 1s, moment: after}]", 2, "moment has no effect here"),
+        ("faults: [{operation: PatchPodStatus, error: x, code: 200}]", 2, "an HTTP status of an error: 400 to 599"),
+        (
+            "faults: [{operation: CreateContainer, pod: web, results: [ok, ok, error]}]",
+            1,
+            "the run had 1 such operations; its first result but ok comes at the 3rd",
+        ),
+        ("faults: [{operation: CreateContainer, pod: crash, results: [ok, error]}]", 0, ""),
+    ],
+)
+def test_other_parts_that_mean_nothing(
+    part: str, code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert play(tmp_path, "", f"], {part}, include: [") == code
     told = capsys.readouterr()
     assert said in told.out + told.err
 

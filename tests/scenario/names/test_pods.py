@@ -13,7 +13,8 @@ from kubesim.scenario.names.check import expectation_problems
 def workload(kind: str, name: str, **more: Any) -> dict[str, Any]:
     template = {"spec": {"containers": [{"name": "main"}], "initContainers": [{"name": "first"}]}}
     spec = {"jobTemplate": {"spec": {"template": template}}} if kind == "CronJob" else {"template": template}
-    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, **more}, "spec": spec}
+    version = "batch/v1" if kind in ("Job", "CronJob") else "apps/v1"
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, **more}, "spec": spec}
 
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [{"name": "main"}]}}
@@ -88,7 +89,10 @@ def test_what_only_the_run_knows_is_not_checked() -> None:
         ("ReplicaSet/shop-5d4f", True), ("ReplicaSet/shops-5d4f", False), ("Job/nightly-29", True), ("Job/once", True),
         ("Job/twice", False), ("Node/a", True), ("Node/c", False), ("Service/kubernetes", True),
         ("Service/kubernete", False), ("RuntimeClass/kata", True), ("RuntimeClass/katta", False),
-        ("ConfigMap/anything", True),
+        ("ConfigMap/anything", False), ("ConfigMap/kube-root-ca.crt", True), ("ConfigMap/shop/kube-root-ca.crt", True),
+        ("Namespace/shop", True), ("Namespace/shops", False), ("PriorityClass/system-node-critical", True),
+        ("Lease/anything", True), ("Widget.example.com/blue", False), ("ServiceAccount/default", True),
+        ("ServiceAccount/robot", False), ("PersistentVolumeClaim/data-db-0", True),
     ],
 )  # fmt: skip
 def test_other_objects(name: str, known: bool) -> None:

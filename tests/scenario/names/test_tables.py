@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kubesim.scenario.names.tables import CONDITIONS, EVENT_REASONS, OUT_OF
+from kubesim.scenario.names.tables import CONDITIONS, EVENT_REASONS, is_out_of
 
 ROOT = Path(__file__).parent.parent.parent.parent
 
@@ -50,5 +50,5 @@ def test_reasons_of_real_events_and_conditions_of_real_pods_are_known() -> None:
         for condition in value.get("conditions") or () if "containerStatuses" in value else ():
             conditions.add(condition["type"] if isinstance(condition, dict) else condition)
     assert len(reasons) > 25
-    assert {reason for reason in reasons if not reason.startswith(OUT_OF)} <= EVENT_REASONS
+    assert {reason for reason in reasons if not is_out_of(reason)} <= EVENT_REASONS
     assert conditions <= {*CONDITIONS["Pod"]}

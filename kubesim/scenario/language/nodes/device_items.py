@@ -15,7 +15,7 @@ Health = Literal["Healthy", "Unhealthy"]
 REGISTERS_AFTER = 500_000
 
 
-def _resource(name: str) -> str:
+def is_extended_resource(name: str) -> str:
     if not is_extended_resource_name(name):
         raise PydanticCustomError("resource", "must be an extended resource, such as example.com/gpu")
     return name
@@ -86,7 +86,7 @@ class AllocateItem(Strict):
 class DevicePluginItem(Strict):
     """A device plugin. `count: 2` of example.com/gpu are the healthy devices gpu0 and gpu1."""
 
-    resource: Annotated[str, AfterValidator(_resource)]
+    resource: Annotated[str, AfterValidator(is_extended_resource)]
     count: int | None = Field(default=None, ge=0)
     devices: Annotated[tuple[Annotated[DeviceItem, wrap("id")], ...], BeforeValidator(as_list)] = ()
     allocate: AllocateItem = defaults()

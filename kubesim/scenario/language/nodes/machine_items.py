@@ -36,7 +36,7 @@ class DockerItem(Strict):
     errors: dict[Literal["pull", "create", "start", "stop"], Texts] = Field(default_factory=dict)
 
 
-def _step(name: str) -> str:
+def is_sandbox_step(name: str) -> str:
     from kubesim.runtime.simulated.cri.sandbox_steps import BY_NAME
 
     if name not in BY_NAME:
@@ -48,7 +48,7 @@ def _step(name: str) -> str:
 class SandboxFaultItem(Strict):
     """A step of RunPodSandbox that fails in the runtime; the error gets containerd's words before it."""
 
-    step: Annotated[str, AfterValidator(_step)]
+    step: Annotated[str, AfterValidator(is_sandbox_step)]
     error: str = Field(min_length=1)
     pod: str = "*"  # a glob
     times: int | None = Field(default=None, ge=1)  # always if it is not given

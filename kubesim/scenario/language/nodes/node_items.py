@@ -26,13 +26,13 @@ UNSTARTABLE = "unstartable_node"  # the type of the error
 SWAP_IS_ON = "running with swap on is not supported, please disable swap or set --fail-swap-on flag to false"
 
 
-def _absolute(path: str) -> str:
+def is_absolute(path: str) -> str:
     if not path.startswith("/") or posixpath.normpath(path) != path or path == "/":
         raise PydanticCustomError("path", "{path} must be the absolute path of a file", {"path": repr(path)})
     return path
 
 
-FilePath = Annotated[str, AfterValidator(_absolute)]
+FilePath = Annotated[str, AfterValidator(is_absolute)]
 NodeFiles = dict[FilePath, str]
 
 

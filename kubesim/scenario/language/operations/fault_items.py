@@ -32,7 +32,7 @@ class FaultItem(Placed):
     pod: str = "*"  # a glob of `name` or `namespace/name`
     container: str = "*"  # a glob
     subject: str = "*"  # a glob of the image, volume, network plugin, file or object that the operation is about
-    error: str = ""  # the operation fails with this text
+    error: str = Field(default="", min_length=1)  # the operation fails with this text
     code: int | None = Field(default=None, ge=1, le=999)  # of the error: an HTTP status (500), or a plugin's code (999)
     hang: bool = False  # the operation never returns, so the caller's timeout ends it
     crash: Annotated[Crash, wrap("what")] | None = None  # kubelet, runtime or node
@@ -62,8 +62,13 @@ class FaultItem(Placed):
             raise PydanticCustomError("fault", "{problem}", {"problem": problem})
         if self.results and self.times is not None:
             raise PydanticCustomError("fault", "give times or results, not both")
+        if self.results and not {*self.results} - {"ok"}:
+            raise PydanticCustomError("fault", "results has nothing but ok: nothing goes wrong")
         if "crash" in self.results and self.crash is None:
             raise PydanticCustomError("fault", "results has crash: say which component, such as crash: kubelet")
+        if self.latency is not None and (self.latency.value == 0 or self.kinds == ["hang"]):
+            why = "what hangs never returns" if self.hang else "0s is no delay"
+            raise PydanticCustomError("fault", "latency has no effect: {why}", {"why": why})
         if "late" in self.results and self.latency is None:
             raise PydanticCustomError("fault", "results has late: give the latency")
         if self.end is not None and self.end <= self.begin:
@@ -76,8 +81,12 @@ class FaultItem(Placed):
         used = {*self.kinds, *self.results}
         if "torn" in used and groups != {"disk"}:
             raise PydanticCustomError("fault", "torn is for operations of the disk: disk.WriteStaticPod")
+        if self.moment == "after" and not used & {"error", "hang", "crash"}:
+            raise PydanticCustomError("fault", "moment has no effect here: it belongs to error, hang, crash")
         if groups & {*_SYNCHRONOUS} and (used & {"hang"} or self.latency is not None):
             raise PydanticCustomError("fault", "a write to the disk takes no time here: use error, crash or torn")
         if self.code is not None and not groups & {"api", "cni"}:
             raise PydanticCustomError("fault", "code is for operations of api and cni")
+        if self.code is not None and groups == {"api"} and not 400 <= self.code <= 599:
+            raise PydanticCustomError("fault", "code of the API server is an HTTP status of an error: 400 to 599")
         return self

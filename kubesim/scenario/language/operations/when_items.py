@@ -20,7 +20,7 @@ _OF_OPERATIONS = ("node", "container")
 class When(Strict):
     """`{pod: web, condition: Ready}`, `{after: CreateContainer, pod: web, container: main}`. Being true once counts."""
 
-    pod: str = ""  # `name`, `namespace/name` or a glob
+    pod: str = Field(default="", min_length=1)  # `name`, `namespace/name` or a glob
     object: ObjectName = ""  # `Deployment/web`
     condition: str | None = Field(default=None, pattern=r"^[A-Za-z./-]+(=(True|False|Unknown))?$")  # `Ready=False`
     phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"] | None = None  # of the pod: `Running`

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kubesim.features.table import Profile
-from kubesim.scenario.language.strict import Strict, as_list
+from kubesim.scenario.language.strict import Strict, as_list, problem_at
 
 MOST_CELLS = 1000
 _RANGE = re.compile(r"(\d{1,9})\.\.(\d{1,9})\Z")
@@ -29,12 +29,16 @@ def read_seeds(value: Any) -> Any:
     return as_list(value)
 
 
-def _value_path(text: str) -> str:
+def is_value_path(text: str) -> str:
     found = _VALUE_PATH.match(text)
     if found is None or (found["kind"] is None and not text.startswith("spec.")):
         problem = "must be a field such as spec.profile, or of an object: pod/web spec.containers[0].image"
         raise PydanticCustomError("matrix", "{text} {problem}", {"text": repr(text), "problem": problem})
     return text
+
+
+ValuePath = Annotated[str, AfterValidator(is_value_path)]
+Values = Annotated[tuple[Any, ...], BeforeValidator(as_list)]
 
 
 class Matrix(Strict):
@@ -44,15 +48,22 @@ class Matrix(Strict):
     seeds: Annotated[tuple[int, ...], BeforeValidator(read_seeds)] = ()  # `[1, 2, 3]`, or `0..4`
     profiles: Annotated[tuple[Profile, ...], BeforeValidator(as_list)] = ()  # versions of the kubelet: `[v1.30, v1.36]`
     # `{pod/web spec.containers[0].image: [nginx:1, nginx:2]}`
-    values: dict[Annotated[str, AfterValidator(_value_path)], Annotated[tuple[Any, ...], BeforeValidator(as_list)]] = (
-        Field(default_factory=dict)
-    )
+    values: dict[
+        Annotated[str, AfterValidator(is_value_path)], Annotated[tuple[Any, ...], BeforeValidator(as_list)]
+    ] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _some_cells(self) -> Matrix:
-        empty = next((path for path, values in self.values.items() if not values), None)
-        if empty is not None:
-            raise PydanticCustomError("matrix", "{path} has no values", {"path": empty})
+        if not self.seeds and not self.profiles and not self.values and not self.model_fields_set:
+            raise PydanticCustomError("matrix", "give seeds, profiles or values")
+        for field in self.model_fields_set - {"values"}:
+            self._check_values((field,), field, getattr(self, field))
+        for path, values in self.values.items():
+            self._check_values(("values", path), path, values)
+        for path, own in (("spec.seed", self.seeds), ("spec.profile", self.profiles)):
+            if path in self.values and own:
+                problem = f"{path} is also given by {path.removeprefix('spec.')}s: leave one out"
+                raise problem_at(("values", path), problem)
         cells = max(1, len(self.seeds)) * max(1, len(self.profiles))
         for values in self.values.values():
             cells *= len(values)
@@ -60,3 +71,11 @@ class Matrix(Strict):
             problem = "{cells} runs; a matrix has at most {most}"
             raise PydanticCustomError("matrix", problem, {"cells": cells, "most": MOST_CELLS})
         return self
+
+    def _check_values(self, place: tuple[str, ...], name: str, values: tuple[Any, ...]) -> None:
+        if not values:
+            raise problem_at(place, f"{name} has no values")
+        written = [repr(value) for value in values]
+        twice = next((value for number, value in enumerate(written) if value in written[:number]), None)
+        if twice is not None:
+            raise problem_at(place, f"{name} has {twice} twice")

@@ -38,8 +38,12 @@ class Includes:
         listed = (spec.items or {}).get(INCLUDE) if spec is not None else None
         if spec is None or listed is None:
             return scenario
-        if not isinstance(listed.value, list) or not all(isinstance(name, str) and name for name in listed.value):
+        if not isinstance(listed.value, list):
             raise InputError(source, "must be a list of files", line=listed.line, field=f"spec.{INCLUDE}")
+        for number, name in enumerate(listed.value):
+            if not isinstance(name, str) or not name:
+                line = (listed.items or {})[number].line
+                raise InputError(source, "must be the name of a file", line=line, field=f"spec.{INCLUDE}[{number}]")
         merged = _without(spec, INCLUDE)
         for number, name in enumerate(listed.value):
             line = (listed.items or {})[number].line

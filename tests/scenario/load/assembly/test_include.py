@@ -82,7 +82,7 @@ def test_steps_know_the_file_in_which_they_are_written(files: Path) -> None:
     ("spec", "expected"),
     [
         ("  include: b.yaml\n", "a.yaml:5: spec.include: must be a list of files"),
-        ("  include: [7]\n", "a.yaml:5: spec.include: must be a list of files"),
+        ("  include: [7]\n", "a.yaml:5: spec.include[0]: must be the name of a file"),
         ("  include: [none.yaml]\n", "a.yaml:5: spec.include[0]: no such file: none.yaml"),
         ("  include: [a.yaml]\n", "a.yaml:5: spec.include[0]: a circle: a.yaml includes a.yaml"),
         (

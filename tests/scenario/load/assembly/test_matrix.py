@@ -79,10 +79,18 @@ def test_names_are_whole_paths_where_the_last_word_is_not_enough() -> None:
 MISTAKES = {
     "{seeds: often}": "5: spec.matrix.seeds: must be a list of numbers, or a range such as 0..4",
     "{seeds: 0..5000}": "5: spec.matrix.seeds: at most 1000 seeds",
-    "{seeds: 0..99, profiles: [v1.30, v1.35, v1.36], values: {spec.seed: [1, 2, 3, 4]}}": (
+    "{seeds: 0..99, profiles: [v1.30, v1.35, v1.36], values: {spec.duration: [1s, 2s, 3s, 4s]}}": (
         "5: spec.matrix: 1200 runs; a matrix has at most 1000"
     ),
-    "{values: {spec.seed: []}}": "5: spec.matrix: spec.seed has no values",
+    "{}": "5: spec.matrix: give seeds, profiles or values",
+    "{seeds: 5..1}": "5: spec.matrix.seeds: seeds has no values",
+    "{profiles: []}": "5: spec.matrix.profiles: profiles has no values",
+    "{seeds: [1, 1]}": "5: spec.matrix.seeds: seeds has 1 twice",
+    "{values: {spec.duration: [1m, 1m]}}": "5: spec.matrix.values.spec.duration: spec.duration has '1m' twice",
+    "{values: {spec.seed: [1]}, seeds: 0..3}": (
+        "5: spec.matrix.values.spec.seed: spec.seed is also given by seeds: leave one out"
+    ),
+    "{values: {spec.seed: []}}": "5: spec.matrix.values.spec.seed: spec.seed has no values",
     "{values: {maxPods: [5]}}": (
         "5: spec.matrix.values.maxPods: 'maxPods' must be a field such as spec.profile, or of an object: pod/web spec."
     ),
