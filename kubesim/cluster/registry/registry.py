@@ -15,6 +15,8 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.schema.codec import DecodeError, encode
 from kubesim.api.timestamps import format_time
 from kubesim.api.validation.field import Errors, FieldError, JsonObject
+from kubesim.cluster.managed.managers import Conflicts, Entry, Writer, after_apply, conflict_error
+from kubesim.cluster.managed.tracking import kept_if_same, track_create, track_update, versioned, writer
 from kubesim.cluster.patches.json_patch import PatchError, json_patch, merge_patch
 from kubesim.cluster.patches.strategic_merge import StrategicPatchError, go_value, strategic_merge_patch
 from kubesim.cluster.problems import (
@@ -56,7 +58,7 @@ _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _NAME_MAX = 63
 _SUFFIX_LENGTH = 5
 _SET_BY_THE_SERVER = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
-                      "selfLink", "managedFields")  # fmt: skip
+                      "selfLink")  # fmt: skip
 _GO_TYPES = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
 
 
@@ -95,9 +97,24 @@ def _wrong_kind(resource: Resource, kind: str, version: str) -> str:
 # -- create ---------------------------------------------------------------------------------------------------------
 
 
-def create(store: Store, target: Target, body: JsonObject, *, dry_run: bool = False) -> ApiObject:
-    resource, obj = target.resource, read_body(target.resource, body)
-    metadata = obj["metadata"]
+def create(
+    store: Store, target: Target, body: JsonObject, *, dry_run: bool = False, manager: str = ""
+) -> ApiObject:
+    """Without a manager nobody is recorded as having set the object's fields."""
+    obj = read_body(target.resource, body)
+    if manager:
+        track_create(_writer(store, target, manager), target.resource, obj)
+    else:
+        obj["metadata"].pop("managedFields", None)
+    return _create(store, target, obj, dry_run)
+
+
+def _writer(store: Store, target: Target, manager: str) -> Writer:
+    return writer(target.resource, target.subresource, manager, format_time(store.now()))
+
+
+def _create(store: Store, target: Target, obj: JsonObject, dry_run: bool) -> ApiObject:
+    resource, metadata = target.resource, obj["metadata"]
     if resource.namespaced:
         if metadata.get("namespace", target.namespace) != target.namespace:
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
@@ -164,7 +181,9 @@ def _suffix(store: Store) -> str:
 # -- update ---------------------------------------------------------------------------------------------------------
 
 
-def update(store: Store, target: Target, body: JsonObject, *, dry_run: bool = False) -> tuple[ApiObject, bool]:
+def update(
+    store: Store, target: Target, body: JsonObject, *, dry_run: bool = False, manager: str = ""
+) -> tuple[ApiObject, bool]:
     """PUT: the object as it is stored then, and whether it was created."""
     resource, new = target.resource, read_body(target.resource, body)
     _check_name(target, new)
@@ -172,12 +191,12 @@ def update(store: Store, target: Target, body: JsonObject, *, dry_run: bool = Fa
     if old is None:
         if resource.put_creates and not target.subresource:
             metadata = {name: value for name, value in new["metadata"].items() if name != "resourceVersion"}
-            return create(store, target, {**body, "metadata": metadata}, dry_run=dry_run), True
+            return create(store, target, {**body, "metadata": metadata}, dry_run=dry_run, manager=manager), True
         raise not_found(resource, target.name)
     uid = new["metadata"].get("uid")
     if uid and uid != old.metadata.uid:
         raise precondition_failed(resource, target.namespace, target.name, uid, old.metadata.uid)
-    return _replace(store, target, old, new, dry_run), False
+    return _replace(store, target, old, new, dry_run, manager), False
 
 
 def _check_name(target: Target, new: JsonObject) -> None:
@@ -194,11 +213,25 @@ def _check_name(target: Target, new: JsonObject) -> None:
         new["metadata"]["namespace"] = target.namespace
 
 
-def _replace(store: Store, target: Target, current: ApiObject, new: JsonObject, dry_run: bool) -> ApiObject:
-    """Store the new state of an object, if it may be and if it is new."""
+def _replace(
+    store: Store,
+    target: Target,
+    current: ApiObject,
+    new: JsonObject,
+    dry_run: bool,
+    manager: str = "",
+    applied: list[Entry] | None = None,
+) -> ApiObject:
+    """Store the new state of an object, if it may be and if it is new. `applied` are the entries of an apply."""
     resource, metadata = target.resource, new["metadata"]
     old = {**internal_of(resource, current), "kind": resource.kind, "apiVersion": resource.api_version}
     _check_version(target, metadata, current)
+    if applied is not None:
+        entries = applied
+    elif manager:
+        entries = track_update(_writer(store, target, manager), resource, new, old)
+    else:
+        entries = list(old["metadata"].get("managedFields") or ())
     if resource.kind == "Pod" and not target.subresource:
         admit_pod_update(new, old)
     elif resource.kind == "Service" and not target.subresource:
@@ -217,10 +250,18 @@ def _replace(store: Store, target: Target, current: ApiObject, new: JsonObject, 
         raise invalid_object(resource, target.name, errors)
     if target.subresource == "resize":
         admit_pod_resize(store, new, old)
-    if encode(resource.kind, new) == encode(resource.kind, old):
+    if _is_unchanged(resource, new, old, kept_if_same(entries, old)):
         return current
+    if entries:
+        metadata["managedFields"] = entries
     obj = resource.model.from_json(new)
     return obj if dry_run else store.write(current, obj)
+
+
+def _is_unchanged(resource: Resource, new: JsonObject, old: JsonObject, entries: list[Entry]) -> bool:
+    """Whether nothing would be written but the times of managers."""
+    known = old["metadata"].pop("managedFields", None) or []
+    return encode(resource.kind, new) == encode(resource.kind, old) and entries == list(known)
 
 
 def _allocate(store: Store, service: JsonObject, old: JsonObject | None) -> None:
@@ -250,7 +291,14 @@ def _check_version(target: Target, metadata: JsonObject, current: ApiObject) -> 
 
 
 def patch(
-    store: Store, target: Target, content_type: str, body: Any, *, dry_run: bool = False, strict: bool = False
+    store: Store,
+    target: Target,
+    content_type: str,
+    body: Any,
+    *,
+    dry_run: bool = False,
+    strict: bool = False,
+    manager: str = "",
 ) -> tuple[ApiObject, list[str]]:
     """PATCH with a parsed body: the object as it is stored then, and the fields that nobody knows."""
     if content_type not in (MERGE_PATCH, JSON_PATCH, STRATEGIC_MERGE_PATCH):
@@ -258,7 +306,48 @@ def patch(
     current = store.get(target.resource.kind, target.namespace, target.name)
     new, unknown = _patched(target.resource, object_to_json(current), content_type, body, strict)
     _check_name(target, new)
-    return _replace(store, target, current, new, dry_run), unknown
+    return _replace(store, target, current, new, dry_run, manager), unknown
+
+
+def apply(
+    store: Store, target: Target, config: JsonObject, manager: str, *, force: bool = False, dry_run: bool = False
+) -> tuple[ApiObject, bool]:
+    """Server-side apply: the object as it is stored then, and whether it was created."""
+    resource = target.resource
+    version, kind = config.get("apiVersion") or "", config.get("kind") or ""
+    if (version, kind) != (resource.api_version, resource.kind):
+        group, _, short = version.rpartition("/")
+        raise bad_request(f"invalid object type: {group}/{short}, Kind={kind}")
+    if (config.get("metadata") or {}).get("managedFields") is not None:
+        raise bad_request("metadata.managedFields must be nil")
+    current = store.find(resource.kind, target.namespace, target.name)
+    if current is None and target.subresource:
+        raise not_found(resource, target.name)
+    empty = versioned(resource, {})
+    live = empty if current is None else versioned(resource, internal_of(resource, current))
+    known = [] if current is None else list(current.metadata.managed_fields)
+    try:
+        merged, entries = after_apply(_writer(store, target, manager), empty, live, config, known, force=force)
+    except Conflicts as conflicts:
+        raise conflict_error(conflicts.found) from None
+    except ValueError as error:
+        name = (config.get("metadata") or {}).get("name", "")
+        namespace = (config.get("metadata") or {}).get("namespace", "")
+        group, _, short = resource.api_version.rpartition("/")
+        what = f"{namespace}/{name}; {group}/{short}, Kind={resource.kind}"
+        raise internal_error(f"failed to create typed patch object ({what}): {error}") from None
+    new = read_body(resource, live if merged is None else merged)
+    new["metadata"].pop("managedFields", None)
+    new["metadata"].setdefault("name", target.name)
+    _check_name(target, new)
+    if current is not None:
+        return _replace(store, target, current, new, dry_run, manager, entries), False
+    if entries:
+        new["metadata"]["managedFields"] = entries
+    if new["metadata"].get("uid"):
+        raise conflict(resource, target.name, "uid mismatch: the provided object specified uid "
+                       f"{new['metadata']['uid']}, and no existing object was found")  # fmt: skip
+    return _create(store, target, new, dry_run), True
 
 
 def _patched(

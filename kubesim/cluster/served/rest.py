@@ -23,7 +23,7 @@ from kubesim.cluster.registry.deletion import DeleteOptions, check_delete_option
 from kubesim.cluster.registry.registry import STRATEGIC_MERGE_PATCH, Target
 from kubesim.cluster.registry.subresources.binding import bind
 from kubesim.cluster.registry.subresources.eviction import evict
-from kubesim.cluster.served.discovery import discover
+from kubesim.cluster.served.documents.discovery import discover
 from kubesim.cluster.served.lists import (
     ListOptions,
     check_reached,
@@ -45,6 +45,8 @@ from kubesim.golang.yaml import yaml_to_json
 from kubesim.values import replace, value_object
 
 _META_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
+APPLY_PATCH = "application/apply-patch+yaml"
+_MANAGER_MAX = 128
 _FIELD_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _OPTIONS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions", "DELETE": "DeleteOptions"}
 
@@ -118,10 +120,10 @@ def _answer(store: Store, call: _Call) -> Response:
             return _post_subresource(store, call, dry_run)
         case "POST":
             body, warnings = _body(call)
-            return Response(201, call.view(registry.create(store, target, body, dry_run=dry_run)), warnings=warnings)
+            return Response(201, call.view(registry.create(store, target, body, dry_run=dry_run, manager=_manager(call))), warnings=warnings)
         case "PUT":
             body, warnings = _body(call)
-            obj, created = registry.update(store, target, body, dry_run=dry_run)
+            obj, created = registry.update(store, target, body, dry_run=dry_run, manager=_manager(call))
             return Response(201 if created else 200, call.view(obj), warnings=warnings)
         case "PATCH":
             return _patch(store, call, dry_run)
@@ -240,8 +242,30 @@ def _success() -> JsonObject:
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 
 
+def _manager(call: _Call) -> str:
+    """Who writes: as the query says, or else the client by its User-Agent."""
+    agent = call.request.headers.get("user-agent", "").partition("/")[0]
+    return call.query.get("fieldManager") or "".join(filter(str.isprintable, agent))[:_MANAGER_MAX] or "unknown"
+
+
+def _apply(store: Store, call: _Call, dry_run: bool) -> Response:
+    """Server-side apply."""
+    try:
+        config = yaml_to_json(call.request.body)
+    except ValueError as error:
+        raise bad_request(f"error decoding YAML: {error}") from None
+    if not isinstance(config, dict):
+        raise bad_request("error decoding YAML: the configuration is no object")
+    force = call.query.get("force") in ("true", "1")
+    manager = call.query.get("fieldManager", "")
+    obj, created = registry.apply(store, call.target, json.loads(gojson.dumps(config)), manager, force=force, dry_run=dry_run)
+    return Response(201 if created else 200, call.view(obj))
+
+
 def _patch(store: Store, call: _Call, dry_run: bool) -> Response:
     content_type = _media_type(call.request.headers.get("content-type", ""))
+    if content_type == APPLY_PATCH:
+        return _apply(store, call, dry_run)
     body: Any = None
     if content_type in (registry.MERGE_PATCH, registry.JSON_PATCH, STRATEGIC_MERGE_PATCH):
         store.get(call.resource.kind, call.target.namespace, call.target.name)
@@ -251,7 +275,7 @@ def _patch(store: Store, call: _Call, dry_run: bool) -> Response:
             raise bad_request(f"error decoding patch: {error}") from None
         body = json.loads(call.request.body)
     strict = _field_validation(call) == "Strict"
-    obj, unknown = registry.patch(store, call.target, content_type, body, dry_run=dry_run, strict=strict)
+    obj, unknown = registry.patch(store, call.target, content_type, body, dry_run=dry_run, strict=strict, manager=_manager(call))
     return Response(200, call.view(obj), warnings=_warnings(call, unknown))
 
 

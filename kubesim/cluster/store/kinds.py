@@ -6,6 +6,7 @@ Mirrors: pkg/registry/*/rest storage_*.go; the strategies' NamespaceScoped, Allo
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.schema.types import model_of
@@ -27,6 +28,7 @@ class Resource:
     returns_deleted: bool = False  # the answer to a DELETE is the object, not a Status
     put_creates: bool = False
     put_needs_version: bool = False
+    schema: Mapping[str, Any] | None = None  # of a custom resource
 
     @property
     def model(self) -> type[ApiObject]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesim.cluster.served.discovery import discover
+from kubesim.cluster.served.documents.discovery import discover
 from tests.support.cluster.devices import DRIVER, claim, device_class, resource_slice
 from tests.support.cluster.rest import body_of, new_store, send
 
