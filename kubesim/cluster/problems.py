@@ -75,7 +75,7 @@ def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> A
 
 
 def invalid_object(resource: Resource, name: str, errors: Sequence[FieldError]) -> ApiError:
-    return invalid(resource.group, resource.kind, name, errors)
+    return invalid("" if resource.converted else resource.group, resource.kind_name, name, errors)
 
 
 def invalid_options(kind: str, errors: Sequence[FieldError]) -> ApiError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from kubesim.api.events_v1 import from_core
 from kubesim.api.schema.codec import encode
 from kubesim.cluster.managed.managers import Entry, Writer, after_update, same_but_for_times
 from kubesim.cluster.managed.reset_fields import settable
@@ -16,7 +17,7 @@ JsonObject = dict[str, Any]
 
 
 def shape_of(resource: Resource) -> Shape:
-    return shape_of_type(resource.kind) if is_declared(resource) else OfResource(resource.schema)
+    return shape_of_type(resource.type_name) if is_declared(resource) else OfResource(resource.schema)
 
 
 def writer(resource: Resource, subresource: str, manager: str, now: str) -> Writer:
@@ -29,7 +30,8 @@ def versioned(resource: Resource, obj: JsonObject) -> JsonObject:
     head = {"kind": resource.kind, "apiVersion": resource.api_version}
     if not is_declared(resource):
         return {**head, **obj}
-    return head | encode(resource.kind, obj)
+    body = {name: value for name, value in obj.items() if name not in head}
+    return head | encode(resource.type_name, from_core(body) if resource.converted else body)
 
 
 def track_create(written: Writer, resource: Resource, obj: JsonObject) -> None:

@@ -12,12 +12,14 @@ import hashlib
 from typing import Any
 
 from kubesim.api.meta import ApiObject
-from kubesim.api.schema.codec import DecodeError, encode
+from kubesim.api.schema.codec import DecodeError
 from kubesim.api.timestamps import format_time
 from kubesim.api.validation.field import Errors, FieldError, JsonObject
+from kubesim.cluster.custom.definitions import KIND as DEFINITION
+from kubesim.cluster.custom.definitions import established
 from kubesim.cluster.managed.managers import Conflicts, Entry, Writer, after_apply, conflict_error
 from kubesim.cluster.managed.tracking import kept_if_same, track_create, track_update, versioned, writer
-from kubesim.cluster.patches.json_patch import PatchError, json_patch, merge_patch
+from kubesim.cluster.patches.json_patch import PatchError, equal_json, json_patch, merge_patch
 from kubesim.cluster.patches.strategic_merge import StrategicPatchError, go_value, strategic_merge_patch
 from kubesim.cluster.problems import (
     MODIFIED,
@@ -43,9 +45,9 @@ from kubesim.cluster.registry.admission import (
 from kubesim.cluster.registry.deletion import DeleteOptions
 from kubesim.cluster.registry.metadata_updates import keep_system_fields, validate_object_meta_update
 from kubesim.cluster.registry.strategies import internal, internal_of, prepare_for_create, strategy_of, validate_create
-from kubesim.cluster.store.kinds import RESOURCES, Resource
+from kubesim.cluster.store.kinds import RESOURCES, Resource, resource_of
 from kubesim.cluster.store.store import Store
-from kubesim.cluster.wire import json_text, misfit, object_to_json, unknown_fields
+from kubesim.cluster.wire import encoded_fields, json_text, misfit, shown_as, unknown_in
 from kubesim.errors import ApiError
 from kubesim.values import value_object
 
@@ -74,20 +76,29 @@ class Target:
 
 def read_body(resource: Resource, body: JsonObject) -> JsonObject:
     """The object that a POST or a PUT brings, with its defaults. Without a kind it is taken for what the path says."""
-    kind, version = body.get("kind") or resource.kind, body.get("apiVersion") or resource.api_version
-    named = f'{kind} in version "{version.rpartition("/")[2]}" cannot be handled as a {resource.kind}: '
+    kind, version = body.get("kind") or resource.kind_name, body.get("apiVersion") or resource.api_version
+    named = f'{kind} in version "{version.rpartition("/")[2]}" cannot be handled as a {resource.kind_name}: '
     wrong = _wrong_kind(resource, kind, version)
     if wrong:
         raise bad_request(named + wrong)
     try:
         obj = internal(resource, body)
     except DecodeError as error:
-        raise bad_request(f'{resource.kind} in version "v1" cannot be handled as a {resource.kind}: {error}') from None
-    return {**obj, "kind": resource.kind, "apiVersion": resource.api_version}
+        shown = resource.kind_name
+        raise bad_request(f'{shown} in version "{resource.version}" cannot be handled as a {shown}: {error}') from None
+    version = resource_of(resource.kind).api_version if resource.converted else resource.api_version
+    return {**obj, "kind": resource.kind, "apiVersion": version}
 
 
 def _wrong_kind(resource: Resource, kind: str, version: str) -> str:
     """Why an object of this kind and version is not one of the resource."""
+    if resource.custom_kind:
+        wanted = f"{resource.api_version}, Kind={resource.kind_name}"
+        if (kind, version) == (resource.kind_name, resource.api_version):
+            return ""
+        return f"no kind \"{kind}\" is registered for version \"{version}\" in scheme \"{_SCHEME}\", expected {wanted}"
+    if (kind, version) == (resource.kind, resource.api_version):
+        return ""
     known = kind.removesuffix("List") in RESOURCES or kind in ("DeleteOptions", "Binding", "Eviction")
     if version != resource.api_version or not known:
         return f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"'
@@ -130,7 +141,15 @@ def _create(store: Store, target: Target, obj: JsonObject, dry_run: bool) -> Api
     if errors:
         raise invalid_object(resource, metadata.get("name", ""), errors)
     _check_not_terminating(store, target, metadata["name"])
-    return store.create(resource.model.from_json(obj), dry_run=dry_run)
+    created = store.create(resource.model.from_json(obj), dry_run=dry_run)
+    return _establish(store, created) if resource.kind == DEFINITION and not dry_run else created
+
+
+def _establish(store: Store, definition: ApiObject) -> ApiObject:
+    """The write with which a server accepts the names of a new definition; the answer to the client is the one before."""
+    status = established({**definition.extra}, format_time(store.now()))
+    store.write(definition, definition.with_extra({**definition.extra, "status": status}))
+    return definition
 
 
 def complete(store: Store, resource: Resource, obj: JsonObject) -> None:
@@ -213,6 +232,11 @@ def _check_name(target: Target, new: JsonObject) -> None:
         new["metadata"]["namespace"] = target.namespace
 
 
+def _as_sent(resource: Resource, obj: JsonObject) -> JsonObject:
+    """With the kind and version that a client would name."""
+    return {**obj, "kind": resource.kind_name, "apiVersion": resource.api_version}
+
+
 def _replace(
     store: Store,
     target: Target,
@@ -224,7 +248,7 @@ def _replace(
 ) -> ApiObject:
     """Store the new state of an object, if it may be and if it is new. `applied` are the entries of an apply."""
     resource, metadata = target.resource, new["metadata"]
-    old = {**internal_of(resource, current), "kind": resource.kind, "apiVersion": resource.api_version}
+    old = {**internal_of(resource, current), "kind": resource.kind, "apiVersion": new.get("apiVersion", "")}
     _check_version(target, metadata, current)
     if applied is not None:
         entries = applied
@@ -261,7 +285,7 @@ def _replace(
 def _is_unchanged(resource: Resource, new: JsonObject, old: JsonObject, entries: list[Entry]) -> bool:
     """Whether nothing would be written but the times of managers."""
     known = old["metadata"].pop("managedFields", None) or []
-    return encode(resource.kind, new) == encode(resource.kind, old) and entries == list(known)
+    return equal_json(encoded_fields(resource, new), encoded_fields(resource, old)) and entries == list(known)
 
 
 def _allocate(store: Store, service: JsonObject, old: JsonObject | None) -> None:
@@ -304,7 +328,7 @@ def patch(
     if content_type not in (MERGE_PATCH, JSON_PATCH, STRATEGIC_MERGE_PATCH):
         raise unsupported_media_type()
     current = store.get(target.resource.kind, target.namespace, target.name)
-    new, unknown = _patched(target.resource, object_to_json(current), content_type, body, strict)
+    new, unknown = _patched(target.resource, shown_as(target.resource, current), content_type, body, strict)
     _check_name(target, new)
     return _replace(store, target, current, new, dry_run, manager), unknown
 
@@ -315,7 +339,7 @@ def apply(
     """Server-side apply: the object as it is stored then, and whether it was created."""
     resource = target.resource
     version, kind = config.get("apiVersion") or "", config.get("kind") or ""
-    if (version, kind) != (resource.api_version, resource.kind):
+    if (version, kind) != (resource.api_version, resource.kind_name):
         group, _, short = version.rpartition("/")
         raise bad_request(f"invalid object type: {group}/{short}, Kind={kind}")
     if (config.get("metadata") or {}).get("managedFields") is not None:
@@ -336,7 +360,7 @@ def apply(
         group, _, short = resource.api_version.rpartition("/")
         what = f"{namespace}/{name}; {group}/{short}, Kind={resource.kind}"
         raise internal_error(f"failed to create typed patch object ({what}): {error}") from None
-    new = read_body(resource, live if merged is None else merged)
+    new = read_body(resource, _as_sent(resource, live if merged is None else merged))
     new["metadata"].pop("managedFields", None)
     new["metadata"].setdefault("name", target.name)
     _check_name(target, new)
@@ -354,10 +378,10 @@ def _patched(
     resource: Resource, document: JsonObject, content_type: str, body: Any, strict: bool
 ) -> tuple[JsonObject, list[str]]:
     merged, shown = _apply(resource, document, content_type, body)
-    unknown = list(unknown_fields(resource.kind, merged))
+    unknown = list(unknown_in(resource, merged))
     kind, version = merged.get("kind", ""), merged.get("apiVersion", "")
     try:
-        problem = misfit(resource.kind, merged) if content_type == STRATEGIC_MERGE_PATCH else None
+        problem = misfit(resource.type_name, merged) if content_type == STRATEGIC_MERGE_PATCH else None
         if problem:
             raise DecodeError(problem)
         obj = internal(resource, merged)
@@ -366,7 +390,8 @@ def _patched(
             raise DecodeError(problem)
     except DecodeError as error:
         raise invalid("", "", "", (FieldError("Invalid value", "patch", shown, str(error)),)) from None
-    return {**obj, "kind": kind, "apiVersion": version}, unknown
+    stored = resource_of(resource.kind).api_version if resource.converted else version
+    return {**obj, "kind": resource.kind, "apiVersion": stored}, unknown
 
 
 def strict_error(unknown: list[str]) -> str:
@@ -392,7 +417,7 @@ def _apply(resource: Resource, document: JsonObject, content_type: str, body: An
         merged = merge_patch(document, body)
         return merged, json_text(merged)
     try:
-        return strategic_merge_patch(resource.kind, document, body), go_value(body)
+        return strategic_merge_patch(resource.type_name, document, body), go_value(body)
     except StrategicPatchError as error:
         raise (bad_request if error.bad_request else internal_error)(str(error)) from None
 

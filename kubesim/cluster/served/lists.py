@@ -21,7 +21,7 @@ from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.store.selectors import SelectorError, parse_field_selector, parse_label_selector
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import Selection
-from kubesim.cluster.wire import object_to_json
+from kubesim.cluster.wire import shown_as
 from kubesim.errors import ApiError
 from kubesim.golang import json as gojson
 from kubesim.values import value_object
@@ -172,10 +172,10 @@ def list_objects(store: Store, resource: Resource, options: ListOptions) -> dict
         if not options.has_selectors:
             metadata["remainingItemCount"] = after
     return {
-        "kind": f"{resource.kind}List",
+        "kind": f"{resource.kind_name}List",
         "apiVersion": resource.api_version,
         "metadata": metadata,
-        "items": [object_to_json(obj, in_list=True) for obj in page],
+        "items": [shown_as(resource, obj, in_list=True) for obj in page],
     }
 
 

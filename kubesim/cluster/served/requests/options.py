@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 
 from kubesim.api.validation.field import Errors, FieldError, Raw
 from kubesim.cluster.problems import invalid_options
-from kubesim.golang.text import is_printable
 from kubesim.values import value_object
 
 APPLY_PATCH = "application/apply-patch+yaml"
@@ -59,11 +58,13 @@ def write_options(
             errors.forbidden("force", "may not be specified for non-apply patch")
     if len(manager.encode()) > MANAGER_MAX:
         errors.too_long("fieldManager", MANAGER_MAX)
-    if not all(map(is_printable, manager)):
-        errors.invalid("fieldManager", manager, "should only contain printable characters")
-    dry_run = list(query.get("dryRun", ()))
-    if any(value != "All" for value in dry_run):
-        errors.append(FieldError("Unsupported value", "dryRun", Raw(json.dumps(dry_run)), 'supported values: "All"'))
+    for at, character in enumerate(manager):
+        if not character.isprintable():
+            position = len(manager[:at].encode())
+            problem = f"invalid character U+{ord(character):04X} (at position {position})"
+            errors.invalid("fieldManager", manager, problem)
+    dry_run = query.get("dryRun", ())
+    errors += check_dry_run(dry_run)
     validation = query.get("fieldValidation", [""])[0]
     if validation not in _FIELD_VALIDATIONS:
         errors.unsupported("fieldValidation", validation, _FIELD_VALIDATIONS)
@@ -72,6 +73,14 @@ def write_options(
     return WriteOptions(bool(dry_run), manager or _client(user_agent), validation or "Warn", bool(force))
 
 
+def check_dry_run(values: Sequence[str]) -> Errors:
+    errors = Errors()
+    if any(value != "All" for value in values):
+        shown = Raw(json.dumps(list(values), separators=(",", ":")))
+        errors.append(FieldError("Unsupported value", "dryRun", shown, 'supported values: "All"'))
+    return errors
+
+
 def _client(user_agent: str) -> str:
-    name = "".join(filter(is_printable, user_agent.partition("/")[0]))
+    name = "".join(filter(str.isprintable, user_agent.partition("/")[0]))
     return name.encode()[:MANAGER_MAX].decode(errors="ignore") or "unknown"
