@@ -21,22 +21,15 @@ _RESET: Mapping[tuple[str, str], tuple[Path, ...]] = {
     ("ResourceClaim", "status"): _METADATA + _SPEC,
 }
 _WITHOUT_STATUS = ("ConfigMap", "Secret", "ServiceAccount", "Event", "Lease", "PriorityClass", "RuntimeClass")
-_RESIZED = ("f:resources", "f:resizePolicy")
 
 
 def settable(kind: str, subresource: str, paths: FieldSet) -> FieldSet:
     """The paths that this way of writing an object of this kind can set."""
-    if subresource == "resize":
-        return frozenset(path for path in paths if _is_resized(path))
-    if subresource == "ephemeralcontainers":
-        return frozenset(path for path in paths if path[:2] == ("f:spec", "f:ephemeralContainers"))
+    if subresource in ("resize", "ephemeralcontainers"):  # their storages do not pass the filter on
+        return paths
     if (kind, subresource) in _RESET:
         return without_below(paths, _RESET[(kind, subresource)])
     if subresource == "status":
         return without_below(paths, _SPEC)
     return paths if kind in _WITHOUT_STATUS else without_below(paths, _STATUS)
 
-
-def _is_resized(path: Path) -> bool:
-    containers = ("f:containers", "f:initContainers")
-    return len(path) > 3 and path[0] == "f:spec" and path[1] in containers and path[3] in _RESIZED

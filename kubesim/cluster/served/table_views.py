@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kubesim.api.events_v1 import to_core
 from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.tables.rules import table_of
 from kubesim.cluster.tables.table import Column, TableLook, TableRules, dig
@@ -65,7 +66,7 @@ def _row(
     resource: Resource, rules: TableRules, item: JsonObject, look: TableLook, included: str, version: str
 ) -> JsonObject:
     named = {**item, "metadata": {"name": "", **item["metadata"]}}
-    row: JsonObject = {"cells": list(rules.cells(named, look))}
+    row: JsonObject = {"cells": list(rules.cells(to_core(named) if resource.converted else named, look))}
     phase = dig(item, "status.phase", "")
     if resource.kind == "Pod" and phase in _COMPLETED:
         reason = {"reason": phase, "message": _COMPLETED[phase]}
