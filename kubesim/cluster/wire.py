@@ -43,6 +43,12 @@ def shown_as(resource: Resource, obj: ApiObject, *, in_list: bool = False) -> Js
     return object_to_json(obj, in_list=in_list)
 
 
+def encoded_kind(kind: str, body: JsonObject) -> JsonObject:
+    """An object of a kind that is answered and not stored."""
+    head = {name: body[name] for name in ("kind", "apiVersion")}
+    return head | encode(kind, {name: value for name, value in body.items() if name not in head})
+
+
 def encoded_fields(resource: Resource, obj: JsonObject) -> JsonObject:
     """An object in the form in which equal ones are equal."""
     return encode(resource.kind, obj) if is_declared(resource) else obj

@@ -9,6 +9,7 @@ Mirrors: apiserver/pkg/registry/generic/registry store.go Create, Update; pkg/en
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 from kubesim.api.meta import ApiObject
@@ -16,7 +17,7 @@ from kubesim.api.schema.codec import DecodeError
 from kubesim.api.timestamps import format_time
 from kubesim.api.validation.field import Errors, FieldError, JsonObject
 from kubesim.cluster.custom.definitions import KIND as DEFINITION
-from kubesim.cluster.custom.definitions import established
+from kubesim.cluster.custom.definitions import established, has_cel_rules
 from kubesim.cluster.managed.managers import Conflicts, Entry, Writer, after_apply, conflict_error
 from kubesim.cluster.managed.tracking import kept_if_same, track_create, track_update, versioned, writer
 from kubesim.cluster.patches.json_patch import PatchError, equal_json, json_patch, merge_patch
@@ -44,6 +45,8 @@ from kubesim.cluster.registry.admission import (
 )
 from kubesim.cluster.registry.deletion import DeleteOptions
 from kubesim.cluster.registry.metadata_updates import keep_system_fields, validate_object_meta_update
+from kubesim.cluster.registry.new_pods.security import admit_pod_security
+from kubesim.cluster.registry.new_pods.warnings import pod_warnings, template_of
 from kubesim.cluster.registry.strategies import internal, internal_of, prepare_for_create, strategy_of, validate_create
 from kubesim.cluster.store.kinds import RESOURCES, Resource, resource_of
 from kubesim.cluster.store.store import Store
@@ -62,6 +65,13 @@ _SUFFIX_LENGTH = 5
 _SET_BY_THE_SERVER = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
                       "selfLink")  # fmt: skip
 _GO_TYPES = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
+
+
+Warn = Callable[[str], None]
+
+
+def _unheard(text: str) -> None:
+    """Nobody reads the warnings."""
 
 
 @value_object
@@ -109,29 +119,35 @@ def _wrong_kind(resource: Resource, kind: str, version: str) -> str:
 
 
 def create(
-    store: Store, target: Target, body: JsonObject, *, dry_run: bool = False, manager: str = ""
+    store: Store,
+    target: Target,
+    body: JsonObject,
+    *,
+    dry_run: bool = False,
+    manager: str = "",
+    warn: Warn = _unheard,
 ) -> ApiObject:
     """Without a manager nobody is recorded as having set the object's fields."""
     obj = read_body(target.resource, body)
+    for name in _SET_BY_THE_SERVER:
+        obj["metadata"].pop(name, None)
     if manager:
         track_create(_writer(store, target, manager), target.resource, obj)
     else:
         obj["metadata"].pop("managedFields", None)
-    return _create(store, target, obj, dry_run)
+    return _create(store, target, obj, dry_run, warn)
 
 
 def _writer(store: Store, target: Target, manager: str) -> Writer:
     return writer(target.resource, target.subresource, manager, format_time(store.now()))
 
 
-def _create(store: Store, target: Target, obj: JsonObject, dry_run: bool) -> ApiObject:
+def _create(store: Store, target: Target, obj: JsonObject, dry_run: bool, warn: Warn = _unheard) -> ApiObject:
     resource, metadata = target.resource, obj["metadata"]
     if resource.namespaced:
         if metadata.get("namespace", target.namespace) != target.namespace:
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
         metadata["namespace"] = target.namespace
-    for name in _SET_BY_THE_SERVER:
-        metadata.pop(name, None)
     if metadata.get("generateName") and not metadata.get("name"):
         metadata["name"] = generate_name(store, target, metadata["generateName"])
     if resource.namespaced:
@@ -140,9 +156,25 @@ def _create(store: Store, target: Target, obj: JsonObject, dry_run: bool) -> Api
     errors = validate_create(resource, obj)
     if errors:
         raise invalid_object(resource, metadata.get("name", ""), errors)
+    if warn is not _unheard or resource.kind == "Pod":
+        _warn(store, resource, obj, warn)
     _check_not_terminating(store, target, metadata["name"])
     created = store.create(resource.model.from_json(obj), dry_run=dry_run)
     return _establish(store, created) if resource.kind == DEFINITION and not dry_run else created
+
+
+def _warn(store: Store, resource: Resource, obj: JsonObject, warn: Warn) -> None:
+    """Say what is strange about a new object that runs pods; its namespace may refuse pods like these."""
+    if resource.kind == "Pod":
+        for text in pod_warnings(obj) if warn is not _unheard else ():
+            warn(text)
+        admit_pod_security(store, obj["metadata"]["namespace"], obj, warn)
+    elif resource.kind == DEFINITION and has_cel_rules(obj.get("spec")):
+        warn("x-kubernetes-validations: kubesim stores these rules and does not evaluate them")
+    else:
+        path, template = template_of(resource.kind, obj)
+        for text in pod_warnings(template, path) if template else ():
+            warn(text)
 
 
 def _establish(store: Store, definition: ApiObject) -> ApiObject:

@@ -278,8 +278,8 @@ def _workload_status_rules(errors: Errors, new: JsonObject, old: JsonObject) -> 
         rules.validate_status(errors, new, old)
 
 
-def _rules_of(kind: str) -> Callable[[Errors, JsonObject, JsonObject], None]:
-    resource = RESOURCES[kind]
+def _rules_of(kind: str, known: Resource | None = None) -> Callable[[Errors, JsonObject, JsonObject], None]:
+    resource = known or RESOURCES[kind]
 
     def validate(errors: Errors, new: JsonObject, old: JsonObject) -> None:
         validate_object_meta_update(errors, new["metadata"], old["metadata"])
@@ -322,4 +322,6 @@ def strategy_of(resource: Resource, subresource: str) -> Strategy:
         return _undeclared_strategy(resource, subresource)
     if rules_of(resource.kind) is not None:
         return _WORKLOAD_STATUS if subresource == "status" else _WORKLOAD
+    if resource.converted:
+        return Strategy(_nothing, _rules_of(resource.kind, resource))
     return _STRATEGIES[(resource.kind, subresource)]

@@ -15,14 +15,21 @@ from urllib.parse import parse_qs, urlsplit
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.schema.codec import DecodeError, decode
+from kubesim.api.timestamps import format_time
 from kubesim.api.validation.field import JsonObject
 from kubesim.cluster.kubectl.yaml_writer import to_yaml
+from kubesim.cluster.managed.tracking import track_create, writer
 from kubesim.cluster.problems import bad_request, status_of, unsupported_media_type
 from kubesim.cluster.registry import registry
 from kubesim.cluster.registry.deletion import DeleteOptions, check_delete_options
 from kubesim.cluster.registry.registry import STRATEGIC_MERGE_PATCH, Target
 from kubesim.cluster.registry.subresources.binding import bind
 from kubesim.cluster.registry.subresources.eviction import evict
+from kubesim.cluster.patches.json_patch import json_patch, merge_patch
+from kubesim.cluster.served.access import Access, User, attributes_of, impersonated, refusal
+from kubesim.cluster.served.answers import reviews
+from kubesim.cluster.served.answers.scales import scale_of, write_scale
+from kubesim.cluster.served.answers.tokens import request_token
 from kubesim.cluster.served.documents.documents import Document, document_of
 from kubesim.cluster.served.lists import check_reached, list_objects, parse_list_options, parse_version
 from kubesim.cluster.served.negotiation import YAML, Form, negotiate, prefers_yaml
@@ -33,7 +40,7 @@ from kubesim.cluster.served.routes import BINDINGS, ApiRoute, NotOurs, route
 from kubesim.cluster.served.watch_stream import WatchStream
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.cluster.store.store import Store
-from kubesim.cluster.wire import shown_as, unknown_in
+from kubesim.cluster.wire import encoded_kind, shown_as, unknown_in
 from kubesim.errors import ApiError
 from kubesim.golang import json as gojson
 from kubesim.golang.text import quoted
@@ -54,6 +61,7 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str = ""
     raw: bytes = b""
+    user: User = User()
 
 
 @value_object
@@ -68,19 +76,24 @@ class Response:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def handle(store: Store, request: Request) -> Response:
-    """Answer one request."""
+def handle(store: Store, request: Request, access: Access | None = None) -> Response:
+    """Answer one request; without `access` everybody may do everything."""
     try:
-        return _in_yaml(request, _handle(store, request))
+        return _in_yaml(request, _handle(store, request, access))
     except NotOurs:
         return Response(404, text="404 page not found\n")
     except ApiError as error:
         return _in_yaml(request, Response(error.code, status_of(error)))
 
 
-def _handle(store: Store, request: Request) -> Response:
+def _handle(store: Store, request: Request, access: Access | None) -> Response:
     url = urlsplit(request.path)
     query = parse_qs(url.query, keep_blank_values=True)
+    user = impersonated(request.user, request.headers)
+    if access is not None:
+        asked = attributes_of(request.method, url.path, query)
+        if not access.allows(user, asked):
+            raise refusal(user, asked)
     if request.method == "GET":
         document = document_of(store, url.path, query, request.headers)
         if document is not None:
@@ -88,7 +101,7 @@ def _handle(store: Store, request: Request) -> Response:
     found = route(request.method, url.path, store)
     included = query.get("includeObject", [""])[0]
     form = negotiate(request.headers.get("accept", ""), watching="watch" in query, included=included)
-    return _answer(store, _Call(request, query, found, form, store.now()))
+    return _answer(store, _Call(request, query, found, form, store.now(), user, access))
 
 
 def _of_document(document: Document) -> Response:
@@ -109,6 +122,8 @@ class _Call:
     route: ApiRoute
     form: Form
     now: int
+    user: User
+    access: Access | None
 
     @property
     def target(self) -> Target:
@@ -140,6 +155,10 @@ class _Call:
 def _answer(store: Store, call: _Call) -> Response:
     target = call.target
     match call.request.method:
+        case _ if target.subresource == "scale":
+            return _scale(store, call)
+        case "POST" if call.resource.kind in reviews.KINDS:
+            return _review(store, call)
         case "GET" if target.name:
             return _get(store, call)
         case "GET":
@@ -149,8 +168,11 @@ def _answer(store: Store, call: _Call) -> Response:
         case "POST":
             options = call.options
             body, warnings = _read(call, options)
-            obj = registry.create(store, target, body, dry_run=options.dry_run, manager=options.manager)
-            return Response(201, call.view(obj), warnings=warnings)
+            heard: list[str] = []
+            obj = registry.create(
+                store, target, body, dry_run=options.dry_run, manager=options.manager, warn=heard.append
+            )
+            return Response(201, call.view(obj), warnings=(*warnings, *map(_warning, heard)))
         case "PUT":
             options = call.options
             body, warnings = _read(call, options)
@@ -183,6 +205,9 @@ def _list_or_watch(store: Store, call: _Call) -> Response:
 
 def _post_subresource(store: Store, call: _Call) -> Response:
     target, dry_run = call.target, call.options.dry_run
+    if target.subresource == "token":
+        account = store.get(target.resource.kind, target.namespace, target.name)
+        return Response(201, encoded_kind("TokenRequest", request_token(store, account, _read_as("TokenRequest", call))))
     if target.subresource == "eviction":
         body = _read_as("Eviction", call)
         options = options_of(body.get("deleteOptions") or {})
@@ -194,6 +219,33 @@ def _post_subresource(store: Store, call: _Call) -> Response:
             target = Target(RESOURCES["Pod"], target.namespace, name)
         bind(store, target, body, dry_run=dry_run)
     return Response(201, _success() | {"code": 201})
+
+
+def _review(store: Store, call: _Call) -> Response:
+    """A question in the form of an object, which nobody keeps."""
+    options, resource = call.options, call.resource
+    body, warnings = _read(call, options)
+    obj = registry.read_body(resource, body)
+    now = format_time(call.now)
+    track_create(writer(resource, "", options.manager, now), resource, obj)
+    answer = reviews.answered(store, resource.kind, obj, call.user, call.access, now)
+    return Response(201, encoded_kind(resource.kind, answer), warnings=warnings)
+
+
+def _scale(store: Store, call: _Call) -> Response:
+    target, method = call.target, call.request.method
+    current = store.get(target.resource.kind, target.namespace, target.name)
+    scale = scale_of(current)
+    if method == "GET":
+        return Response(200, encoded_kind("Scale", scale))
+    options = call.options
+    if method == "PUT":
+        new = _read_as("Scale", call)
+    else:
+        body: Any = json.loads(_patch_text(call))
+        new = decode("Scale", (json_patch if isinstance(body, list) else merge_patch)(scale, body))
+    obj = write_scale(store, target, new, options.manager, dry_run=options.dry_run)
+    return Response(200, encoded_kind("Scale", scale_of(obj)))
 
 
 def _read_as(kind: str, call: _Call) -> JsonObject:
@@ -225,7 +277,11 @@ def _read(call: _Call, options: WriteOptions) -> tuple[JsonObject, tuple[str, ..
 
 
 def _warnings(options: WriteOptions, texts: list[str]) -> tuple[str, ...]:
-    return tuple(f"299 - {quoted(text)}" for text in texts) if options.warns else ()
+    return tuple(map(_warning, texts)) if options.warns else ()
+
+
+def _warning(text: str) -> str:
+    return f"299 - {quoted(text)}"
 
 
 def _patch(store: Store, call: _Call) -> Response:
@@ -236,17 +292,21 @@ def _patch(store: Store, call: _Call) -> Response:
     if content_type == APPLY_PATCH:
         return _apply(store, call, options)
     store.get(call.resource.kind, target.namespace, target.name)
-    try:
-        gojson.loads(call.request.body)
-    except gojson.JsonSyntaxError as error:
-        raise bad_request(f"error decoding patch: {error}") from None
-    body: Any = json.loads(call.request.body)
+    body: Any = json.loads(_patch_text(call))
     written = registry.patch(
         store, target, content_type, body, dry_run=options.dry_run, strict=options.is_strict, manager=options.manager
     )
     obj, unknown = written
     found = [f'unknown field "{path}"' for path in unknown]
     return Response(200, call.view(obj), warnings=_warnings(options, found))
+
+
+def _patch_text(call: _Call) -> str:
+    try:
+        gojson.loads(call.request.body)
+    except gojson.JsonSyntaxError as error:
+        raise bad_request(f"error decoding patch: {error}") from None
+    return call.request.body
 
 
 def _apply(store: Store, call: _Call, options: WriteOptions) -> Response:

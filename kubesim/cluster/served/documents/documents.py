@@ -12,6 +12,7 @@ from kubesim.cluster.problems import no_such_resource
 from kubesim.cluster.served.documents import discovery
 from kubesim.cluster.served.documents.discovery import Groups
 from kubesim.cluster.served.documents.health import CHECKS, health, health_paths
+from kubesim.cluster.served.documents.metrics import check_metrics, object_metrics
 from kubesim.cluster.served.documents.openapi import openapi_v2, openapi_v3, openapi_v3_index
 from kubesim.cluster.served.negotiation import JSON, MEDIA_TYPES, clauses, not_acceptable, unavailable
 from kubesim.cluster.store.store import Store
@@ -19,10 +20,10 @@ from kubesim.values import value_object
 
 GIT_VERSION = "v1.36.4"
 _MAJOR, _MINOR = GIT_VERSION.removeprefix("v").split(".")[:2]
-_TEXT = "text/plain; charset=utf-8"
+_METRICS = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 _OTHER_PATHS = (
-    "/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/", "/openapi/v2", "/openapi/v3",
-    "/openapi/v3/", "/openid/v1/jwks", "/version",
+    "/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/", "/flagz", "/metrics", "/metrics/slis",
+    "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/statusz", "/version",
 )  # fmt: skip
 
 Query = Mapping[str, Sequence[str]]
@@ -45,6 +46,11 @@ def document_of(store: Store, path: str, query: Query, headers: Mapping[str, str
             excluded = query.get("exclude", ())
             text = health(endpoint, "/".join(check), verbose="verbose" in query, excluded=excluded)
             return _not_found() if text is None else Document(text=text)
+        case ["metrics", *rest] if rest in ([], ["slis"]):
+            return Document(text=check_metrics() if rest else object_metrics(store), headers={"Content-Type": _METRICS})
+        case [("flagz" | "statusz") as page]:
+            text = f"\nkube-apiserver {page}\n"
+            return Document(text=text + (f"\nBinary version: {GIT_VERSION}\n" if page == "statusz" else ""))
         case ["version"]:
             _accept_json(headers)
             return Document(body=_version())
