@@ -80,11 +80,12 @@ def _at_version(previous: ApiObject | None, current: ApiObject) -> ApiObject:
 class History:
     """The latest changes of one kind."""
 
-    __slots__ = ("_appended", "events")
+    __slots__ = ("_appended", "_begin", "events")
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, begin: int = 0) -> None:
         self.events: deque[WatchEvent] = deque(maxlen=limit)
         self._appended = 0
+        self._begin = begin  # what was before this version nobody knows
 
     def append(self, event: WatchEvent) -> None:
         self._appended += 1
@@ -93,7 +94,7 @@ class History:
     @property
     def oldest(self) -> int:
         """The earliest version from which every later change is known."""
-        return self.events[0].resource_version - 1 if self._appended > len(self.events) else 0
+        return self.events[0].resource_version - 1 if self._appended > len(self.events) else self._begin
 
     def since(self, version: int) -> Iterator[WatchEvent]:
         """The changes after a version."""

@@ -21,6 +21,7 @@ from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.cluster.registry.bootstrap import SYSTEM_NAMESPACES, create_namespace, furnish_namespace
 from kubesim.cluster.registry.kind_rules import SYSTEM_PRIORITIES
 from kubesim.cluster.registry.registry import Target, create
+from kubesim.cluster.served.access import Access
 from kubesim.cluster.served.rest import Request, Response, WatchStream, handle
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.store import Store
@@ -41,7 +42,7 @@ _FURNITURE = {
 _TIME_FIELDS = {"creationTimestamp", "deletionTimestamp", "lastTransitionTime"}
 _USER_AGENT = "oracle/1.0 (linux) story"  # of requests that do not say another
 # What our server says in its own words, or about itself.
-_OURS = ("description", "gitCommit", "goVersion", "compiler", "serverAddress", "jwks_uri", "credential-id")
+_OURS = ("description", "gitCommit", "goVersion", "compiler", "serverAddress", "jwks_uri", "extra")
 _AGE = re.compile(r"\b(?:\d+[yd](?:\d+[dh])?|\d+h(?:\d+m)?|\d+m(?:\d+s)?|\d+s)\b")
 _DIFF = "\n@@ "  # of Go structs that we do not have
 
@@ -86,6 +87,8 @@ class Replay:
             status = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}
             create(self.store, Target(RESOURCES["Node"]), {"metadata": {"name": name}, "status": status})
         self.problems: list[str] = []
+        self.access: Access | None = None
+        self._generated: str | None = None
         self.names: dict[str, str] = {}  # recorded -> ours: uids, generated names, tokens
         self.versions: dict[str, str] = {}
         self._seen: dict[str, tuple[Any, Any]] = {}
@@ -105,7 +108,7 @@ class Replay:
         self._close_watches(None)
 
     def send(self, request: dict[str, Any]) -> Response:
-        return handle(self.store, self.request(request))
+        return handle(self.store, self.request(request), self.access)
 
     def request(self, request: dict[str, Any]) -> Request:
         """A recorded request as it has to be sent here."""
@@ -115,6 +118,9 @@ class Replay:
             headers["content-type"] = request["contentType"]
         if request.get("accept"):
             headers["accept"] = request["accept"]
+        self._generated = ((request.get("body") or {}).get("metadata") or {}).get("generateName") if isinstance(
+            request.get("body"), dict
+        ) else None
         body = request.get("body_text", request.get("text"))
         if body is None:
             body = json.dumps(self._translated(request["body"])) if request.get("body") is not None else ""
@@ -147,6 +153,7 @@ class Replay:
             if response.status not in (200, 201):
                 self.problems.append(f"{where}: {response.status} {response.body}")
             return
+        self._learn_generated(recorded["body"], response.body)
         if recorded["status"] != response.status:
             self.problems.append(f"{where}: status {recorded['status']}, ours {response.status} {response.body}")
             return
@@ -155,6 +162,13 @@ class Replay:
         if recorded["body"] is not None:
             ours = response.body if response.text == "" else response.text
             self.compare_bodies(where, *_as_data(recorded["body"], ours))
+
+    def _learn_generated(self, recorded: Any, ours: Any) -> None:
+        """The name that was made for an object that was refused."""
+        if self._generated and isinstance(recorded, dict) and isinstance(ours, dict):
+            names = [(each.get("details") or {}).get("name", "") for each in (recorded, ours)]
+            if all(name.startswith(self._generated) for name in names):
+                self.names.setdefault(*names)
 
     def compare_bodies(self, where: str, recorded: Any, ours: Any, key: str = "") -> None:
         if isinstance(recorded, dict) and isinstance(ours, dict):
@@ -169,6 +183,8 @@ class Replay:
             if "uid" in recorded and "resourceVersion" in recorded:
                 self._check_write(where, recorded, ours)
             for name in {**recorded, **ours}:
+                if name in _OURS:
+                    continue
                 if name not in recorded or name not in ours:
                     self.problems.append(f"{where}.{name}: {recorded.get(name, '-')!r}, ours {ours.get(name, '-')!r}")
                 else:
@@ -252,10 +268,18 @@ class Replay:
             if until is not None and (closed_at is None or closed_at > until):
                 still_open.append((step, stream))
                 continue
-            lines = [event["line"] for event in step["events"] if not is_timed_bookmark(event["line"])]
-            self.compare_bodies(f"watch {step['step']}", lines, stream.lines())
+            self.compare_bodies(f"watch {step['step']}", self._lines_of(step), self._own_lines(stream.lines()))
             stream.close()
         self._watches = still_open
+
+
+    def _lines_of(self, step: dict[str, Any]) -> list[dict[str, Any]]:
+        lines = [event["line"] for event in step["events"] if not is_timed_bookmark(event["line"])]
+        return self._own_lines(lines)
+
+    def _own_lines(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Without the lease that a server keeps for itself."""
+        return [line for line in lines if not str(_name(line["object"])).startswith("apiserver-")]
 
 
 def _name(item: dict[str, Any]) -> str:
