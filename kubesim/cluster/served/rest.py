@@ -28,6 +28,7 @@ from kubesim.cluster.registry.subresources.eviction import evict
 from kubesim.cluster.patches.json_patch import json_patch, merge_patch
 from kubesim.cluster.served.access import Access, User, attributes_of, impersonated, refusal
 from kubesim.cluster.served.answers import reviews
+from kubesim.cluster.served.answers.kubelet_requests import CONNECTED, refuse
 from kubesim.cluster.served.answers.scales import scale_of, write_scale
 from kubesim.cluster.served.answers.tokens import request_token
 from kubesim.cluster.served.documents.documents import Document, document_of
@@ -155,6 +156,11 @@ class _Call:
 def _answer(store: Store, call: _Call) -> Response:
     target = call.target
     match call.request.method:
+        case _ if target.subresource in CONNECTED:
+            refused = refuse(store, target, call.query, call.request.headers)
+            if refused is not None:
+                raise refused
+            return Response(204, headers={"Content-Type": ""})
         case _ if target.subresource == "scale":
             return _scale(store, call)
         case "POST" if call.resource.kind in reviews.KINDS:

@@ -7,7 +7,7 @@ from typing import Literal
 from kubesim.cluster.problems import method_not_allowed, no_such_resource
 from kubesim.cluster.registry.registry import Target
 from kubesim.cluster.custom.definitions import custom_groups, custom_resource, is_custom_group
-from kubesim.cluster.store.api_groups import resources_by_path
+from kubesim.cluster.store.api_groups import resources_by_path, subresources_of
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.cluster.store.store import Store
 from kubesim.values import value_object
@@ -22,6 +22,11 @@ _SUBRESOURCE_METHODS = {
     "token": ("POST",),
     "scale": ("GET", "PUT", "PATCH"),
     "approval": ("GET", "PUT", "PATCH"),
+    "log": ("GET",),
+    "exec": ("GET", "POST"),
+    "attach": ("GET", "POST"),
+    "portforward": ("GET", "POST"),
+    "proxy": ("GET", "POST", "PUT", "PATCH", "DELETE"),
 }
 _GROUPS = {group for group, _, _ in resources_by_path()}
 _CREATE_ONLY = (
@@ -111,10 +116,17 @@ def _resource(finder: _Finder, plural: str, *, namespaced: bool) -> Resource:
 
 
 def _named(resource: Resource, namespace: str | None, rest: list[str]) -> ApiRoute:
-    if len(rest) > 2 or (len(rest) == 2 and rest[1] not in resource.subresources):
+    known = _subresources(resource)
+    if (len(rest) > 2 and rest[1] != "proxy") or (len(rest) >= 2 and rest[1] not in known):
         raise no_such_resource()
     name, subresource = (*rest, "", "")[:2]
     return ApiRoute(Target(resource, namespace or "", name, subresource), namespace)
+
+
+def _subresources(resource: Resource) -> tuple[str, ...]:
+    """Those of the table of the API; a custom resource has its own."""
+    listed = subresources_of(resource.group, resource.version, resource.plural)
+    return (*listed, *resource.subresources)
 
 
 def _check_method(method: str, found: ApiRoute) -> None:

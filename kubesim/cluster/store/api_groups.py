@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from kubesim.cluster.store.kinds import RESOURCES, Resource
+from kubesim.cluster.store.kinds import BY_PATH, RESOURCES, Resource
 from kubesim.values import value_object
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
@@ -193,8 +193,6 @@ def every_resource() -> Iterator[ApiResource]:
 @cache
 def resources_by_path() -> Mapping[tuple[str, str, str], Resource]:
     """What is stored under group, version and plural."""
-    from kubesim.cluster.store.kinds import BY_PATH
-
     found = {}
     for each in every_resource():
         declared = BY_PATH.get((each.group, each.plural))
@@ -215,6 +213,15 @@ def _undeclared(each: ApiResource) -> Resource:
         each.categories,
         version=each.version,
     )
+
+
+@cache
+def subresources_of(group: str, version: str, plural: str) -> tuple[str, ...]:
+    group_version = f"{group}/{version}" if group else version
+    for each in api_resources().get(group_version, ()):
+        if each.plural == plural:
+            return tuple(subresource.name for subresource in each.subresources)
+    return ()
 
 
 @cache

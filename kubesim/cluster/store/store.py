@@ -55,15 +55,9 @@ class Store:
         self._listeners_to_all: tuple[Listener, ...] = ()
         self._pending: deque[WatchEvent] = deque()
         self._notifying = False
-        self._begin = 0
         self._history_limit = history_limit
-        self._history = defaultdict[str, History](lambda: History(history_limit, self._begin))
+        self._history = defaultdict[str, History](lambda: History(history_limit))
         self._expiring: deque[tuple[int, Key, str]] = deque()  # events: until when, which one, in which version
-
-    def begin_at(self, version: int) -> None:
-        """Count on from a version whose history is not known: reads of an earlier one are answered with 410."""
-        self.resource_version = self._begin = version
-        self._history.clear()
 
     def compact(self, kind: str) -> None:
         """Forget how the objects of a kind came to be what they are."""

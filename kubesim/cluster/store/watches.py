@@ -80,12 +80,13 @@ def _at_version(previous: ApiObject | None, current: ApiObject) -> ApiObject:
 class History:
     """The latest changes of one kind."""
 
-    __slots__ = ("_appended", "_begin", "events")
+    __slots__ = ("_appended", "_floor", "events")
 
-    def __init__(self, limit: int, begin: int = 0) -> None:
+    def __init__(self, limit: int, floor: int = 0) -> None:
+        """Nothing is known of what was before the version `floor`."""
+        self._floor = floor
         self.events: deque[WatchEvent] = deque(maxlen=limit)
         self._appended = 0
-        self._begin = begin  # what was before this version nobody knows
 
     def append(self, event: WatchEvent) -> None:
         self._appended += 1
@@ -94,7 +95,7 @@ class History:
     @property
     def oldest(self) -> int:
         """The earliest version from which every later change is known."""
-        return self.events[0].resource_version - 1 if self._appended > len(self.events) else self._begin
+        return self.events[0].resource_version - 1 if self._appended > len(self.events) else self._floor
 
     def since(self, version: int) -> Iterator[WatchEvent]:
         """The changes after a version."""

@@ -14,7 +14,8 @@ from tests.support.cluster.short_stories import SHORT_STORIES
 def test_story(name: str) -> None:
     steps = STORIES[name]
     start = parse_time(next(step["server_time_start"] for step in steps if "server_time_start" in step))
-    problems = replay_over_http(lambda now: story_replay(name, now), start, steps)
+    tokens = ("secret",) if name == "unauthorized" else ()
+    problems = replay_over_http(lambda now: story_replay(name, now), start, steps, tokens)
     assert not problems, "\n".join(problems)
 
 

@@ -84,7 +84,11 @@ class Replay:
         for name, value in SYSTEM_PRIORITIES.items():
             create(self.store, Target(RESOURCES["PriorityClass"]), {"metadata": {"name": name}, "value": value})
         for name in nodes:
-            status = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}
+            status = {
+                "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+                "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+                "daemonEndpoints": {"kubeletEndpoint": {"Port": 9}},  # which nobody answers
+            }
             create(self.store, Target(RESOURCES["Node"]), {"metadata": {"name": name}, "status": status})
         self.problems: list[str] = []
         self.access: Access | None = None
@@ -268,16 +272,16 @@ class Replay:
             if until is not None and (closed_at is None or closed_at > until):
                 still_open.append((step, stream))
                 continue
-            self.compare_bodies(f"watch {step['step']}", self._lines_of(step), self._own_lines(stream.lines()))
+            self.compare_bodies(f"watch {step['step']}", self.lines_of(step), self.own_lines(stream.lines()))
             stream.close()
         self._watches = still_open
 
 
-    def _lines_of(self, step: dict[str, Any]) -> list[dict[str, Any]]:
+    def lines_of(self, step: dict[str, Any]) -> list[dict[str, Any]]:
         lines = [event["line"] for event in step["events"] if not is_timed_bookmark(event["line"])]
-        return self._own_lines(lines)
+        return self.own_lines(lines)
 
-    def _own_lines(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def own_lines(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Without the lease that a server keeps for itself."""
         return [line for line in lines if not str(_name(line["object"])).startswith("apiserver-")]
 
