@@ -13,8 +13,8 @@ from typing import Any
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.schema.codec import encode
+from kubesim.api.schema.events_v1 import from_core
 from kubesim.api.schema.types import Type, parse_type, struct_fields
-from kubesim.api.events_v1 import from_core
 from kubesim.cluster.custom.schemas import unknown_paths
 from kubesim.cluster.patches.json_patch import Json, JsonObject
 from kubesim.cluster.store.kinds import Resource, resource_of

@@ -122,7 +122,15 @@ def parse_type(text: str) -> Type:
 
 @cache
 def _declarations() -> Mapping[str, str]:
-    text = "".join((tables.META, tables.POD, tables.VOLUMES, tables.STATUS, kinds.KINDS, review_tables.REVIEWS, *workload_tables.ALL)).replace(
-        "\n  ", " "
-    )
+    text = "".join(
+        (
+            tables.META,
+            tables.POD,
+            tables.VOLUMES,
+            tables.STATUS,
+            kinds.KINDS,
+            review_tables.REVIEWS,
+            *workload_tables.ALL,
+        )
+    ).replace("\n  ", " ")
     return dict(line.split(": ", 1) for line in text.splitlines() if line)

@@ -1,7 +1,7 @@
 """Sets of field paths, and their two texts: FieldsV1 in an object's metadata, and the paths in messages.
 
-A path is a tuple of elements as FieldsV1 writes them: `f:name` for a field, `k:{"name":"main"}` for an element of a list
-that has keys, `v:"x"` for an element of a set.
+A path is a tuple of elements as FieldsV1 writes them: `f:name` for a field, `k:{"name":"main"}` for an element of a
+list that has keys, `v:"x"` for an element of a set.
 
 Mirrors: structured-merge-diff fieldpath set.go, serialize.go, element.go
 """
@@ -96,6 +96,4 @@ def without_below(paths: FieldSet, excluded: Iterable[Path]) -> FieldSet:
     prefixes = set(excluded)
     if not prefixes:
         return paths
-    return frozenset(
-        path for path in paths if not any(path[:length] in prefixes for length in range(1, len(path) + 1))
-    )
+    return frozenset(path for path in paths if not any(path[:length] in prefixes for length in range(1, len(path) + 1)))

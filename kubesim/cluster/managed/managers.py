@@ -60,7 +60,7 @@ class Manager(NamedTuple):
 
 
 @value_object
-class Writer:
+class FieldWriter:
     """Who writes what: the name of the manager, and what is written by which way at which time."""
 
     name: str
@@ -172,7 +172,9 @@ def _is_reset(entries: Any) -> bool:
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def after_update(writer: Writer, live: JsonObject, new: JsonObject, sent: Any, known: Iterable[Entry]) -> list[Entry]:
+def after_update(
+    writer: FieldWriter, live: JsonObject, new: JsonObject, sent: Any, known: Iterable[Entry]
+) -> list[Entry]:
     """The entries after a write by create, update or patch. `sent` are those of the request; None: it has none."""
     if sent is not None and not writer.subresource and _is_reset(sent):
         managed = Managed({}, {}, {})
@@ -187,7 +189,7 @@ def after_update(writer: Writer, live: JsonObject, new: JsonObject, sent: Any, k
     return encoded(managed)
 
 
-def _update(writer: Writer, live: JsonObject, new: JsonObject, managed: Managed) -> None:
+def _update(writer: FieldWriter, live: JsonObject, new: JsonObject, managed: Managed) -> None:
     """In place."""
     changed = compare(writer.shape, _headless(live), _headless(new))
     removed, modified, added = (writer.settable(paths) for paths in changed)
@@ -244,7 +246,7 @@ def _cap_updaters(managed: Managed) -> None:
 
 
 def after_apply(
-    writer: Writer, empty: JsonObject, live: JsonObject, config: JsonObject, known: list[Entry], *, force: bool
+    writer: FieldWriter, empty: JsonObject, live: JsonObject, config: JsonObject, known: list[Entry], *, force: bool
 ) -> tuple[JsonObject | None, list[Entry]]:
     """The object that an apply makes of the live one (None: it changes nothing), and its entries.
 
@@ -274,7 +276,7 @@ def after_apply(
 
 
 def _check_conflicts(
-    writer: Writer, live: JsonObject, merged: JsonObject, managed: Managed, manager: Manager, force: bool
+    writer: FieldWriter, live: JsonObject, merged: JsonObject, managed: Managed, manager: Manager, force: bool
 ) -> None:
     removed, modified, added = (writer.settable(paths) for paths in compare(writer.shape, live, merged))
     taken = modified | added
@@ -303,4 +305,3 @@ def _pruned(shape: Shape, merged: JsonObject, managed: Managed, last: FieldSet) 
 def _removed(shape: Shape, value: JsonObject, paths: FieldSet) -> JsonObject:
     found = remove(shape, value, paths)
     return {} if found is MISSING else found
-

@@ -32,4 +32,3 @@ def settable(kind: str, subresource: str, paths: FieldSet) -> FieldSet:
     if subresource == "status":
         return without_below(paths, _SPEC)
     return paths if kind in _WITHOUT_STATUS else without_below(paths, _STATUS)
-

@@ -82,7 +82,7 @@ DEDUCED = Deduced()
 _DEDUCED_LIST = DeducedList()
 
 
-class Declared:
+class DeclaredShape:
     """A value of a declared type, as a field of a struct or an element."""
 
     def __init__(self, type_: Type, owner: str = "", name: str = "") -> None:
@@ -132,8 +132,8 @@ class Declared:
 
 
 @cache
-def _declared(type_: Type, owner: str, name: str) -> Declared:
-    return Declared(type_, owner, name)
+def _declared(type_: Type, owner: str, name: str) -> DeclaredShape:
+    return DeclaredShape(type_, owner, name)
 
 
 def shape_of_type(name: str) -> Shape:

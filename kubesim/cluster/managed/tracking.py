@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from kubesim.api.events_v1 import from_core
 from kubesim.api.schema.codec import encode
-from kubesim.cluster.managed.managers import Entry, Writer, after_update, same_but_for_times
+from kubesim.api.schema.events_v1 import from_core
+from kubesim.cluster.managed.managers import Entry, FieldWriter, after_update, same_but_for_times
 from kubesim.cluster.managed.reset_fields import settable
 from kubesim.cluster.managed.shapes import OfResource, Shape, shape_of_type
 from kubesim.cluster.store.kinds import Resource
@@ -20,9 +20,9 @@ def shape_of(resource: Resource) -> Shape:
     return shape_of_type(resource.type_name) if is_declared(resource) else OfResource(resource.schema)
 
 
-def writer(resource: Resource, subresource: str, manager: str, now: str) -> Writer:
+def writer(resource: Resource, subresource: str, manager: str, now: str) -> FieldWriter:
     filtered = partial(settable, resource.kind, subresource)
-    return Writer(manager, resource.kind, resource.api_version, subresource, shape_of(resource), now, filtered)
+    return FieldWriter(manager, resource.kind, resource.api_version, subresource, shape_of(resource), now, filtered)
 
 
 def versioned(resource: Resource, obj: JsonObject) -> JsonObject:
@@ -34,7 +34,7 @@ def versioned(resource: Resource, obj: JsonObject) -> JsonObject:
     return head | encode(resource.type_name, from_core(body) if resource.converted else body)
 
 
-def track_create(written: Writer, resource: Resource, obj: JsonObject) -> None:
+def track_create(written: FieldWriter, resource: Resource, obj: JsonObject) -> None:
     """In place: the first entry of a new object, made of what the client sent and of its defaults."""
     empty = versioned(resource, {})
     metadata = obj["metadata"]
@@ -43,7 +43,7 @@ def track_create(written: Writer, resource: Resource, obj: JsonObject) -> None:
         metadata["managedFields"] = entries
 
 
-def track_update(written: Writer, resource: Resource, new: JsonObject, old: JsonObject) -> list[Entry]:
+def track_update(written: FieldWriter, resource: Resource, new: JsonObject, old: JsonObject) -> list[Entry]:
     """The entries after a write. A write that changes nothing else leaves their times as they are."""
     known = old["metadata"].get("managedFields") or ()
     sent = new["metadata"].get("managedFields")

@@ -22,7 +22,7 @@ class ShapeError(ValueError):
     """A value that does not have its shape."""
 
 
-class Comparison(NamedTuple):
+class FieldChanges(NamedTuple):
     removed: FieldSet
     modified: FieldSet
     added: FieldSet
@@ -32,7 +32,8 @@ def item_element(shape: Shape, item: Any) -> str:
     """How an element of a list that is merged is named."""
     if not shape.keys:
         if isinstance(item, dict | list) or item is None:
-            kind = {dict: "that's a map type", list: "that's a list"}.get(type(item), "that's an explicit null")
+            is_whole = "that's a map type" if isinstance(item, dict) else "that's a list"
+            kind = "that's an explicit null" if item is None else is_whole
             raise ShapeError(f"associative list without keys has an element {kind}")
         return value_element(item)
     if not isinstance(item, dict):
@@ -172,10 +173,10 @@ def _by_name(shape: Shape, items: Any) -> dict[str, list[Any]]:
     return found
 
 
-def compare(shape: Shape, left: Any, right: Any) -> Comparison:
+def compare(shape: Shape, left: Any, right: Any) -> FieldChanges:
     comparer = _Comparer()
     comparer.compare(shape, left, right, ())
-    return Comparison(frozenset(comparer.removed), frozenset(comparer.modified), frozenset(comparer.added))
+    return FieldChanges(frozenset(comparer.removed), frozenset(comparer.modified), frozenset(comparer.added))
 
 
 # -- merging ----------------------------------------------------------------------------------------------------------
@@ -205,7 +206,9 @@ def _merge_items(shape: Shape, left: Any, right: Any) -> list[Any]:
     element = shape.element or DEDUCED
 
     def merged(name: str) -> Any:
-        return merge(element, lefts[name][0] if name in lefts else MISSING, rights[name][0] if name in rights else MISSING)
+        return merge(
+            element, lefts[name][0] if name in lefts else MISSING, rights[name][0] if name in rights else MISSING
+        )
 
     out: list[Any] = []
     waiting = list(rights)
@@ -239,7 +242,8 @@ def _remove(shape: Shape, value: Any, below: dict[str, set[Path]]) -> Any:
         pairs = [(item_element(shape, item), shape.element or DEDUCED, item) for item in value]
         kept: Any = [None if item is MISSING else item for _, item in _kept(pairs, below)]
     else:
-        named = [(field_element(name), _below(shape, name), item) for name, item in value.items()]
+        fields: dict[str, Any] = value if isinstance(value, dict) else {}
+        named = [(field_element(name), _below(shape, name), item) for name, item in fields.items()]
         kept = {element[2:]: (None if item is MISSING else item) for element, item in _kept(named, below)}
     return kept or MISSING
 
@@ -307,7 +311,9 @@ def _scalar_problem(shape: Shape, value: Any) -> str:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     match shape.scalar:
         case "string":
-            return "" if isinstance(value, str) else f"expected string, got &value.valueUnstructured{{Value:{_go(value)}}}"
+            return (
+                "" if isinstance(value, str) else f"expected string, got &value.valueUnstructured{{Value:{_go(value)}}}"
+            )
         case "numeric":
             return "" if is_number else f"expected numeric (int or float), got {_go_type(value)}"
         case "boolean":

@@ -18,7 +18,7 @@ from kubesim.api.timestamps import format_time
 from kubesim.api.validation.field import Errors, FieldError, JsonObject
 from kubesim.cluster.custom.definitions import KIND as DEFINITION
 from kubesim.cluster.custom.definitions import established, has_cel_rules
-from kubesim.cluster.managed.managers import Conflicts, Entry, Writer, after_apply, conflict_error
+from kubesim.cluster.managed.managers import Conflicts, Entry, FieldWriter, after_apply, conflict_error
 from kubesim.cluster.managed.tracking import kept_if_same, track_create, track_update, versioned, writer
 from kubesim.cluster.patches.json_patch import PatchError, equal_json, json_patch, merge_patch
 from kubesim.cluster.patches.strategic_merge import StrategicPatchError, go_value, strategic_merge_patch
@@ -106,7 +106,7 @@ def _wrong_kind(resource: Resource, kind: str, version: str) -> str:
         wanted = f"{resource.api_version}, Kind={resource.kind_name}"
         if (kind, version) == (resource.kind_name, resource.api_version):
             return ""
-        return f"no kind \"{kind}\" is registered for version \"{version}\" in scheme \"{_SCHEME}\", expected {wanted}"
+        return f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}", expected {wanted}'
     if (kind, version) == (resource.kind, resource.api_version):
         return ""
     known = kind.removesuffix("List") in RESOURCES or kind in ("DeleteOptions", "Binding", "Eviction")
@@ -138,7 +138,7 @@ def create(
     return _create(store, target, obj, dry_run, warn)
 
 
-def _writer(store: Store, target: Target, manager: str) -> Writer:
+def _writer(store: Store, target: Target, manager: str) -> FieldWriter:
     return writer(target.resource, target.subresource, manager, format_time(store.now()))
 
 
@@ -178,7 +178,7 @@ def _warn(store: Store, resource: Resource, obj: JsonObject, warn: Warn) -> None
 
 
 def _establish(store: Store, definition: ApiObject) -> ApiObject:
-    """The write with which a server accepts the names of a new definition; the answer to the client is the one before."""
+    """The write with which a server accepts the names of a new definition; the client gets the state before it."""
     status = established({**definition.extra}, format_time(store.now()))
     store.write(definition, definition.with_extra({**definition.extra, "status": status}))
     return definition
@@ -337,7 +337,8 @@ def _check_version(target: Target, metadata: JsonObject, current: ApiObject) -> 
     if not version or int(version) == 0:
         if target.resource.put_needs_version:
             problem = FieldError("Invalid value", "metadata.resourceVersion", 0, "must be specified for an update")
-            raise invalid_object(target.resource, target.name, (problem,))
+            resource = target.resource
+            raise invalid(resource.group, resource.plural, target.name, (problem,))
         metadata["resourceVersion"] = current.metadata.resource_version
     elif version != current.metadata.resource_version:
         raise conflict(target.resource, target.name, MODIFIED)

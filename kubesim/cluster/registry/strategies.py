@@ -10,11 +10,11 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping
 
-from kubesim.api.events_v1 import to_core
 from kubesim.api.meta import ApiObject
 from kubesim.api.pods.conversion import convert_pod
 from kubesim.api.pods.defaults import set_pod_defaults
 from kubesim.api.schema.codec import decode, encode
+from kubesim.api.schema.events_v1 import to_core
 from kubesim.api.validation import validate_pod_create
 from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.api.workloads.rules.kind_rules import rules_of

@@ -1,6 +1,6 @@
 """Who may do what: the user of a request, and role based access control.
 
-Without an `Access` everybody may do everything, as with `--authorization-mode=AlwaysAllow`.
+Without an `RoleAccess` everybody may do everything, as with `--authorization-mode=AlwaysAllow`.
 
 Mirrors: plugin/pkg/auth/authorizer/rbac rbac.go; apiserver/pkg/endpoints/filters authorization.go, impersonation;
 apiserver/pkg/endpoints/request requestinfo.go
@@ -20,13 +20,15 @@ JsonObject = dict[str, Any]
 _MASTERS = "system:masters"
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 # What every user may ask, whoever made which roles.
-_OPEN_PATHS = ("/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version",
-               "/version/")  # fmt: skip
+_OPEN_PATHS = (
+    "/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version",
+    "/version/",
+)  # fmt: skip
 _OPEN_REVIEWS = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
 
 
 @value_object
-class User:
+class ApiUser:
     name: str = "admin"
     groups: tuple[str, ...] = (_MASTERS, "system:authenticated")
 
@@ -67,13 +69,13 @@ def attributes_of(method: str, path: str, query: Mapping[str, Sequence[str]]) ->
     return Attributes(verb, group, resource, subresource, namespace, name)
 
 
-class Access:
+class RoleAccess:
     """Decides by the roles and bindings in the store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def allows(self, user: User, asked: Attributes) -> bool:
+    def allows(self, user: ApiUser, asked: Attributes) -> bool:
         if _MASTERS in user.groups:
             return True
         if asked.path:
@@ -83,7 +85,7 @@ class Access:
             return True
         return any(_rule_allows(rule, asked) for rule in self.rules(user, asked.namespace))
 
-    def rules(self, user: User, namespace: str) -> Iterator[JsonObject]:
+    def rules(self, user: ApiUser, namespace: str) -> Iterator[JsonObject]:
         """The rules that a user has in a namespace."""
         for binding in self._store.list("ClusterRoleBinding"):
             if _binds(binding.extra, user, ""):
@@ -99,7 +101,7 @@ class Access:
         return () if found is None else found.extra.get("rules") or ()
 
 
-def _binds(binding: JsonObject, user: User, namespace: str) -> bool:
+def _binds(binding: JsonObject, user: ApiUser, namespace: str) -> bool:
     for subject in binding.get("subjects") or ():
         kind, name = subject.get("kind"), subject.get("name", "")
         if kind == "ServiceAccount":
@@ -121,14 +123,18 @@ def _rule_allows(rule: JsonObject, asked: Attributes) -> bool:
     resource = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource
     named = rule.get("resourceNames")
     wild = asked.subresource and f"*/{asked.subresource}" in (rule.get("resources") or ())
-    return has("apiGroups", asked.group) and bool(has("resources", resource) or wild) and (not named or asked.name in named)
+    return (
+        has("apiGroups", asked.group)
+        and bool(has("resources", resource) or wild)
+        and (not named or asked.name in named)
+    )
 
 
 def _matches(pattern: str, path: str) -> bool:
     return path.startswith(pattern[:-1]) if pattern.endswith("*") else path == pattern
 
 
-def refusal(user: User, asked: Attributes) -> ApiError:
+def refusal(user: ApiUser, asked: Attributes) -> ApiError:
     """The 403, worded as the server words it."""
     who = f'User "{user.name}" cannot {asked.verb}'
     if asked.path:
@@ -142,10 +148,10 @@ def refusal(user: User, asked: Attributes) -> ApiError:
     return ApiError(403, "Forbidden", message, {key: value for key, value in details.items() if value})
 
 
-def impersonated(user: User, headers: Mapping[str, str]) -> User:
+def impersonated(user: ApiUser, headers: Mapping[str, str]) -> ApiUser:
     """The user that a request asks to be taken for."""
     name = headers.get("impersonate-user")
     if not name:
         return user
     groups = tuple(group for group in headers.get("impersonate-group", "").split(",") if group)
-    return User(name, (*groups, "system:authenticated"))
+    return ApiUser(name, (*groups, "system:authenticated"))

@@ -18,7 +18,7 @@ from aiohttp import hdrs, web
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.problems import status_of
-from kubesim.cluster.served.access import Access
+from kubesim.cluster.served.access import RoleAccess
 from kubesim.cluster.served.rest import Request, Response, WatchStream, handle
 from kubesim.cluster.served.streaming import watch_bytes
 from kubesim.cluster.store.store import Store
@@ -47,7 +47,7 @@ class ClusterServer:
         seed: int = 0,
         tokens: Collection[str] = (),
         tls: ssl.SSLContext | None = None,
-        access: Access | None = None,
+        access: RoleAccess | None = None,
     ) -> None:
         self.address = ""
         self.requests = 0

@@ -92,6 +92,8 @@ def _selection(resource: Resource, namespace: str | None, query: Mapping[str, st
         check_fields(resource, fields)
     except SelectorError as error:
         raise bad_request(str(error)) from None
+    if namespace is None and resource.namespaced:  # a list of one namespace, in other words
+        namespace = next((t.value for t in fields.terms if t.field == "metadata.namespace" and t.equal), None)
     return Selection(namespace, labels if labels.requirements else None, fields if fields.terms else None)
 
 
@@ -239,12 +241,16 @@ def _read_token(token: str) -> tuple[int, str]:
     except (binascii.Error, ValueError):
         raise _bad_token("continue key is not valid: illegal base64 data at input byte 0") from None
     if not isinstance(value, dict):
-        raise _bad_token("continue key is not valid: json: cannot unmarshal into Go value of type storage.continueToken")
+        raise _bad_token(
+            "continue key is not valid: json: cannot unmarshal into Go value of type storage.continueToken"
+        )
     version, number, start = value.get("v", ""), value.get("rv", "0"), value.get("start", "")
     if version != _TOKEN_VERSION:
         raise _bad_token(f"continue key is not valid: server does not recognize this encoded version {version}")
     if not isinstance(number, gojson.Number) or not _INTEGER.fullmatch(number) or not isinstance(start, str):
-        raise _bad_token("continue key is not valid: json: cannot unmarshal into Go value of type storage.continueToken")
+        raise _bad_token(
+            "continue key is not valid: json: cannot unmarshal into Go value of type storage.continueToken"
+        )
     if int(number) == 0:
         problem = "incorrect encoded start resourceVersion"
         raise _bad_token(f"continue key is not valid: {problem} (version meta.k8s.io/v1)")

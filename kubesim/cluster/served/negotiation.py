@@ -68,7 +68,9 @@ class Form:
 
     def _table(self, resource: Resource, items: list[dict[str, Any]], metadata: Any, now: int) -> dict[str, Any]:
         if self.included not in _INCLUDED:
-            problem = f"includeObject: Invalid value: \"{self.included}\": must be 'Metadata', 'Object', 'None', or empty"
+            problem = (
+                f"includeObject: Invalid value: \"{self.included}\": must be 'Metadata', 'Object', 'None', or empty"
+            )
             raise bad_request(f"Unable to convert to Table as requested: {problem}")
         return table_of_items(resource, items, metadata, now, self.included, self._api_version)
 
@@ -83,8 +85,8 @@ class Form:
 WHOLE = Form()
 
 
-def negotiate(accept: str, *, watching: bool = False, included: str = "") -> Form:
-    """The form that a client gets; 406 if it takes nothing that there is."""
+def negotiate(accept: str, *, watching: bool = False, watchable: bool = False, included: str = "") -> Form:
+    """The form that a client gets; 406 if it takes nothing that there is. A path that can be watched offers streams."""
     known_type = False
     for media_type, parameters in clauses(accept.strip() or "*/*"):
         if media_type not in (*MEDIA_TYPES, "*/*"):  # the router in front does not know `application/*`
@@ -101,7 +103,7 @@ def negotiate(accept: str, *, watching: bool = False, included: str = "") -> For
             return Form(kind, version, answered, included)
     if known_type:
         raise not_acceptable("only the following media types are accepted: " + ", ".join(MEDIA_TYPES))
-    raise unavailable((*MEDIA_TYPES, *_STREAMS) if watching else MEDIA_TYPES)
+    raise unavailable((*MEDIA_TYPES, *_STREAMS) if watching or watchable else MEDIA_TYPES)
 
 
 def unavailable(offered: tuple[str, ...]) -> ApiError:

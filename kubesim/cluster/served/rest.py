@@ -19,19 +19,19 @@ from kubesim.api.timestamps import format_time
 from kubesim.api.validation.field import JsonObject
 from kubesim.cluster.kubectl.yaml_writer import to_yaml
 from kubesim.cluster.managed.tracking import track_create, writer
+from kubesim.cluster.patches.json_patch import json_patch, merge_patch
 from kubesim.cluster.problems import bad_request, status_of, unsupported_media_type
 from kubesim.cluster.registry import registry
 from kubesim.cluster.registry.deletion import DeleteOptions, check_delete_options
 from kubesim.cluster.registry.registry import STRATEGIC_MERGE_PATCH, Target
 from kubesim.cluster.registry.subresources.binding import bind
 from kubesim.cluster.registry.subresources.eviction import evict
-from kubesim.cluster.patches.json_patch import json_patch, merge_patch
-from kubesim.cluster.served.access import Access, User, attributes_of, impersonated, refusal
+from kubesim.cluster.served.access import ApiUser, RoleAccess, attributes_of, impersonated, refusal
 from kubesim.cluster.served.answers import reviews
 from kubesim.cluster.served.answers.kubelet_requests import CONNECTED, refuse
 from kubesim.cluster.served.answers.scales import scale_of, write_scale
 from kubesim.cluster.served.answers.tokens import request_token
-from kubesim.cluster.served.documents.documents import Document, document_of
+from kubesim.cluster.served.documents.documents import ServedDocument, document_of
 from kubesim.cluster.served.lists import check_reached, list_objects, parse_list_options, parse_version
 from kubesim.cluster.served.negotiation import YAML, Form, negotiate, prefers_yaml
 from kubesim.cluster.served.requests.bodies import Body, duplicates, parse
@@ -62,12 +62,12 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str = ""
     raw: bytes = b""
-    user: User = User()
+    user: ApiUser = ApiUser()
 
 
 @value_object
 class Response:
-    """Either a JSON body, or plain text, or a stream of watch events. `headers` are those that differ from the usual."""
+    """Either a JSON body, or plain text, or a stream of watch events. `headers`: those that differ from the usual."""
 
     status: int
     body: JsonObject | None = None
@@ -77,7 +77,7 @@ class Response:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def handle(store: Store, request: Request, access: Access | None = None) -> Response:
+def handle(store: Store, request: Request, access: RoleAccess | None = None) -> Response:
     """Answer one request; without `access` everybody may do everything."""
     try:
         return _in_yaml(request, _handle(store, request, access))
@@ -87,7 +87,7 @@ def handle(store: Store, request: Request, access: Access | None = None) -> Resp
         return _in_yaml(request, Response(error.code, status_of(error)))
 
 
-def _handle(store: Store, request: Request, access: Access | None) -> Response:
+def _handle(store: Store, request: Request, access: RoleAccess | None) -> Response:
     url = urlsplit(request.path)
     query = parse_qs(url.query, keep_blank_values=True)
     user = impersonated(request.user, request.headers)
@@ -101,11 +101,12 @@ def _handle(store: Store, request: Request, access: Access | None) -> Response:
             return _of_document(document)
     found = route(request.method, url.path, store)
     included = query.get("includeObject", [""])[0]
-    form = negotiate(request.headers.get("accept", ""), watching="watch" in query, included=included)
+    accept, listed = request.headers.get("accept", ""), request.method == "GET" and not found.target.name
+    form = negotiate(accept, watching=listed and "watch" in query, watchable=listed, included=included)
     return _answer(store, _Call(request, query, found, form, store.now(), user, access))
 
 
-def _of_document(document: Document) -> Response:
+def _of_document(document: ServedDocument) -> Response:
     return Response(document.status, document.body, document.text, headers=document.headers)
 
 
@@ -123,8 +124,8 @@ class _Call:
     route: ApiRoute
     form: Form
     now: int
-    user: User
-    access: Access | None
+    user: ApiUser
+    access: RoleAccess | None
 
     @property
     def target(self) -> Target:
@@ -213,7 +214,9 @@ def _post_subresource(store: Store, call: _Call) -> Response:
     target, dry_run = call.target, call.options.dry_run
     if target.subresource == "token":
         account = store.get(target.resource.kind, target.namespace, target.name)
-        return Response(201, encoded_kind("TokenRequest", request_token(store, account, _read_as("TokenRequest", call))))
+        return Response(
+            201, encoded_kind("TokenRequest", request_token(store, account, _read_as("TokenRequest", call)))
+        )
     if target.subresource == "eviction":
         body = _read_as("Eviction", call)
         options = options_of(body.get("deleteOptions") or {})
@@ -278,7 +281,9 @@ def _read(call: _Call, options: WriteOptions) -> tuple[JsonObject, tuple[str, ..
         kind = resource.kind_name
         version = resource.version
         problem = ", ".join(strange)
-        raise bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: strict decoding error: {problem}')
+        raise bad_request(
+            f'{kind} in version "{version}" cannot be handled as a {kind}: strict decoding error: {problem}'
+        )
     return body, _warnings(options, strange)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from kubesim.cluster.custom.definitions import custom_groups, custom_resource, is_custom_group
 from kubesim.cluster.problems import method_not_allowed, no_such_resource
 from kubesim.cluster.registry.registry import Target
-from kubesim.cluster.custom.definitions import custom_groups, custom_resource, is_custom_group
 from kubesim.cluster.store.api_groups import resources_by_path, subresources_of
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.cluster.store.store import Store

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kubesim.api.events_v1 import to_core
+from kubesim.api.schema.events_v1 import to_core
 from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.tables.rules import table_of
 from kubesim.cluster.tables.table import Column, TableLook, TableRules, dig

@@ -164,7 +164,9 @@ def api_resources() -> Mapping[str, tuple[ApiResource, ...]]:
 def _parsed(group_version: str, words: list[str]) -> ApiResource:
     group, _, version = group_version.rpartition("/")
     plural, kind, *rest = words
-    named = {name: tuple(value.split(",")) for name, _, value in (word.partition("=") for word in rest if word[0] != "+")}
+    named = {
+        name: tuple(value.split(",")) for name, _, value in (word.partition("=") for word in rest if word[0] != "+")
+    }
     subresources = tuple(_subresource(kind.rstrip("*"), word[1:]) for word in rest if word[0] == "+")
     return ApiResource(
         group,

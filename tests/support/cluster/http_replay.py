@@ -138,7 +138,7 @@ def replay_over_http(
         replay = make(clock.now)
         server = ClusterServer(replay.store, clock, tokens=tokens, access=replay.access)
         await server.start()
-        async with aiohttp.ClientSession(skip_auto_headers=("Accept", "Content-Type")) as session:
+        async with aiohttp.ClientSession(skip_auto_headers=("Accept", "Content-Type", "User-Agent")) as session:
             await HttpReplay(replay, clock, session, server.address).play(steps)
         await server.close()
         return replay.problems

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
 from typing import Any
 
 from kubesim.api.timestamps import SECOND, parse_time
-from kubesim.cluster.served.access import Access
+from kubesim.cluster.served.access import RoleAccess
 from tests.support.cluster.replay import Replay, read_stories
 from tests.support.cluster.short_stories import BEGINNING
 from tests.support.cluster.surroundings import add_surroundings, with_unrecorded_pods
@@ -23,7 +22,7 @@ def story_replay(name: str, now: Callable[[], int] | None = None) -> Replay:
     replay = Replay(first["namespace"], NODES, parse_time(first["server_time_start"]), now)
     replay.surroundings.update(add_surroundings(replay.store, STORIES))
     if name == "forbidden":
-        replay.access = Access(replay.store)
+        replay.access = RoleAccess(replay.store)
     if name in ("compacted", *_BEFORE):
         replay.store.compact("ConfigMap")
     if name in _BEFORE:
@@ -43,6 +42,7 @@ def _play_before(replay: Replay, steps: list[dict[str, Any]]) -> None:
 def short_replay(name: str, now: Callable[[], int] | None = None) -> Replay:
     """The server of the short recording remembered little."""
     replay = Replay("orc", ("fake-1",), 0, now, history_limit=4)
+    replay.user_agent = ""
     if name.startswith("watch: changes"):
         replay.versions[BEGINNING] = str(replay.store.resource_version)
     return replay

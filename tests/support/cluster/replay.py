@@ -21,7 +21,7 @@ from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.cluster.registry.bootstrap import SYSTEM_NAMESPACES, create_namespace, furnish_namespace
 from kubesim.cluster.registry.kind_rules import SYSTEM_PRIORITIES
 from kubesim.cluster.registry.registry import Target, create
-from kubesim.cluster.served.access import Access
+from kubesim.cluster.served.access import RoleAccess
 from kubesim.cluster.served.rest import Request, Response, WatchStream, handle
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.store import Store
@@ -91,7 +91,8 @@ class Replay:
             }
             create(self.store, Target(RESOURCES["Node"]), {"metadata": {"name": name}, "status": status})
         self.problems: list[str] = []
-        self.access: Access | None = None
+        self.access: RoleAccess | None = None
+        self.user_agent = _USER_AGENT
         self._generated: str | None = None
         self.names: dict[str, str] = {}  # recorded -> ours: uids, generated names, tokens
         self.versions: dict[str, str] = {}
@@ -116,15 +117,17 @@ class Replay:
 
     def request(self, request: dict[str, Any]) -> Request:
         """A recorded request as it has to be sent here."""
-        headers = {"user-agent": _USER_AGENT}
+        headers = {"user-agent": self.user_agent} if self.user_agent else {}
         headers |= {name.lower(): value for name, value in (request.get("headers") or {}).items()}
         if request.get("contentType"):
             headers["content-type"] = request["contentType"]
         if request.get("accept"):
             headers["accept"] = request["accept"]
-        self._generated = ((request.get("body") or {}).get("metadata") or {}).get("generateName") if isinstance(
-            request.get("body"), dict
-        ) else None
+        self._generated = (
+            ((request.get("body") or {}).get("metadata") or {}).get("generateName")
+            if isinstance(request.get("body"), dict)
+            else None
+        )
         body = request.get("body_text", request.get("text"))
         if body is None:
             body = json.dumps(self._translated(request["body"])) if request.get("body") is not None else ""
@@ -275,7 +278,6 @@ class Replay:
             self.compare_bodies(f"watch {step['step']}", self.lines_of(step), self.own_lines(stream.lines()))
             stream.close()
         self._watches = still_open
-
 
     def lines_of(self, step: dict[str, Any]) -> list[dict[str, Any]]:
         lines = [event["line"] for event in step["events"] if not is_timed_bookmark(event["line"])]

@@ -24,7 +24,11 @@ def _answers(stories: Stories) -> list[dict[str, Any]]:
 
 def namespaces_of(stories: Stories) -> tuple[list[str], list[str]]:
     """Those that no story made: the active ones, and the ones that were being deleted."""
-    bodies = [body for body in _answers(stories) if body.get("kind") in ("NamespaceList", "PartialObjectMetadataList", "Table")]
+    bodies = [
+        body
+        for body in _answers(stories)
+        if body.get("kind") in ("NamespaceList", "PartialObjectMetadataList", "Table")
+    ]
     shown = [
         [(row.get("object") or row)["metadata"].get("name", "") for row in body.get("items") or body.get("rows") or ()
          if row.get("object", row)]
@@ -35,7 +39,7 @@ def namespaces_of(stories: Stories) -> tuple[list[str], list[str]]:
         (step["request"].get("body") or {}).get("metadata", {}).get("name")
         for steps in stories.values()
         for step in steps
-        if step["request"]["method"] == "POST" and step["request"]["path"].startswith("/api/v1/namespaces?")
+        if (step["request"]["method"] == "POST" and step["request"]["path"].startswith("/api/v1/namespaces?"))
         or step["request"]["path"] == "/api/v1/namespaces"
     }
     everything = {name for names in long for name in names} - made
@@ -45,7 +49,12 @@ def namespaces_of(stories: Stories) -> tuple[list[str], list[str]]:
 
 def identity_leases(stories: Stories) -> list[dict[str, Any]]:
     """The lease by which the recorded server said that it is there."""
-    lines = [event["line"].get("object") or {} for steps in stories.values() for step in steps for event in step.get("events", ())]
+    lines = [
+        event["line"].get("object") or {}
+        for steps in stories.values()
+        for step in steps
+        for event in step.get("events", ())
+    ]
     found = {
         line["metadata"]["name"]: line
         for line in lines
@@ -79,7 +88,11 @@ def with_unrecorded_pods(steps: list[Step]) -> list[Step]:
         name = path.split("/")[6] if path.count("/") >= 6 and "/pods/" in path else ""
         if name and name not in known and step["response"]["status"] == 200:
             known.add(name)
-            request = {"method": "POST", "path": path.partition(f"/{name}")[0], "body": _pod(name, step["response"]["body"])}
+            request = {
+                "method": "POST",
+                "path": path.partition(f"/{name}")[0],
+                "body": _pod(name, step["response"]["body"]),
+            }
             request["headers"] = {"Content-Type": "application/json"}
             found.append({"step": "unrecorded", "t": step["t"], "request": request})
             if "finalizers" in request["body"]["metadata"]:
@@ -93,14 +106,22 @@ def with_unrecorded_pods(steps: list[Step]) -> list[Step]:
 def _let_go(path: str, t: float) -> Step:
     headers = {"Content-Type": "application/merge-patch+json"}
     body = {"metadata": {"finalizers": None}}
-    return {"step": "unrecorded", "t": t, "request": {"method": "PATCH", "path": path, "headers": headers, "body": body}}
+    return {
+        "step": "unrecorded",
+        "t": t,
+        "request": {"method": "PATCH", "path": path, "headers": headers, "body": body},
+    }
 
 
 def _pod(name: str, answer: dict[str, Any]) -> dict[str, Any]:
     if answer["kind"] == "Table":  # the rows show little of it
         is_gated = answer["rows"][0]["cells"][2] == "SchedulingGated"
         bound = {"schedulingGates": [{"name": "g/x"}]} if is_gated else {"nodeName": "node-a"}
-        spec = {"automountServiceAccountToken": False, "containers": [{"name": "main", "image": "busybox:1.36"}], **bound}
+        spec = {
+            "automountServiceAccountToken": False,
+            "containers": [{"name": "main", "image": "busybox:1.36"}],
+            **bound,
+        }
         return {"metadata": {"name": name}, "spec": spec}
     metadata = {"name": name} | {
         key: answer["metadata"][key] for key in ("labels", "finalizers") if key in answer["metadata"]

@@ -129,7 +129,9 @@ def _proc_mount(spec: JsonObject) -> Finding | None:
     if not names:
         return None
     kinds = sorted({_context(each)["procMount"] for each in _containers(spec) if each.get("name", "") in names})
-    return Finding("procMount", f'{_named(names)} must not set securityContext.procMount to {", ".join(map(quoted, kinds))}')
+    return Finding(
+        "procMount", f"{_named(names)} must not set securityContext.procMount to {', '.join(map(quoted, kinds))}"
+    )
 
 
 def _selinux(spec: JsonObject) -> Finding | None:
@@ -163,7 +165,9 @@ def _seccomp_baseline(spec: JsonObject) -> Finding | None:
         found.append(_named(names))
     if not found:
         return None
-    return Finding("seccompProfile", f'{" and ".join(found)} must not set securityContext.seccompProfile.type to "Unconfined"')
+    return Finding(
+        "seccompProfile", f'{" and ".join(found)} must not set securityContext.seccompProfile.type to "Unconfined"'
+    )
 
 
 def _sysctls(spec: JsonObject) -> Finding | None:
@@ -207,7 +211,9 @@ def _capabilities_restricted(spec: JsonObject) -> Finding | None:
     texts = [f'{_named(kept)} must set securityContext.capabilities.drop=["ALL"]'] if kept else []
     if adding:
         added = sorted({name for each in _containers(spec) for name in given(each, "add")} - {"NET_BIND_SERVICE"})
-        texts.append(f"{_named(adding)} must not include {', '.join(map(quoted, added))} in securityContext.capabilities.add")
+        texts.append(
+            f"{_named(adding)} must not include {', '.join(map(quoted, added))} in securityContext.capabilities.add"
+        )
     return Finding("unrestricted capabilities", "; ".join(texts)) if texts else None
 
 

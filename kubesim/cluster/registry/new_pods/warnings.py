@@ -152,11 +152,14 @@ def _ports(spec: JsonObject, path: str) -> Iterator[str]:
             at, name = f"{where}.ports[{number}]", port.get("name", "")
             if name and name in names:
                 first = names[name]
-                problem = f"duplicate port name {quoted(name)} with {first}, services and probes that select ports by name"
+                problem = (
+                    f"duplicate port name {quoted(name)} with {first}, services and probes that select ports by name"
+                )
                 yield f"{at}: {problem} will use {first}"
             names.setdefault(name, at)
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
-        yield f"{path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1"
+        problem = "must be >= 0; negative values are invalid and will be treated as 1"
+        yield f"{path}.terminationGracePeriodSeconds: {problem}"
 
 
 def _clash(port: JsonObject, other: JsonObject) -> str:

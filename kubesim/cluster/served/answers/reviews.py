@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubesim.cluster.served.access import Access, Attributes, User
+from kubesim.cluster.served.access import ApiUser, Attributes, RoleAccess
 from kubesim.cluster.served.answers.tokens import user_of_token
 from kubesim.cluster.store.store import Store
 
@@ -19,7 +19,9 @@ KINDS = (
 )  # fmt: skip
 
 
-def answered(store: Store, kind: str, review: JsonObject, user: User, access: Access | None, now: str) -> JsonObject:
+def answered(
+    store: Store, kind: str, review: JsonObject, user: ApiUser, access: RoleAccess | None, now: str
+) -> JsonObject:
     """The review with its status."""
     spec = review.get("spec") or {}
     match kind:
@@ -35,33 +37,37 @@ def answered(store: Store, kind: str, review: JsonObject, user: User, access: Ac
             return {**review, "status": _rules(user, spec.get("namespace", ""), access)}
         case "SelfSubjectAccessReview":
             return {**review, "status": _decision(user, spec, access)}
-    asked = User(spec.get("user", ""), tuple(spec.get("groups") or ()))
+    asked = ApiUser(spec.get("user", ""), tuple(spec.get("groups") or ()))
     return {**review, "status": _decision(asked, spec, access)}
 
 
-def _info(user: User) -> JsonObject:
+def _info(user: ApiUser) -> JsonObject:
     return {"username": user.name, "groups": list(user.groups)}
 
 
-def _decision(user: User, spec: JsonObject, access: Access | None) -> JsonObject:
+def _decision(user: ApiUser, spec: JsonObject, access: RoleAccess | None) -> JsonObject:
     if access is None:
         return {"allowed": True}
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes") or {}
     if resource is not None:
-        names = {name: resource.get(name, "") for name in ("verb", "group", "resource", "subresource", "namespace", "name")}
+        names = {
+            name: resource.get(name, "") for name in ("verb", "group", "resource", "subresource", "namespace", "name")
+        }
         asked = Attributes(**names)
     else:
         asked = Attributes(path.get("verb", ""), path=path.get("path", ""))
     return {"allowed": access.allows(user, asked)}
 
 
-def _rules(user: User, namespace: str, access: Access | None) -> JsonObject:
+def _rules(user: ApiUser, namespace: str, access: RoleAccess | None) -> JsonObject:
     rules = [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}, {"verbs": ["*"], "nonResourceURLs": ["*"]}]
     if access is not None and "system:masters" not in user.groups:
         rules = list(access.rules(user, namespace))
     about_paths = [rule for rule in rules if rule.get("nonResourceURLs")]
     return {
         "resourceRules": [rule for rule in rules if rule.get("resources")],
-        "nonResourceRules": [{"verbs": rule["verbs"], "nonResourceURLs": rule["nonResourceURLs"]} for rule in about_paths],
+        "nonResourceRules": [
+            {"verbs": rule["verbs"], "nonResourceURLs": rule["nonResourceURLs"]} for rule in about_paths
+        ],
         "incomplete": False,
     }

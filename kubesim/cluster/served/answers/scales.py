@@ -51,7 +51,12 @@ def _selector(kind: str, selector: JsonObject) -> str:
     for each in selector.get("matchExpressions") or ():
         key, values = each.get("key", ""), ",".join(sorted(each.get("values") or ()))
         operator = each.get("operator")
-        texts = {"In": f"{key} in ({values})", "NotIn": f"{key} notin ({values})", "Exists": key, "DoesNotExist": f"!{key}"}
+        texts = {
+            "In": f"{key} in ({values})",
+            "NotIn": f"{key} notin ({values})",
+            "Exists": key,
+            "DoesNotExist": f"!{key}",
+        }
         terms[key] = texts.get(operator, key)
     return ",".join(terms[key] for key in sorted(terms))
 

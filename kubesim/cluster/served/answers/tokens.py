@@ -16,7 +16,7 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.timestamps import SECOND, format_time
 from kubesim.api.validation.field import Errors
 from kubesim.cluster.problems import bad_request, conflict, invalid, not_found
-from kubesim.cluster.served.access import User
+from kubesim.cluster.served.access import ApiUser
 from kubesim.cluster.store.kinds import RESOURCES, resource_of
 from kubesim.cluster.store.store import Store
 
@@ -110,7 +110,7 @@ def _encoded(value: JsonObject) -> str:
     return base64.urlsafe_b64encode(json.dumps(value, separators=(",", ":")).encode()).decode().rstrip("=")
 
 
-def user_of_token(store: Store, token: str) -> User | None:
+def user_of_token(store: Store, token: str) -> ApiUser | None:
     """The service account of a token that has not expired."""
     parts = token.split(".")
     if len(parts) != 3:
@@ -124,4 +124,4 @@ def user_of_token(store: Store, token: str) -> User | None:
     if expires * SECOND < store.now() or store.find("ServiceAccount", namespace, name) is None:
         return None
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
-    return User(subject, groups)
+    return ApiUser(subject, groups)

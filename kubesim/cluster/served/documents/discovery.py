@@ -17,7 +17,10 @@ JsonObject = dict[str, Any]
 Groups = Mapping[str, tuple[ApiResource, ...]]
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-_STORED_ELSEWHERE = {("events.k8s.io", "Event"): "/v1/Event", ("autoscaling", "HorizontalPodAutoscaler"): "autoscaling/v2"}
+_STORED_ELSEWHERE = {
+    ("events.k8s.io", "Event"): "/v1/Event",
+    ("autoscaling", "HorizontalPodAutoscaler"): "autoscaling/v2",
+}
 
 
 def groups_of(custom: Groups) -> Groups:
@@ -89,7 +92,11 @@ def _storage_hash(resource: ApiResource) -> str:
 
 
 def _sub_entry(resource: ApiResource, each: Subresource) -> JsonObject:
-    entry: JsonObject = {"name": f"{resource.plural}/{each.name}", "singularName": "", "namespaced": resource.namespaced}
+    entry: JsonObject = {
+        "name": f"{resource.plural}/{each.name}",
+        "singularName": "",
+        "namespaced": resource.namespaced,
+    }
     group, version, kind = _parts(each.kind)
     if version:
         entry |= {"group": group, "version": version}

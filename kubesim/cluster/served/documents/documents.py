@@ -30,7 +30,7 @@ Query = Mapping[str, Sequence[str]]
 
 
 @value_object
-class Document:
+class ServedDocument:
     """`body` is JSON, `text` anything else."""
 
     status: int = 200
@@ -39,38 +39,40 @@ class Document:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def document_of(store: Store, path: str, query: Query, headers: Mapping[str, str]) -> Document | None:
+def document_of(store: Store, path: str, query: Query, headers: Mapping[str, str]) -> ServedDocument | None:
     """The answer to a GET of a path that is about no object; None if it is no such path."""
     match path.strip("/").split("/"):
         case [("healthz" | "livez" | "readyz") as endpoint, *check] if endpoint in CHECKS:
             excluded = query.get("exclude", ())
             text = health(endpoint, "/".join(check), verbose="verbose" in query, excluded=excluded)
-            return _not_found() if text is None else Document(text=text)
+            return _not_found() if text is None else ServedDocument(text=text)
         case ["metrics", *rest] if rest in ([], ["slis"]):
-            return Document(text=check_metrics() if rest else object_metrics(store), headers={"Content-Type": _METRICS})
+            return ServedDocument(
+                text=check_metrics() if rest else object_metrics(store), headers={"Content-Type": _METRICS}
+            )
         case [("flagz" | "statusz") as page]:
             text = f"\nkube-apiserver {page}\n"
-            return Document(text=text + (f"\nBinary version: {GIT_VERSION}\n" if page == "statusz" else ""))
+            return ServedDocument(text=text + (f"\nBinary version: {GIT_VERSION}\n" if page == "statusz" else ""))
         case ["version"]:
             _accept_json(headers)
-            return Document(body=_version())
+            return ServedDocument(body=_version())
         case ["openapi", *rest]:
             return _openapi(store, rest, query, headers)
         case [".well-known", "openid-configuration"]:
             return _openid(headers.get("host", ""))
         case ["openid", "v1", "jwks"]:
             keys = {"Content-Type": "application/jwk-set+json", "Cache-Control": "public, max-age=3600"}
-            return Document(text='{"keys":[]}', headers=keys)
+            return ServedDocument(text='{"keys":[]}', headers=keys)
         case [""]:
             _accept_json(headers)
-            return Document(body={"paths": _paths(discovery.groups_of(custom_groups(store)))})
+            return ServedDocument(body={"paths": _paths(discovery.groups_of(custom_groups(store)))})
         case [("api" | "apis") as root, *rest] if len(rest) < 3:
             return _discovery(discovery.groups_of(custom_groups(store)), root, rest, headers)
     return None
 
 
-def _not_found() -> Document:
-    return Document(404, text="404 page not found\n")
+def _not_found() -> ServedDocument:
+    return ServedDocument(404, text="404 page not found\n")
 
 
 def _accept_json(headers: Mapping[str, str]) -> None:
@@ -100,30 +102,30 @@ def _version() -> dict[str, str]:
 # -- discovery --------------------------------------------------------------------------------------------------------
 
 
-def _discovery(groups: Groups, root: str, rest: list[str], headers: Mapping[str, str]) -> Document | None:
+def _discovery(groups: Groups, root: str, rest: list[str], headers: Mapping[str, str]) -> ServedDocument | None:
     legacy = root == "api"
     if not rest:
         wanted = _wanted_discovery(headers.get("accept", ""))
         if wanted == discovery.AGGREGATED:
             return _aggregated(discovery.aggregated(groups, legacy=legacy), headers)
         address = headers.get("host", "")
-        return Document(body=discovery.api_versions(address) if legacy else discovery.group_list(groups))
+        return ServedDocument(body=discovery.api_versions(address) if legacy else discovery.group_list(groups))
     if legacy:
         if len(rest) > 1:
             return None
         found = discovery.resource_list(groups, rest[0])
         if found is None or rest[0] != "v1":
             raise no_such_resource()
-        return Document(body=found)
+        return ServedDocument(body=found)
     known = discovery.one_group(groups, rest[0])
     if known is None:
         return _not_found()
     if len(rest) == 1:
-        return Document(body=known)
+        return ServedDocument(body=known)
     found = discovery.resource_list(groups, "/".join(rest))
     if found is None:
         raise no_such_resource()
-    return Document(body=found)
+    return ServedDocument(body=found)
 
 
 def _wanted_discovery(accept: str) -> str:
@@ -140,12 +142,12 @@ def _wanted_discovery(accept: str) -> str:
     raise unavailable(MEDIA_TYPES)
 
 
-def _aggregated(body: dict[str, Any], headers: Mapping[str, str]) -> Document:
+def _aggregated(body: dict[str, Any], headers: Mapping[str, str]) -> ServedDocument:
     tag = discovery.etag(body)
     shared = {"Content-Type": discovery.AGGREGATED, "Etag": tag, "Cache-Control": "public"}
     if headers.get("if-none-match") == tag:
-        return Document(304, headers=shared)
-    return Document(body=body, headers=shared)
+        return ServedDocument(304, headers=shared)
+    return ServedDocument(body=body, headers=shared)
 
 
 def _paths(groups: Groups) -> list[str]:
@@ -160,7 +162,7 @@ def _paths(groups: Groups) -> list[str]:
 # -- others -----------------------------------------------------------------------------------------------------------
 
 
-def _openid(address: str) -> Document:
+def _openid(address: str) -> ServedDocument:
     body = {
         "issuer": "https://kubernetes.default.svc",
         "jwks_uri": f"https://{address}/openid/v1/jwks",
@@ -168,27 +170,31 @@ def _openid(address: str) -> Document:
         "subject_types_supported": ["public"],
         "id_token_signing_alg_values_supported": ["RS256"],
     }
-    return Document(body=body, headers={"Content-Type": JSON, "Cache-Control": "public, max-age=3600"})
+    return ServedDocument(body=body, headers={"Content-Type": JSON, "Cache-Control": "public, max-age=3600"})
 
 
-def _openapi(store: Store, rest: list[str], query: Query, headers: Mapping[str, str]) -> Document:
+def _openapi(store: Store, rest: list[str], query: Query, headers: Mapping[str, str]) -> ServedDocument:
     groups = discovery.groups_of(custom_groups(store))
     match rest:
         case ["v2"]:
-            return Document(body=openapi_v2(store, groups))
+            return ServedDocument(body=openapi_v2(store, groups))
         case ["v3"]:
-            return Document(text=json.dumps(openapi_v3_index(store, groups), separators=(",", ":")))
+            return ServedDocument(text=json.dumps(openapi_v3_index(store, groups), separators=(",", ":")))
         case ["v3", *parts]:
             found = openapi_v3(store, groups, "/".join(parts))
             if found is None:
-                return Document(404, headers={"Content-Type": ""})
+                return ServedDocument(404, headers={"Content-Type": ""})
             body, hashed = found
             asked = query.get("hash", [""])[0]
             if asked and asked != hashed:
-                return Document(301, headers={"Location": f"/openapi/v3/{'/'.join(parts)}?hash={hashed}"})
+                return ServedDocument(301, headers={"Location": f"/openapi/v3/{'/'.join(parts)}?hash={hashed}"})
             tag = f'"{hashed}"'
             shared = {"Content-Type": JSON, "Etag": tag}
             if asked:
                 shared["Cache-Control"] = "public, immutable"
-            return Document(304, headers=shared) if headers.get("if-none-match") == tag else Document(body=body, headers=shared)
+            return (
+                ServedDocument(304, headers=shared)
+                if headers.get("if-none-match") == tag
+                else ServedDocument(body=body, headers=shared)
+            )
     return _not_found()

@@ -21,5 +21,7 @@ def object_metrics(store: Store) -> str:
 def check_metrics() -> str:
     name = "kubernetes_healthcheck"
     lines = [f"# HELP {name} Whether a health check passes.", f"# TYPE {name} gauge"]
-    lines += [f'{name}{{name="{check}",type="{endpoint}"}} 1' for endpoint, checks in CHECKS.items() for check in checks]
+    lines += [
+        f'{name}{{name="{check}",type="{endpoint}"}} 1' for endpoint, checks in CHECKS.items() for check in checks
+    ]
     return "\n".join(lines) + "\n"

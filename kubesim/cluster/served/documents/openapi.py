@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from kubesim.api.schema.types import Field, Type, parse_type, struct_fields
+from kubesim.api.schema.types import Field, Type, struct_fields
 from kubesim.cluster.custom.definitions import custom_resource
 from kubesim.cluster.managed.relations import ATOMIC_MAPS, ATOMIC_TYPES, LISTS
 from kubesim.cluster.served.documents.discovery import Groups
@@ -46,8 +46,10 @@ _REFERENCED = {
     "Quantity": "io.k8s.apimachinery.pkg.api.resource.Quantity",
     "IntOrString": "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
 }
-_WORDS = {"string": "a text", "bool": "true or false", "int": "a number", "list": "a list", "map": "a map", "Time": "a time",
-          "Quantity": "a quantity", "IntOrString": "a number or a text", "raw": "any value"}  # fmt: skip
+_WORDS = {
+    "string": "a text", "bool": "true or false", "int": "a number", "list": "a list", "map": "a map", "Time": "a time",
+    "Quantity": "a quantity", "IntOrString": "a number or a text", "raw": "any value",
+}  # fmt: skip
 
 
 # -- names ------------------------------------------------------------------------------------------------------------
@@ -56,7 +58,7 @@ _WORDS = {"string": "a text", "bool": "true or false", "int": "a number", "list"
 @cache
 def _packages() -> dict[str, str]:
     """The package of each struct: that of the first group whose kinds reach it, the core group first."""
-    found = {name: _META for name in _META_TYPES}
+    found = dict.fromkeys(_META_TYPES, _META)
     versions = sorted(api_resources(), key=lambda version: version != "v1")
     for version in versions:
         for resource in api_resources()[version]:
@@ -124,12 +126,11 @@ def _property(struct: str, field: Field) -> Json:
     shown = "an object" if field.type.kind == "struct" else _WORDS[field.type.kind]
     described = {"description": f"{field.name} of {struct}: {shown}."}
     schema = _of_type(field.type)
-    found = described | ({"allOf": [schema]} if "$ref" in schema else schema)
+    found: Json = described | ({"allOf": [schema]} if "$ref" in schema else schema)
     place = (struct, field.name)
     if field.type.kind == "list":
         keys = LISTS.get(place)
-        kind = "atomic" if keys is None else "map" if keys else "set"
-        found["x-kubernetes-list-type"] = kind
+        found["x-kubernetes-list-type"] = "atomic" if keys is None else "map" if keys else "set"
         if keys:
             found["x-kubernetes-list-map-keys"] = list(keys)
         if field.merge is not None:
@@ -193,7 +194,9 @@ def _custom_schema(schema: Json) -> Json:
 
 
 def _components(store: Store, resources: tuple[ApiResource, ...]) -> dict[str, Json]:
-    found: dict[str, Json] = {name: {"description": "A value of its own form.", **schema} for name, schema in _SCALARS.items()}
+    found: dict[str, Json] = {
+        name: {"description": "A value of its own form.", **schema} for name, schema in _SCALARS.items()
+    }
     for struct in ("ObjectMeta", "ListMeta", "DeleteOptions"):
         _reachable(struct, found)
     for resource, name, schema in _kinds(store, resources):

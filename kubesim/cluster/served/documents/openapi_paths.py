@@ -17,9 +17,9 @@ _PATCHES = (
     "application/strategic-merge-patch+json",
 )  # fmt: skip
 _LIST = (
-    ("allowWatchBookmarks", "boolean"), ("continue", "string"), ("fieldSelector", "string"), ("labelSelector", "string"),
-    ("limit", "integer"), ("resourceVersion", "string"), ("resourceVersionMatch", "string"),
-    ("sendInitialEvents", "boolean"), ("timeoutSeconds", "integer"), ("watch", "boolean"),
+    ("allowWatchBookmarks", "boolean"), ("continue", "string"), ("fieldSelector", "string"),
+    ("labelSelector", "string"), ("limit", "integer"), ("resourceVersion", "string"),
+    ("resourceVersionMatch", "string"), ("sendInitialEvents", "boolean"), ("timeoutSeconds", "integer"), ("watch", "boolean"),
 )  # fmt: skip
 _WRITE = (("dryRun", "string"), ("fieldManager", "string"), ("fieldValidation", "string"))
 _DELETE = (
@@ -44,7 +44,11 @@ def paths_of(root: str, resources: tuple[ApiResource, ...], names: dict[str, str
     found: dict[str, Json] = {f"/{root}/": {"get": {"description": "The resources of this group and version."}}}
     for resource in resources:
         schema = names[resource.plural]
-        base = f"/{root}/namespaces/{{namespace}}/{resource.plural}" if resource.namespaced else f"/{root}/{resource.plural}"
+        base = (
+            f"/{root}/namespaces/{{namespace}}/{resource.plural}"
+            if resource.namespaced
+            else f"/{root}/{resource.plural}"
+        )
         if resource.namespaced and "list" in resource.verbs:
             found[f"/{root}/{resource.plural}"] = _item(resource, schema, {"list": _ALL["list"]}, "", False, False)
         found[base] = _item(resource, schema, _ALL, "", resource.namespaced, False)
@@ -90,7 +94,7 @@ def _operation(
         "description": f"{begin} objects of the kind {resource.kind}",
         "operationId": f"{begin}{group}{version}{scope}{kind}",
         "parameters": [_parameter(name, kind_) for name, kind_ in parameters],
-        "responses": {"200": {"description": "OK", "content": {media: reference for media in _BODIES}}},
+        "responses": {"200": {"description": "OK", "content": dict.fromkeys(_BODIES, reference)}},
         "x-kubernetes-action": action,
         "x-kubernetes-group-version-kind": {
             "group": resource.group, "kind": resource.kind, "version": resource.version,
@@ -100,5 +104,5 @@ def _operation(
         operation["requestBody"] = {"content": {"*/*": reference}, "required": True}
     elif method == "patch":
         patch = {"schema": {"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.Patch"}}
-        operation["requestBody"] = {"content": {media: patch for media in _PATCHES}, "required": True}
+        operation["requestBody"] = {"content": dict.fromkeys(_PATCHES, patch), "required": True}
     return operation

@@ -12,9 +12,9 @@ from kubesim.api.validation.field import JsonObject
 from kubesim.cluster.problems import bad_request, invalid_options
 from kubesim.cluster.registry.deletion import DeleteOptions
 from kubesim.cluster.served.lists import parse_int
+from kubesim.cluster.served.negotiation import PROTOBUF
 from kubesim.cluster.served.requests.bodies import NO_KIND, Body, parse, unreadable
 from kubesim.cluster.served.requests.options import check_dry_run
-from kubesim.cluster.served.negotiation import PROTOBUF
 from kubesim.golang import json as gojson
 
 _META_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"

@@ -9,7 +9,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kubesim.golang.yaml_duplicates import duplicate_keys
+import yaml
+
+from kubesim.golang.yaml_nodes import TooDeep, UnknownAnchor, YamlNode, documents
+
+_MAX_DEPTH = 1000
 
 
 class _Object:
@@ -48,4 +52,29 @@ def _collect(value: Any, path: str, found: dict[str, None]) -> None:
 
 def yaml_duplicates(text: str) -> list[str]:
     """The complaints about a text in YAML, each with its line."""
-    return [f'yaml: unmarshal errors:\n  line {line}: key "{key}" already set in map' for line, key in duplicate_keys(text)]
+    return [
+        f'yaml: unmarshal errors:\n  line {line}: key "{key}" already set in map' for line, key in _duplicate_keys(text)
+    ]
+
+
+def _duplicate_keys(text: str) -> list[tuple[int, str]]:
+    """The line and the key of each that repeats an earlier one, in order."""
+    try:
+        root = next(documents(text.encode(errors="surrogateescape"), _MAX_DEPTH), None)
+    except (yaml.YAMLError, TooDeep, UnknownAnchor):
+        return []
+    found: list[tuple[int, str]] = []
+    open_nodes: list[YamlNode] = [] if root is None else [root]
+    while open_nodes:
+        node = open_nodes.pop()
+        if node.kind == "mapping":
+            seen: set[str] = set()
+            for key, _ in node.pairs():
+                name = getattr(key.event, "value", None)
+                if name is None:
+                    continue
+                if name in seen:
+                    found.append((key.line, name))
+                seen.add(name)
+        open_nodes += node.children
+    return sorted(found)
