@@ -79,10 +79,13 @@ class Deadlock(KubesimError):
 
 
 class ApiError(KubesimError):
-    """An API server's refusal, with the HTTP code and the machine-readable reason."""
+    """An API server's refusal, with the HTTP code and the machine-readable reason. `go_on` is a token with which a list
+    that was cut off can be continued."""
 
-    def __init__(self, code: int, reason: str, message: str, details: dict[str, object] | None = None) -> None:
-        self.code, self.reason, self.message, self.details = code, reason, message, details
+    def __init__(
+        self, code: int, reason: str, message: str, details: dict[str, object] | None = None, *, go_on: str = ""
+    ) -> None:
+        self.code, self.reason, self.message, self.details, self.go_on = code, reason, message, details, go_on
         super().__init__(message)
 
 

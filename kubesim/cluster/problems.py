@@ -18,7 +18,8 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 def status_of(error: ApiError) -> dict[str, Any]:
     """The body of a refusal."""
-    body: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+    metadata = {"continue": error.go_on} if error.go_on else {}
+    body: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": metadata, "status": "Failure"}
     body["message"] = error.message
     if error.reason:
         body["reason"] = error.reason
@@ -75,7 +76,7 @@ def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> A
 
 
 def invalid_object(resource: Resource, name: str, errors: Sequence[FieldError]) -> ApiError:
-    return invalid(resource.group, resource.kind, name, errors)
+    return invalid("" if resource.converted else resource.group, resource.kind_name, name, errors)
 
 
 def invalid_options(kind: str, errors: Sequence[FieldError]) -> ApiError:

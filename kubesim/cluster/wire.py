@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.schema.codec import encode
+from kubesim.api.schema.events_v1 import from_core
 from kubesim.api.schema.types import Type, parse_type, struct_fields
+from kubesim.cluster.custom.schemas import unknown_paths
 from kubesim.cluster.patches.json_patch import Json, JsonObject
 from kubesim.cluster.store.kinds import Resource, resource_of
 from kubesim.golang.json import dumps_in_order
@@ -29,8 +32,39 @@ def object_to_json(obj: ApiObject, *, in_list: bool = False) -> JsonObject:
     return {"kind": obj.kind, "apiVersion": resource.api_version} | body
 
 
+def shown_as(resource: Resource, obj: ApiObject, *, in_list: bool = False) -> JsonObject:
+    """An object in the version of the resource that was asked for."""
+    if resource.converted:
+        return from_core(object_to_json(obj, in_list=in_list))
+    if not is_declared(resource):
+        body = {name: value for name, value in obj.to_json().items() if name not in ("kind", "apiVersion")}
+        head = {} if in_list else {"apiVersion": resource.api_version, "kind": resource.kind_name}
+        return head | body
+    return object_to_json(obj, in_list=in_list)
+
+
+def encoded_kind(kind: str, body: JsonObject) -> JsonObject:
+    """An object of a kind that is answered and not stored."""
+    head = {name: body[name] for name in ("kind", "apiVersion")}
+    return head | encode(kind, {name: value for name, value in body.items() if name not in head})
+
+
+def encoded_fields(resource: Resource, obj: JsonObject) -> JsonObject:
+    """An object in the form in which equal ones are equal."""
+    return encode(resource.kind, obj) if is_declared(resource) else obj
+
+
 def is_declared(resource: Resource) -> bool:
     return parse_type(resource.kind).kind == "struct"
+
+
+def unknown_in(resource: Resource, value: JsonObject) -> Iterator[str]:
+    """The paths of the fields that the resource does not have."""
+    if is_declared(resource):
+        return unknown_fields(resource.type_name, value)
+    metadata = (f"metadata.{path}" for path in unknown_fields("ObjectMeta", value.get("metadata") or {}))
+    rest = () if resource.schema is None else unknown_paths(resource.schema, value)
+    return chain(metadata, rest)
 
 
 def unknown_fields(type_name: str, value: Json) -> Iterator[str]:

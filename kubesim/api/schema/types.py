@@ -12,7 +12,7 @@ from typing import Literal
 
 from kubesim.api import event, node, pod  # noqa: F401  # they fill MODELS
 from kubesim.api.model import MODELS, Model
-from kubesim.api.schema import kinds, tables, workload_tables
+from kubesim.api.schema import kinds, review_tables, tables, workload_tables
 from kubesim.values import value_object
 
 Kind = Literal["string", "bool", "int", "struct", "list", "map", "Quantity", "IntOrString", "Time", "raw"]
@@ -122,7 +122,15 @@ def parse_type(text: str) -> Type:
 
 @cache
 def _declarations() -> Mapping[str, str]:
-    text = "".join((tables.META, tables.POD, tables.VOLUMES, tables.STATUS, kinds.KINDS, *workload_tables.ALL)).replace(
-        "\n  ", " "
-    )
+    text = "".join(
+        (
+            tables.META,
+            tables.POD,
+            tables.VOLUMES,
+            tables.STATUS,
+            kinds.KINDS,
+            review_tables.REVIEWS,
+            *workload_tables.ALL,
+        )
+    ).replace("\n  ", " ")
     return dict(line.split(": ", 1) for line in text.splitlines() if line)

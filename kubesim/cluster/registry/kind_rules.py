@@ -15,6 +15,7 @@ from kubesim.api.schema.codec import DecodeError
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, FieldError, JsonObject, Raw
 from kubesim.api.validation.metadata import validate_object_meta
+from kubesim.cluster.events.validation import validate_event, validate_event_update
 from kubesim.cluster.registry.metadata_updates import FIELD_IS_IMMUTABLE
 from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.wire import json_text
@@ -67,6 +68,8 @@ def validate_kind(errors: Errors, resource: Resource, obj: JsonObject) -> None:
     if resource.kind == "Event" and metadata.get("name"):  # any name that a path can hold
         metadata = {**metadata, "name": "event", "generateName": ""}
     validate_object_meta(errors, metadata, "metadata")
+    if resource.kind == "Event":
+        validate_event(errors, obj, strict=resource.converted)
     rule = _RULES.get(resource.kind)
     if rule is not None:
         rule(errors, obj)
@@ -97,14 +100,6 @@ def _validate_taints(errors: Errors, node: JsonObject) -> None:
             detail = "taints must be unique by key and effect pair"
             errors.append(FieldError("Duplicate value", path, Raw(json_text(shown)), detail))
         seen.add((key, effect))
-
-
-def _validate_event(errors: Errors, event: JsonObject) -> None:
-    """An event lives beside what it is about; those about objects without a namespace live in `default`."""
-    namespace = (event.get("involvedObject") or {}).get("namespace", "")
-    own = event["metadata"].get("namespace", "")
-    if namespace != own and (namespace or own != "default"):
-        errors.invalid("involvedObject.namespace", namespace, "does not match event.namespace")
 
 
 def _validate_lease(errors: Errors, lease: JsonObject) -> None:
@@ -143,7 +138,6 @@ _RULES: Mapping[str, Callable[[Errors, JsonObject], None]] = {
     "ConfigMap": _validate_data,
     "Secret": _validate_data,
     "Node": _validate_taints,
-    "Event": _validate_event,
     "Lease": _validate_lease,
     "PriorityClass": _validate_priority_class,
     "RuntimeClass": _validate_runtime_class,
@@ -166,8 +160,10 @@ def validate_kind_update(errors: Errors, resource: Resource, new: JsonObject, ol
             _validate_immutable(errors, new, old, "preemptionPolicy")
         case "RuntimeClass":
             _validate_immutable(errors, new, old, "handler")
+        case "Event":
+            validate_event_update(errors, new, old, strict=resource.converted)
     rule = _RULES.get(resource.kind)
-    if rule is not None and resource.kind not in ("PriorityClass", "Event"):
+    if rule is not None and resource.kind != "PriorityClass":
         rule(errors, new)
 
 

@@ -9,13 +9,18 @@ Mirrors: apiserver/pkg/registry/generic/registry store.go Create, Update; pkg/en
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 from kubesim.api.meta import ApiObject
-from kubesim.api.schema.codec import DecodeError, encode
+from kubesim.api.schema.codec import DecodeError
 from kubesim.api.timestamps import format_time
 from kubesim.api.validation.field import Errors, FieldError, JsonObject
-from kubesim.cluster.patches.json_patch import PatchError, json_patch, merge_patch
+from kubesim.cluster.custom.definitions import KIND as DEFINITION
+from kubesim.cluster.custom.definitions import established, has_cel_rules
+from kubesim.cluster.managed.managers import Conflicts, Entry, FieldWriter, after_apply, conflict_error
+from kubesim.cluster.managed.tracking import kept_if_same, track_create, track_update, versioned, writer
+from kubesim.cluster.patches.json_patch import PatchError, equal_json, json_patch, merge_patch
 from kubesim.cluster.patches.strategic_merge import StrategicPatchError, go_value, strategic_merge_patch
 from kubesim.cluster.problems import (
     MODIFIED,
@@ -40,10 +45,12 @@ from kubesim.cluster.registry.admission import (
 )
 from kubesim.cluster.registry.deletion import DeleteOptions
 from kubesim.cluster.registry.metadata_updates import keep_system_fields, validate_object_meta_update
+from kubesim.cluster.registry.new_pods.security import admit_pod_security
+from kubesim.cluster.registry.new_pods.warnings import pod_warnings, template_of
 from kubesim.cluster.registry.strategies import internal, internal_of, prepare_for_create, strategy_of, validate_create
-from kubesim.cluster.store.kinds import RESOURCES, Resource
+from kubesim.cluster.store.kinds import RESOURCES, Resource, resource_of
 from kubesim.cluster.store.store import Store
-from kubesim.cluster.wire import json_text, misfit, object_to_json, unknown_fields
+from kubesim.cluster.wire import encoded_fields, json_text, misfit, shown_as, unknown_in
 from kubesim.errors import ApiError
 from kubesim.values import value_object
 
@@ -56,8 +63,15 @@ _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _NAME_MAX = 63
 _SUFFIX_LENGTH = 5
 _SET_BY_THE_SERVER = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
-                      "selfLink", "managedFields")  # fmt: skip
+                      "selfLink")  # fmt: skip
 _GO_TYPES = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
+
+
+Warn = Callable[[str], None]
+
+
+def _unheard(text: str) -> None:
+    """Nobody reads the warnings."""
 
 
 @value_object
@@ -72,20 +86,29 @@ class Target:
 
 def read_body(resource: Resource, body: JsonObject) -> JsonObject:
     """The object that a POST or a PUT brings, with its defaults. Without a kind it is taken for what the path says."""
-    kind, version = body.get("kind") or resource.kind, body.get("apiVersion") or resource.api_version
-    named = f'{kind} in version "{version.rpartition("/")[2]}" cannot be handled as a {resource.kind}: '
+    kind, version = body.get("kind") or resource.kind_name, body.get("apiVersion") or resource.api_version
+    named = f'{kind} in version "{version.rpartition("/")[2]}" cannot be handled as a {resource.kind_name}: '
     wrong = _wrong_kind(resource, kind, version)
     if wrong:
         raise bad_request(named + wrong)
     try:
         obj = internal(resource, body)
     except DecodeError as error:
-        raise bad_request(f'{resource.kind} in version "v1" cannot be handled as a {resource.kind}: {error}') from None
-    return {**obj, "kind": resource.kind, "apiVersion": resource.api_version}
+        shown = resource.kind_name
+        raise bad_request(f'{shown} in version "{resource.version}" cannot be handled as a {shown}: {error}') from None
+    version = resource_of(resource.kind).api_version if resource.converted else resource.api_version
+    return {**obj, "kind": resource.kind, "apiVersion": version}
 
 
 def _wrong_kind(resource: Resource, kind: str, version: str) -> str:
     """Why an object of this kind and version is not one of the resource."""
+    if resource.custom_kind:
+        wanted = f"{resource.api_version}, Kind={resource.kind_name}"
+        if (kind, version) == (resource.kind_name, resource.api_version):
+            return ""
+        return f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}", expected {wanted}'
+    if (kind, version) == (resource.kind, resource.api_version):
+        return ""
     known = kind.removesuffix("List") in RESOURCES or kind in ("DeleteOptions", "Binding", "Eviction")
     if version != resource.api_version or not known:
         return f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"'
@@ -95,15 +118,36 @@ def _wrong_kind(resource: Resource, kind: str, version: str) -> str:
 # -- create ---------------------------------------------------------------------------------------------------------
 
 
-def create(store: Store, target: Target, body: JsonObject, *, dry_run: bool = False) -> ApiObject:
-    resource, obj = target.resource, read_body(target.resource, body)
-    metadata = obj["metadata"]
+def create(
+    store: Store,
+    target: Target,
+    body: JsonObject,
+    *,
+    dry_run: bool = False,
+    manager: str = "",
+    warn: Warn = _unheard,
+) -> ApiObject:
+    """Without a manager nobody is recorded as having set the object's fields."""
+    obj = read_body(target.resource, body)
+    for name in _SET_BY_THE_SERVER:
+        obj["metadata"].pop(name, None)
+    if manager:
+        track_create(_writer(store, target, manager), target.resource, obj)
+    else:
+        obj["metadata"].pop("managedFields", None)
+    return _create(store, target, obj, dry_run, warn)
+
+
+def _writer(store: Store, target: Target, manager: str) -> FieldWriter:
+    return writer(target.resource, target.subresource, manager, format_time(store.now()))
+
+
+def _create(store: Store, target: Target, obj: JsonObject, dry_run: bool, warn: Warn = _unheard) -> ApiObject:
+    resource, metadata = target.resource, obj["metadata"]
     if resource.namespaced:
         if metadata.get("namespace", target.namespace) != target.namespace:
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
         metadata["namespace"] = target.namespace
-    for name in _SET_BY_THE_SERVER:
-        metadata.pop(name, None)
     if metadata.get("generateName") and not metadata.get("name"):
         metadata["name"] = generate_name(store, target, metadata["generateName"])
     if resource.namespaced:
@@ -112,8 +156,32 @@ def create(store: Store, target: Target, body: JsonObject, *, dry_run: bool = Fa
     errors = validate_create(resource, obj)
     if errors:
         raise invalid_object(resource, metadata.get("name", ""), errors)
+    if warn is not _unheard or resource.kind == "Pod":
+        _warn(store, resource, obj, warn)
     _check_not_terminating(store, target, metadata["name"])
-    return store.create(resource.model.from_json(obj), dry_run=dry_run)
+    created = store.create(resource.model.from_json(obj), dry_run=dry_run)
+    return _establish(store, created) if resource.kind == DEFINITION and not dry_run else created
+
+
+def _warn(store: Store, resource: Resource, obj: JsonObject, warn: Warn) -> None:
+    """Say what is strange about a new object that runs pods; its namespace may refuse pods like these."""
+    if resource.kind == "Pod":
+        for text in pod_warnings(obj) if warn is not _unheard else ():
+            warn(text)
+        admit_pod_security(store, obj["metadata"]["namespace"], obj, warn)
+    elif resource.kind == DEFINITION and has_cel_rules(obj.get("spec")):
+        warn("x-kubernetes-validations: kubesim stores these rules and does not evaluate them")
+    else:
+        path, template = template_of(resource.kind, obj)
+        for text in pod_warnings(template, path) if template else ():
+            warn(text)
+
+
+def _establish(store: Store, definition: ApiObject) -> ApiObject:
+    """The write with which a server accepts the names of a new definition; the client gets the state before it."""
+    status = established({**definition.extra}, format_time(store.now()))
+    store.write(definition, definition.with_extra({**definition.extra, "status": status}))
+    return definition
 
 
 def complete(store: Store, resource: Resource, obj: JsonObject) -> None:
@@ -164,7 +232,9 @@ def _suffix(store: Store) -> str:
 # -- update ---------------------------------------------------------------------------------------------------------
 
 
-def update(store: Store, target: Target, body: JsonObject, *, dry_run: bool = False) -> tuple[ApiObject, bool]:
+def update(
+    store: Store, target: Target, body: JsonObject, *, dry_run: bool = False, manager: str = ""
+) -> tuple[ApiObject, bool]:
     """PUT: the object as it is stored then, and whether it was created."""
     resource, new = target.resource, read_body(target.resource, body)
     _check_name(target, new)
@@ -172,12 +242,12 @@ def update(store: Store, target: Target, body: JsonObject, *, dry_run: bool = Fa
     if old is None:
         if resource.put_creates and not target.subresource:
             metadata = {name: value for name, value in new["metadata"].items() if name != "resourceVersion"}
-            return create(store, target, {**body, "metadata": metadata}, dry_run=dry_run), True
+            return create(store, target, {**body, "metadata": metadata}, dry_run=dry_run, manager=manager), True
         raise not_found(resource, target.name)
     uid = new["metadata"].get("uid")
     if uid and uid != old.metadata.uid:
         raise precondition_failed(resource, target.namespace, target.name, uid, old.metadata.uid)
-    return _replace(store, target, old, new, dry_run), False
+    return _replace(store, target, old, new, dry_run, manager), False
 
 
 def _check_name(target: Target, new: JsonObject) -> None:
@@ -194,11 +264,30 @@ def _check_name(target: Target, new: JsonObject) -> None:
         new["metadata"]["namespace"] = target.namespace
 
 
-def _replace(store: Store, target: Target, current: ApiObject, new: JsonObject, dry_run: bool) -> ApiObject:
-    """Store the new state of an object, if it may be and if it is new."""
+def _as_sent(resource: Resource, obj: JsonObject) -> JsonObject:
+    """With the kind and version that a client would name."""
+    return {**obj, "kind": resource.kind_name, "apiVersion": resource.api_version}
+
+
+def _replace(
+    store: Store,
+    target: Target,
+    current: ApiObject,
+    new: JsonObject,
+    dry_run: bool,
+    manager: str = "",
+    applied: list[Entry] | None = None,
+) -> ApiObject:
+    """Store the new state of an object, if it may be and if it is new. `applied` are the entries of an apply."""
     resource, metadata = target.resource, new["metadata"]
-    old = {**internal_of(resource, current), "kind": resource.kind, "apiVersion": resource.api_version}
+    old = {**internal_of(resource, current), "kind": resource.kind, "apiVersion": new.get("apiVersion", "")}
     _check_version(target, metadata, current)
+    if applied is not None:
+        entries = applied
+    elif manager:
+        entries = track_update(_writer(store, target, manager), resource, new, old)
+    else:
+        entries = list(old["metadata"].get("managedFields") or ())
     if resource.kind == "Pod" and not target.subresource:
         admit_pod_update(new, old)
     elif resource.kind == "Service" and not target.subresource:
@@ -217,10 +306,18 @@ def _replace(store: Store, target: Target, current: ApiObject, new: JsonObject, 
         raise invalid_object(resource, target.name, errors)
     if target.subresource == "resize":
         admit_pod_resize(store, new, old)
-    if encode(resource.kind, new) == encode(resource.kind, old):
+    if _is_unchanged(resource, new, old, kept_if_same(entries, old)):
         return current
+    if entries:
+        metadata["managedFields"] = entries
     obj = resource.model.from_json(new)
     return obj if dry_run else store.write(current, obj)
+
+
+def _is_unchanged(resource: Resource, new: JsonObject, old: JsonObject, entries: list[Entry]) -> bool:
+    """Whether nothing would be written but the times of managers."""
+    known = old["metadata"].pop("managedFields", None) or []
+    return equal_json(encoded_fields(resource, new), encoded_fields(resource, old)) and entries == list(known)
 
 
 def _allocate(store: Store, service: JsonObject, old: JsonObject | None) -> None:
@@ -240,7 +337,8 @@ def _check_version(target: Target, metadata: JsonObject, current: ApiObject) -> 
     if not version or int(version) == 0:
         if target.resource.put_needs_version:
             problem = FieldError("Invalid value", "metadata.resourceVersion", 0, "must be specified for an update")
-            raise invalid_object(target.resource, target.name, (problem,))
+            resource = target.resource
+            raise invalid(resource.group, resource.plural, target.name, (problem,))
         metadata["resourceVersion"] = current.metadata.resource_version
     elif version != current.metadata.resource_version:
         raise conflict(target.resource, target.name, MODIFIED)
@@ -250,25 +348,73 @@ def _check_version(target: Target, metadata: JsonObject, current: ApiObject) -> 
 
 
 def patch(
-    store: Store, target: Target, content_type: str, body: Any, *, dry_run: bool = False, strict: bool = False
+    store: Store,
+    target: Target,
+    content_type: str,
+    body: Any,
+    *,
+    dry_run: bool = False,
+    strict: bool = False,
+    manager: str = "",
 ) -> tuple[ApiObject, list[str]]:
     """PATCH with a parsed body: the object as it is stored then, and the fields that nobody knows."""
     if content_type not in (MERGE_PATCH, JSON_PATCH, STRATEGIC_MERGE_PATCH):
         raise unsupported_media_type()
     current = store.get(target.resource.kind, target.namespace, target.name)
-    new, unknown = _patched(target.resource, object_to_json(current), content_type, body, strict)
+    new, unknown = _patched(target.resource, shown_as(target.resource, current), content_type, body, strict)
     _check_name(target, new)
-    return _replace(store, target, current, new, dry_run), unknown
+    return _replace(store, target, current, new, dry_run, manager), unknown
+
+
+def apply(
+    store: Store, target: Target, config: JsonObject, manager: str, *, force: bool = False, dry_run: bool = False
+) -> tuple[ApiObject, bool]:
+    """Server-side apply: the object as it is stored then, and whether it was created."""
+    resource = target.resource
+    version, kind = config.get("apiVersion") or "", config.get("kind") or ""
+    if (version, kind) != (resource.api_version, resource.kind_name):
+        group, _, short = version.rpartition("/")
+        raise bad_request(f"invalid object type: {group}/{short}, Kind={kind}")
+    if (config.get("metadata") or {}).get("managedFields") is not None:
+        raise bad_request("metadata.managedFields must be nil")
+    current = store.find(resource.kind, target.namespace, target.name)
+    if current is None and target.subresource:
+        raise not_found(resource, target.name)
+    empty = versioned(resource, {})
+    live = empty if current is None else versioned(resource, internal_of(resource, current))
+    known = [] if current is None else list(current.metadata.managed_fields)
+    try:
+        merged, entries = after_apply(_writer(store, target, manager), empty, live, config, known, force=force)
+    except Conflicts as conflicts:
+        raise conflict_error(conflicts.found) from None
+    except ValueError as error:
+        name = (config.get("metadata") or {}).get("name", "")
+        namespace = (config.get("metadata") or {}).get("namespace", "")
+        group, _, short = resource.api_version.rpartition("/")
+        what = f"{namespace}/{name}; {group}/{short}, Kind={resource.kind}"
+        raise internal_error(f"failed to create typed patch object ({what}): {error}") from None
+    new = read_body(resource, _as_sent(resource, live if merged is None else merged))
+    new["metadata"].pop("managedFields", None)
+    new["metadata"].setdefault("name", target.name)
+    _check_name(target, new)
+    if current is not None:
+        return _replace(store, target, current, new, dry_run, manager, entries), False
+    if entries:
+        new["metadata"]["managedFields"] = entries
+    if new["metadata"].get("uid"):
+        raise conflict(resource, target.name, "uid mismatch: the provided object specified uid "
+                       f"{new['metadata']['uid']}, and no existing object was found")  # fmt: skip
+    return _create(store, target, new, dry_run), True
 
 
 def _patched(
     resource: Resource, document: JsonObject, content_type: str, body: Any, strict: bool
 ) -> tuple[JsonObject, list[str]]:
     merged, shown = _apply(resource, document, content_type, body)
-    unknown = list(unknown_fields(resource.kind, merged))
+    unknown = list(unknown_in(resource, merged))
     kind, version = merged.get("kind", ""), merged.get("apiVersion", "")
     try:
-        problem = misfit(resource.kind, merged) if content_type == STRATEGIC_MERGE_PATCH else None
+        problem = misfit(resource.type_name, merged) if content_type == STRATEGIC_MERGE_PATCH else None
         if problem:
             raise DecodeError(problem)
         obj = internal(resource, merged)
@@ -277,7 +423,8 @@ def _patched(
             raise DecodeError(problem)
     except DecodeError as error:
         raise invalid("", "", "", (FieldError("Invalid value", "patch", shown, str(error)),)) from None
-    return {**obj, "kind": kind, "apiVersion": version}, unknown
+    stored = resource_of(resource.kind).api_version if resource.converted else version
+    return {**obj, "kind": resource.kind, "apiVersion": stored}, unknown
 
 
 def strict_error(unknown: list[str]) -> str:
@@ -303,7 +450,7 @@ def _apply(resource: Resource, document: JsonObject, content_type: str, body: An
         merged = merge_patch(document, body)
         return merged, json_text(merged)
     try:
-        return strategic_merge_patch(resource.kind, document, body), go_value(body)
+        return strategic_merge_patch(resource.type_name, document, body), go_value(body)
     except StrategicPatchError as error:
         raise (bad_request if error.bad_request else internal_error)(str(error)) from None
 

@@ -14,9 +14,17 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.pods.conversion import convert_pod
 from kubesim.api.pods.defaults import set_pod_defaults
 from kubesim.api.schema.codec import decode, encode
+from kubesim.api.schema.events_v1 import to_core
 from kubesim.api.validation import validate_pod_create
 from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.api.workloads.rules.kind_rules import rules_of
+from kubesim.cluster.custom.rules import (
+    prepare_create,
+    prepare_status_update,
+    prepare_update,
+    read_undeclared,
+    validate_undeclared,
+)
 from kubesim.cluster.registry.kind_rules import check_base64, check_micro_time, validate_kind, validate_kind_update
 from kubesim.cluster.registry.metadata_updates import validate_object_meta_update
 from kubesim.cluster.registry.pod_updates import (
@@ -28,6 +36,7 @@ from kubesim.cluster.registry.pod_updates import (
 from kubesim.cluster.registry.resize import drop_other_updates, validate_pod_resize
 from kubesim.cluster.registry.subresources.pod_status import validate_pod_status_update
 from kubesim.cluster.store.kinds import RESOURCES, Resource
+from kubesim.cluster.wire import is_declared
 from kubesim.values import value_object
 
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
@@ -36,7 +45,14 @@ _KEPT_BY_SUBRESOURCES = ("labels", "annotations", "finalizers", "ownerReferences
 
 def internal(resource: Resource, value: JsonObject) -> JsonObject:
     """A JSON value read by its type, with its defaults; raises `DecodeError`."""
-    obj: JsonObject = decode(resource.kind, value)
+    if not is_declared(resource):
+        return read_undeclared(resource, value)
+    obj: JsonObject = decode(resource.type_name, value)
+    return _completed(resource, to_core(obj) if resource.converted else obj)
+
+
+def _completed(resource: Resource, obj: JsonObject) -> JsonObject:
+    """In place: with what its kind adds to an object that was read."""
     obj.setdefault("metadata", {})
     match resource.kind:
         case "Pod":
@@ -81,7 +97,9 @@ def _encode_string_data(secret: JsonObject) -> None:
 
 def internal_of(resource: Resource, obj: ApiObject) -> JsonObject:
     """A stored object in the same form."""
-    return internal(resource, obj.to_json())
+    if not is_declared(resource):
+        return read_undeclared(resource, obj.to_json())
+    return _completed(resource, decode(resource.kind, obj.to_json()))
 
 
 # -- creation -------------------------------------------------------------------------------------------------------
@@ -89,6 +107,9 @@ def internal_of(resource: Resource, obj: ApiObject) -> JsonObject:
 
 def prepare_for_create(resource: Resource, obj: JsonObject, now: str) -> None:
     """In place: what a client cannot decide about a new object."""
+    if not is_declared(resource):
+        prepare_create(resource, obj)
+        return
     match resource.kind:
         case "Pod":
             obj["status"] = {"phase": "Pending"}  # its quality of service is the store's to say
@@ -128,6 +149,9 @@ def validate_create(resource: Resource, obj: JsonObject) -> Errors:
         return validate_pod_create(obj, OPTIONS)
     errors = Errors()
     validate_kind(errors, resource, obj)
+    if not is_declared(resource):
+        validate_undeclared(errors, resource, obj)
+        return errors
     rules = rules_of(resource.kind)
     if rules is not None:
         rules.validate(errors, obj)
@@ -254,8 +278,8 @@ def _workload_status_rules(errors: Errors, new: JsonObject, old: JsonObject) -> 
         rules.validate_status(errors, new, old)
 
 
-def _rules_of(kind: str) -> Callable[[Errors, JsonObject, JsonObject], None]:
-    resource = RESOURCES[kind]
+def _rules_of(kind: str, known: Resource | None = None) -> Callable[[Errors, JsonObject, JsonObject], None]:
+    resource = known or RESOURCES[kind]
 
     def validate(errors: Errors, new: JsonObject, old: JsonObject) -> None:
         validate_object_meta_update(errors, new["metadata"], old["metadata"])
@@ -282,7 +306,22 @@ _WORKLOAD = Strategy(_prepare_workload, _workload_rules)
 _WORKLOAD_STATUS = Strategy(_prepare_workload_status, _workload_status_rules)
 
 
+def _undeclared_strategy(resource: Resource, subresource: str) -> Strategy:
+    def prepare(new: JsonObject, old: JsonObject) -> None:
+        prepare_update(resource, new, old)
+
+    def validate(errors: Errors, new: JsonObject, old: JsonObject) -> None:
+        validate_object_meta_update(errors, new["metadata"], old["metadata"])
+        validate_undeclared(errors, resource, new)
+
+    return Strategy(prepare_status_update if subresource == "status" else prepare, validate)
+
+
 def strategy_of(resource: Resource, subresource: str) -> Strategy:
+    if not is_declared(resource):
+        return _undeclared_strategy(resource, subresource)
     if rules_of(resource.kind) is not None:
         return _WORKLOAD_STATUS if subresource == "status" else _WORKLOAD
+    if resource.converted:
+        return Strategy(_nothing, _rules_of(resource.kind, resource))
     return _STRATEGIES[(resource.kind, subresource)]

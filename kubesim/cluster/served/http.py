@@ -18,6 +18,7 @@ from aiohttp import hdrs, web
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.problems import status_of
+from kubesim.cluster.served.access import RoleAccess
 from kubesim.cluster.served.rest import Request, Response, WatchStream, handle
 from kubesim.cluster.served.streaming import watch_bytes
 from kubesim.cluster.store.store import Store
@@ -46,6 +47,7 @@ class ClusterServer:
         seed: int = 0,
         tokens: Collection[str] = (),
         tls: ssl.SSLContext | None = None,
+        access: RoleAccess | None = None,
     ) -> None:
         self.address = ""
         self.requests = 0
@@ -54,6 +56,7 @@ class ClusterServer:
         self._chance = Randomness(seed).stream("watch timeouts")
         self.tokens = frozenset(tokens)
         self._tls = tls
+        self._access = access
         self._streams: dict[WatchStream, None] = {}
         server = web.Server(
             self._serve,
@@ -101,7 +104,7 @@ class ClusterServer:
             problem = f"Request entity too large: limit is {MAX_BODY}"
             return _finished(_refusal(ApiError(413, "RequestEntityTooLarge", problem)))
         headers = {name.lower(): value for name, value in request.headers.items()}
-        asked = Request(request.method, request.raw_path, headers, body)
+        asked = Request(request.method, request.raw_path, headers, body.decode(errors="replace"), body)
         response = await self._answer(asked)
         if response.stream is None:
             return _finished(response)
@@ -119,11 +122,11 @@ class ClusterServer:
 
     async def _answer(self, request: Request) -> Response:
         """A version that somebody else may bring about is waited for."""
-        response = handle(self._store, request)
+        response = handle(self._store, request, self._access)
         deadline = self._clock.now() + FRESH_TIMEOUT
         while _is_too_early(response) and self._clock.now() < deadline:
             await self._clock.sleep(min(_FRESH_POLL, deadline - self._clock.now()))
-            response = handle(self._store, request)
+            response = handle(self._store, request, self._access)
         return response
 
     # -- watching -----------------------------------------------------------------------------------------------
@@ -151,7 +154,7 @@ def _is_too_early(response: Response) -> bool:
     return any(cause.get("reason") == "ResourceVersionTooLarge" for cause in causes)
 
 
-async def _read(request: web.BaseRequest) -> str | None:
+async def _read(request: web.BaseRequest) -> bytes | None:
     """The body; None if it is too long."""
     parts, size = [], 0
     async for part in request.content.iter_any():
@@ -159,7 +162,7 @@ async def _read(request: web.BaseRequest) -> str | None:
         if size > MAX_BODY:
             return None
         parts.append(part)
-    return b"".join(parts).decode(errors="replace")
+    return b"".join(parts)
 
 
 def _refusal(error: ApiError) -> Response:
@@ -171,12 +174,15 @@ def _headers(content_type: str) -> dict[str, str]:
 
 
 def _finished(response: Response) -> web.Response:
-    if response.body is None:
-        return web.Response(status=response.status, body=response.text.encode(), headers=_headers(_TEXT))
-    answer = web.Response(status=response.status, body=encoded(response.body), headers=_headers(_JSON))
+    text = response.body is None
+    headers = {**_headers(_TEXT if text else _JSON), **response.headers}
+    if not headers[hdrs.CONTENT_TYPE]:  # an answer without a body
+        del headers[hdrs.CONTENT_TYPE]
+    body = response.text.encode() if response.body is None else encoded(response.body)
+    answer = web.Response(status=response.status, body=body, headers=headers)
     for warning in response.warnings:
         answer.headers.add("Warning", warning)
-    retry_after = (response.body.get("details") or {}).get("retryAfterSeconds")
+    retry_after = ((response.body or {}).get("details") or {}).get("retryAfterSeconds")
     if retry_after:
         answer.headers[hdrs.RETRY_AFTER] = str(retry_after)
     return answer

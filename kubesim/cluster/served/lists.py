@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import posixpath
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -21,11 +22,12 @@ from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.store.selectors import SelectorError, parse_field_selector, parse_label_selector
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import Selection
-from kubesim.cluster.wire import object_to_json
+from kubesim.cluster.wire import shown_as
 from kubesim.errors import ApiError
 from kubesim.golang import json as gojson
 from kubesim.values import value_object
 
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
 _TOKEN_VERSION = "meta.k8s.io/v1"
 
 
@@ -90,6 +92,8 @@ def _selection(resource: Resource, namespace: str | None, query: Mapping[str, st
         check_fields(resource, fields)
     except SelectorError as error:
         raise bad_request(str(error)) from None
+    if namespace is None and resource.namespaced:  # a list of one namespace, in other words
+        namespace = next((t.value for t in fields.terms if t.field == "metadata.namespace" and t.equal), None)
     return Selection(namespace, labels if labels.requirements else None, fields if fields.terms else None)
 
 
@@ -156,13 +160,13 @@ def list_objects(store: Store, resource: Resource, options: ListOptions) -> dict
         version, start = _read_token(options.token)
         version = store.resource_version if version < 0 else version
         limit = 0 if options.version == "0" else limit
-        objects = _objects_at(store, resource, options, version, _TOKEN_EXPIRED)
+        objects = _objects_at(store, resource, options, version, _token_expired(start))
     else:
         check_reached(store, version)
         exact = options.version_match == "Exact" or (version and limit and not options.version_match)
         limit = 0 if options.version == "0" else limit
         version = version if exact else store.resource_version
-        objects = _objects_at(store, resource, options, version, _VERSION_EXPIRED)
+        objects = _objects_at(store, resource, options, version, expired(_VERSION_EXPIRED))
     namespace = options.selection.namespace
     rest = [obj for obj in objects if _key(obj, namespace) >= start] if start else objects
     page, after = _page(rest, limit, options)
@@ -172,10 +176,10 @@ def list_objects(store: Store, resource: Resource, options: ListOptions) -> dict
         if not options.has_selectors:
             metadata["remainingItemCount"] = after
     return {
-        "kind": f"{resource.kind}List",
+        "kind": f"{resource.kind_name}List",
         "apiVersion": resource.api_version,
         "metadata": metadata,
-        "items": [object_to_json(obj, in_list=True) for obj in page],
+        "items": [shown_as(resource, obj, in_list=True) for obj in page],
     }
 
 
@@ -193,19 +197,21 @@ def _page(objects: list[ApiObject], limit: int, options: ListOptions) -> tuple[l
 _VERSION_EXPIRED = "The resourceVersion for the provided list is too old."
 _TOKEN_EXPIRED = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
-    "the continue parameter."
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
+    "deleted between the time the first chunk was returned and now may show up in the list."
 )
 
 
 def _objects_at(
-    store: Store, resource: Resource, options: ListOptions, version: int, too_old: str
+    store: Store, resource: Resource, options: ListOptions, version: int, too_old: ApiError
 ) -> list[ApiObject]:  # fmt: skip
     if version == store.resource_version:
         return store.list(resource.kind, options.selection.namespace)
     try:
         return store.list_at(resource.kind, version, Selection(options.selection.namespace))
     except ApiError:
-        raise expired(too_old) from None
+        raise too_old from None
 
 
 def _key(obj: ApiObject, namespace: str | None) -> str:
@@ -218,6 +224,10 @@ def _key(obj: ApiObject, namespace: str | None) -> str:
 
 def _token(version: int, last: str) -> str:
     text = json.dumps({"v": _TOKEN_VERSION, "rv": version, "start": f"{last}\0"}, separators=(",", ":"))
+    return _base64(text)
+
+
+def _base64(text: str) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
@@ -226,9 +236,38 @@ def _read_token(token: str) -> tuple[int, str]:
     try:
         text = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode(errors="surrogateescape")
         value = gojson.loads(text)
-        return int(value["rv"]), value["start"]
     except gojson.JsonSyntaxError as error:
-        problem = str(error)
-    except (binascii.Error, KeyError, TypeError, ValueError):
-        problem = "illegal base64 data"
-    raise bad_request(f"invalid continue token: continue key is not valid: {problem}")
+        raise _bad_token(f"continue key is not valid: {error}") from None
+    except (binascii.Error, ValueError):
+        raise _bad_token("continue key is not valid: illegal base64 data at input byte 0") from None
+    if not isinstance(value, dict):
+        raise _bad_token(
+            "continue key is not valid: json: cannot unmarshal into Go value of type storage.continueToken"
+        )
+    version, number, start = value.get("v", ""), value.get("rv", "0"), value.get("start", "")
+    if version != _TOKEN_VERSION:
+        raise _bad_token(f"continue key is not valid: server does not recognize this encoded version {version}")
+    if not isinstance(number, gojson.Number) or not _INTEGER.fullmatch(number) or not isinstance(start, str):
+        raise _bad_token(
+            "continue key is not valid: json: cannot unmarshal into Go value of type storage.continueToken"
+        )
+    if int(number) == 0:
+        problem = "incorrect encoded start resourceVersion"
+        raise _bad_token(f"continue key is not valid: {problem} (version meta.k8s.io/v1)")
+    if not start:
+        raise _bad_token("continue key is not valid: empty encoded start key (version meta.k8s.io/v1)")
+    key = start if start.startswith("/") else f"/{start}"
+    if posixpath.normpath(key) != key:
+        raise _bad_token(f"continue key is not valid: {start}")
+    return int(number), key
+
+
+def _bad_token(problem: str) -> ApiError:
+    return bad_request(f"invalid continue token: {problem}")
+
+
+def _token_expired(start: str) -> ApiError:
+    """With a token that goes on at the latest version."""
+    text = json.dumps({"v": _TOKEN_VERSION, "rv": -1, "start": start.removeprefix("/")}, separators=(",", ":"))
+    error = expired(_TOKEN_EXPIRED)
+    return ApiError(error.code, error.reason, error.message, error.details, go_on=_base64(text))

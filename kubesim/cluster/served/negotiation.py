@@ -1,10 +1,10 @@
-"""What form of an answer a client takes: an object as it is, or only its metadata.
+"""What form of an answer a client takes: an object as it is, only its metadata, or a Table; as JSON or YAML.
 
-The `Accept` header lists forms, each with a weight; the first that this server has is taken. Everything is answered in
-JSON. Not here: Tables; a client that wants one gets the next form on its list.
+The `Accept` header lists forms, each with a weight; the first that this server has is taken. A client that prefers
+protobuf gets JSON: all that ask for it can read both.
 
 Mirrors: apiserver/pkg/endpoints/handlers negotiation/negotiate.go, rest.go AllowsMediaTypeTransform, response.go
-asPartialObjectMetadata, asPartialObjectMetadataList; munnerz/goautoneg ParseAccept
+asPartialObjectMetadata, asPartialObjectMetadataList, asTable; munnerz/goautoneg ParseAccept
 """
 
 from __future__ import annotations
@@ -12,34 +12,44 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kubesim.cluster.problems import bad_request
+from kubesim.cluster.served.table_views import metadata_of, table_of_items
 from kubesim.cluster.store.kinds import Resource
 from kubesim.errors import ApiError
 from kubesim.values import value_object
 
-MEDIA_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
-_STREAMS = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+JSON, YAML, PROTOBUF = MEDIA_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+_STREAMS = ("application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
 _META_GROUP, _META_VERSIONS = "meta.k8s.io", ("v1", "v1beta1")
-_ITEM, _LIST = "PartialObjectMetadata", "PartialObjectMetadataList"
+_ITEM, _LIST, _TABLE = "PartialObjectMetadata", "PartialObjectMetadataList", "Table"
+_INCLUDED = ("", "Metadata", "Object", "None")
 
 
 @value_object
 class Form:
-    """`kind` is what to make of an object before it is sent; empty: nothing."""
+    """`kind` is what to make of an object before it is sent; empty: nothing. `included` is the object in a row."""
 
     kind: str = ""
     version: str = "v1"
+    media_type: str = JSON
+    included: str = ""
 
-    def of_item(self, resource: Resource, body: dict[str, Any]) -> dict[str, Any]:
+    def of_item(self, resource: Resource, body: dict[str, Any], now: int) -> dict[str, Any]:
         """One object, as a single answer."""
         if self.kind == _LIST:
             raise _misasked(f"{_LIST}, but the requested object is not a list", resource, "")
+        if self.kind == _TABLE:
+            metadata = {"resourceVersion": body["metadata"].get("resourceVersion", "")}
+            return self._table(resource, [body], metadata, now)
         return self._metadata(body) if self.kind else body
 
-    def of_list(self, resource: Resource, body: dict[str, Any]) -> dict[str, Any]:
+    def of_list(self, resource: Resource, body: dict[str, Any], now: int) -> dict[str, Any]:
         if not self.kind:
             return body
         if self.kind == _ITEM:
             raise _misasked(f"{_ITEM}, but the requested object is a list", resource, "List")
+        if self.kind == _TABLE:
+            return self._table(resource, body["items"], body["metadata"], now)
         # Go appends to a list that nobody made: one without items is null.
         items = [self._metadata(item) for item in body["items"]] or None
         return {**body, "kind": _LIST, "apiVersion": self._api_version, "items": items}
@@ -49,41 +59,66 @@ class Form:
         """A watch that should tell objects as lists is opened, and ends at the first that it cannot encode."""
         return self.kind != _LIST
 
-    def of_event(self, body: dict[str, Any]) -> dict[str, Any]:
-        """One object in a watch."""
+    def of_event(self, resource: Resource, body: dict[str, Any], now: int, *, first: bool) -> dict[str, Any]:
+        """One object in a watch. Only the first Table of a watch has columns."""
+        if self.kind == _TABLE:
+            table = self.of_item(resource, body, now)
+            return table if first else {**table, "columnDefinitions": None}
         return self._metadata(body) if self.kind else body
+
+    def _table(self, resource: Resource, items: list[dict[str, Any]], metadata: Any, now: int) -> dict[str, Any]:
+        if self.included not in _INCLUDED:
+            problem = (
+                f"includeObject: Invalid value: \"{self.included}\": must be 'Metadata', 'Object', 'None', or empty"
+            )
+            raise bad_request(f"Unable to convert to Table as requested: {problem}")
+        return table_of_items(resource, items, metadata, now, self.included, self._api_version)
 
     @property
     def _api_version(self) -> str:
         return f"{_META_GROUP}/{self.version}"
 
     def _metadata(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        return {"kind": _ITEM, "apiVersion": self._api_version, "metadata": body["metadata"]}
+        return metadata_of(body, self._api_version)
 
 
 WHOLE = Form()
 
 
-def negotiate(accept: str, *, watching: bool) -> Form:
-    """The form that a client gets; 406 if it takes nothing that there is."""
+def negotiate(accept: str, *, watching: bool = False, watchable: bool = False, included: str = "") -> Form:
+    """The form that a client gets; 406 if it takes nothing that there is. A path that can be watched offers streams."""
     known_type = False
-    for media_type, parameters in _clauses(accept.strip() or "*/*"):
+    for media_type, parameters in clauses(accept.strip() or "*/*"):
         if media_type not in (*MEDIA_TYPES, "*/*"):  # the router in front does not know `application/*`
             continue
         known_type = True
+        answered = YAML if media_type == YAML else JSON
+        if watching and answered == YAML:
+            raise not_acceptable("only the following media types are accepted: " + ", ".join(_STREAMS))
         wanted = {name: parameters[name] for name in ("as", "g", "v") if name in parameters}
         if not wanted:
-            return WHOLE
+            return Form(media_type=answered)
         kind, version = wanted.get("as", ""), wanted.get("v", "")
-        if kind in (_ITEM, _LIST) and wanted.get("g") == _META_GROUP and version in _META_VERSIONS:
-            return Form(kind, version)
+        if kind in (_ITEM, _LIST, _TABLE) and wanted.get("g") == _META_GROUP and version in _META_VERSIONS:
+            return Form(kind, version, answered, included)
     if known_type:
-        raise _not_acceptable("only the following media types are accepted: " + ", ".join(MEDIA_TYPES))
-    offered = ", ".join((*MEDIA_TYPES, _STREAMS) if watching else MEDIA_TYPES)
-    raise ApiError(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {offered}", {})
+        raise not_acceptable("only the following media types are accepted: " + ", ".join(MEDIA_TYPES))
+    raise unavailable((*MEDIA_TYPES, *_STREAMS) if watching or watchable else MEDIA_TYPES)
 
 
-def _clauses(accept: str) -> list[tuple[str, dict[str, str]]]:
+def unavailable(offered: tuple[str, ...]) -> ApiError:
+    """The answer of the router in front, which only knows media types."""
+    listed = ", ".join(offered)
+    return ApiError(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {listed}", {})
+
+
+def prefers_yaml(accept: str) -> bool:
+    """Whether an error is sent as YAML."""
+    types = [media_type for media_type, _ in clauses(accept) if media_type in (*MEDIA_TYPES, "*/*")]
+    return types[:1] == [YAML]
+
+
+def clauses(accept: str) -> list[tuple[str, dict[str, str]]]:
     """Media types with their parameters, the weightiest first; those of one weight stay in their order."""
     found = []
     for clause in accept.split(","):
@@ -106,8 +141,8 @@ def _weight(text: str) -> float:
 def _misasked(problem: str, resource: Resource, suffix: str) -> ApiError:
     """The type is the one that Go has inside the server."""
     package = resource.group.partition(".")[0] or "core"
-    return _not_acceptable(f"you requested {problem} (*{package}.{resource.kind}{suffix})")
+    return not_acceptable(f"you requested {problem} (*{package}.{resource.kind}{suffix})")
 
 
-def _not_acceptable(message: str) -> ApiError:
+def not_acceptable(message: str) -> ApiError:
     return ApiError(406, "NotAcceptable", message)

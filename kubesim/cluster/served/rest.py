@@ -1,7 +1,6 @@
 """The API over HTTP, without the HTTP: a request in, a response out.
 
-`handle` is a pure function of the store and the request. An open watch is a `WatchStream` that whoever serves it reads
-from. Not here: Tables, server-side apply and OpenAPI.
+`handle` is a function of the store and the request. An open watch is a `WatchStream` that whoever serves it reads from.
 
 Mirrors: apiserver/pkg/endpoints installer.go, handlers create.go, get.go, update.go, patch.go, delete.go, watch.go
 """
@@ -12,87 +11,121 @@ import json
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.schema.codec import DecodeError, decode
-from kubesim.api.validation.field import Errors, FieldError, JsonObject, Raw
-from kubesim.cluster.problems import bad_request, invalid_options, status_of
+from kubesim.api.timestamps import format_time
+from kubesim.api.validation.field import JsonObject
+from kubesim.cluster.kubectl.yaml_writer import to_yaml
+from kubesim.cluster.managed.tracking import track_create, writer
+from kubesim.cluster.patches.json_patch import json_patch, merge_patch
+from kubesim.cluster.problems import bad_request, status_of, unsupported_media_type
 from kubesim.cluster.registry import registry
 from kubesim.cluster.registry.deletion import DeleteOptions, check_delete_options
 from kubesim.cluster.registry.registry import STRATEGIC_MERGE_PATCH, Target
 from kubesim.cluster.registry.subresources.binding import bind
 from kubesim.cluster.registry.subresources.eviction import evict
-from kubesim.cluster.served.discovery import discover
-from kubesim.cluster.served.lists import (
-    ListOptions,
-    check_reached,
-    list_objects,
-    parse_int,
-    parse_list_options,
-    parse_version,
-)
-from kubesim.cluster.served.negotiation import MEDIA_TYPES, WHOLE, Form, negotiate
+from kubesim.cluster.served.access import ApiUser, RoleAccess, attributes_of, impersonated, refusal
+from kubesim.cluster.served.answers import reviews
+from kubesim.cluster.served.answers.kubelet_requests import CONNECTED, refuse
+from kubesim.cluster.served.answers.scales import scale_of, write_scale
+from kubesim.cluster.served.answers.tokens import request_token
+from kubesim.cluster.served.documents.documents import ServedDocument, document_of
+from kubesim.cluster.served.lists import check_reached, list_objects, parse_list_options, parse_version
+from kubesim.cluster.served.negotiation import YAML, Form, negotiate, prefers_yaml
+from kubesim.cluster.served.requests.bodies import Body, duplicates, parse
+from kubesim.cluster.served.requests.deletions import delete_options, options_of
+from kubesim.cluster.served.requests.options import APPLY_PATCH, WriteOptions, write_options
 from kubesim.cluster.served.routes import BINDINGS, ApiRoute, NotOurs, route
+from kubesim.cluster.served.watch_stream import WatchStream
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.cluster.store.store import Store
-from kubesim.cluster.store.watches import Watch, WatchEvent
-from kubesim.cluster.wire import object_to_json, unknown_fields
+from kubesim.cluster.wire import encoded_kind, shown_as, unknown_in
 from kubesim.errors import ApiError
 from kubesim.golang import json as gojson
 from kubesim.golang.text import quoted
 from kubesim.golang.yaml import yaml_to_json
 from kubesim.values import replace, value_object
 
-_META_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
-_FIELD_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
-_OPTIONS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions", "DELETE": "DeleteOptions"}
+__all__ = ["Request", "Response", "WatchStream", "handle"]
+
+_PATCHES = (registry.MERGE_PATCH, registry.JSON_PATCH, STRATEGIC_MERGE_PATCH)
 
 
 @value_object
 class Request:
-    """Header names in lower case."""
+    """Header names in lower case. `raw` is the body as it came; without it, the text is all there is."""
 
     method: str
     path: str
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str = ""
+    raw: bytes = b""
+    user: ApiUser = ApiUser()
 
 
 @value_object
 class Response:
-    """Either a JSON body, or plain text, or a stream of watch events."""
+    """Either a JSON body, or plain text, or a stream of watch events. `headers`: those that differ from the usual."""
 
     status: int
     body: JsonObject | None = None
     text: str = ""
     warnings: tuple[str, ...] = ()
     stream: WatchStream | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def handle(store: Store, request: Request) -> Response:
-    """Answer one request."""
+def handle(store: Store, request: Request, access: RoleAccess | None = None) -> Response:
+    """Answer one request; without `access` everybody may do everything."""
     try:
-        url = urlsplit(request.path)
-        known = discover(url.path, request.headers.get("host", "")) if request.method == "GET" else None
-        if known is not None:
-            return Response(200, text=known) if isinstance(known, str) else Response(200, known)
-        query = dict(reversed(parse_qsl(url.query, keep_blank_values=True)))  # of several values the first counts
-        found = route(request.method, url.path)
-        form = negotiate(request.headers.get("accept", ""), watching="watch" in query)
-        return _answer(store, _Call(request, query, found, form))
+        return _in_yaml(request, _handle(store, request, access))
     except NotOurs:
         return Response(404, text="404 page not found\n")
     except ApiError as error:
-        return Response(error.code, status_of(error))
+        return _in_yaml(request, Response(error.code, status_of(error)))
+
+
+def _handle(store: Store, request: Request, access: RoleAccess | None) -> Response:
+    url = urlsplit(request.path)
+    query = parse_qs(url.query, keep_blank_values=True)
+    user = impersonated(request.user, request.headers)
+    if access is not None:
+        asked = attributes_of(request.method, url.path, query)
+        if not access.allows(user, asked):
+            raise refusal(user, asked)
+    if request.method == "GET":
+        document = document_of(store, url.path, query, request.headers)
+        if document is not None:
+            return _of_document(document)
+    found = route(request.method, url.path, store)
+    included = query.get("includeObject", [""])[0]
+    accept, listed = request.headers.get("accept", ""), request.method == "GET" and not found.target.name
+    form = negotiate(accept, watching=listed and "watch" in query, watchable=listed, included=included)
+    return _answer(store, _Call(request, query, found, form, store.now(), user, access))
+
+
+def _of_document(document: ServedDocument) -> Response:
+    return Response(document.status, document.body, document.text, headers=document.headers)
+
+
+def _in_yaml(request: Request, response: Response) -> Response:
+    accept = request.headers.get("accept", "")
+    if response.body is None or response.headers or YAML not in accept or not prefers_yaml(accept):
+        return response
+    return replace(response, body=None, text=to_yaml(response.body), headers={"Content-Type": YAML})
 
 
 @value_object
 class _Call:
     request: Request
-    query: Mapping[str, str]
+    query: Mapping[str, list[str]]
     route: ApiRoute
     form: Form
+    now: int
+    user: ApiUser
+    access: RoleAccess | None
 
     @property
     def target(self) -> Target:
@@ -102,29 +135,58 @@ class _Call:
     def resource(self) -> Resource:
         return self.route.target.resource
 
+    @property
+    def body(self) -> Body:
+        request = self.request
+        return Body(request.body, request.raw, request.headers.get("content-type", ""))
+
+    @property
+    def options(self) -> WriteOptions:
+        agent = self.request.headers.get("user-agent", "")
+        return write_options(self.request.method, self.query, self.body.media_type, agent)
+
+    @property
+    def flat_query(self) -> dict[str, str]:
+        """Of several values the first counts."""
+        return {name: values[0] for name, values in self.query.items()}
+
     def view(self, obj: ApiObject) -> JsonObject:
-        return self.form.of_item(self.resource, object_to_json(obj))
+        return self.form.of_item(self.resource, shown_as(self.resource, obj), self.now)
 
 
 def _answer(store: Store, call: _Call) -> Response:
     target = call.target
-    dry_run = _dry_run(call)
     match call.request.method:
+        case _ if target.subresource in CONNECTED:
+            refused = refuse(store, target, call.query, call.request.headers)
+            if refused is not None:
+                raise refused
+            return Response(204, headers={"Content-Type": ""})
+        case _ if target.subresource == "scale":
+            return _scale(store, call)
+        case "POST" if call.resource.kind in reviews.KINDS:
+            return _review(store, call)
         case "GET" if target.name:
             return _get(store, call)
         case "GET":
             return _list_or_watch(store, call)
         case "POST" if target.resource is BINDINGS or target.subresource:
-            return _post_subresource(store, call, dry_run)
+            return _post_subresource(store, call)
         case "POST":
-            body, warnings = _body(call)
-            return Response(201, call.view(registry.create(store, target, body, dry_run=dry_run)), warnings=warnings)
+            options = call.options
+            body, warnings = _read(call, options)
+            heard: list[str] = []
+            obj = registry.create(
+                store, target, body, dry_run=options.dry_run, manager=options.manager, warn=heard.append
+            )
+            return Response(201, call.view(obj), warnings=(*warnings, *map(_warning, heard)))
         case "PUT":
-            body, warnings = _body(call)
-            obj, created = registry.update(store, target, body, dry_run=dry_run)
+            options = call.options
+            body, warnings = _read(call, options)
+            obj, created = registry.update(store, target, body, dry_run=options.dry_run, manager=options.manager)
             return Response(201 if created else 200, call.view(obj), warnings=warnings)
         case "PATCH":
-            return _patch(store, call, dry_run)
+            return _patch(store, call)
         case _:
             return _delete(store, call)
 
@@ -133,94 +195,34 @@ def _answer(store: Store, call: _Call) -> Response:
 
 
 def _get(store: Store, call: _Call) -> Response:
-    check_reached(store, parse_version(call.query.get("resourceVersion", "")))
+    check_reached(store, parse_version(call.flat_query.get("resourceVersion", "")))
     return Response(200, call.view(store.get(call.resource.kind, call.target.namespace, call.target.name)))
 
 
 def _list_or_watch(store: Store, call: _Call) -> Response:
-    query = {**call.query, "watch": "true"} if call.route.watch else call.query
+    query = call.flat_query | ({"watch": "true"} if call.route.watch else {})
     options = parse_list_options(call.resource, call.route.namespace, query)
     if options.watch:
         return Response(200, stream=WatchStream(store, call.resource, options, call.form))
-    return Response(200, call.form.of_list(call.resource, list_objects(store, call.resource, options)))
-
-
-class WatchStream:
-    """The lines of one watch. A version that is too old, or in the future, gives one line of error and the end."""
-
-    def __init__(self, store: Store, resource: Resource, options: ListOptions, form: Form = WHOLE) -> None:
-        self.options = options
-        self._store = store
-        self._form = form
-        self._error: JsonObject | None = None
-        version = parse_version(options.version)
-        self._start = version or store.resource_version
-        try:
-            self.watch = self._open(resource, version)
-        except ApiError as error:
-            self._error = {"type": "ERROR", "object": status_of(error)}
-            self.watch = Watch(resource.kind, options.selection, 0)
-            self.watch.close()
-
-    def _open(self, resource: Resource, version: int) -> Watch:
-        options, store = self.options, self._store
-        if options.send_initial_events is None:
-            return store.open_watch(resource.kind, options.selection, version)
-        check_reached(store, version)
-        if not options.send_initial_events:
-            return store.open_watch(resource.kind, options.selection, version or store.resource_version)
-        watch = store.open_watch(resource.kind, options.selection)
-        if options.bookmarks:
-            watch.bookmark(store.resource_version, initial_events_end=True)
-        return watch
-
-    @property
-    def closed(self) -> bool:
-        return self.watch.closed
-
-    @property
-    def over(self) -> bool:
-        """Closed, and everything was read."""
-        return self.closed and self._error is None and not self.watch.statistics()["events"]
-
-    @property
-    def refusal(self) -> JsonObject | None:
-        """The Status that is all there is to read."""
-        return None if self._error is None else self._error["object"]
-
-    def bookmark(self) -> None:
-        """Whoever serves the stream says when it is time. None for who did not ask, or has got no further."""
-        if self.options.bookmarks and not self.closed and self._store.resource_version > self._start:
-            self.watch.bookmark(self._store.resource_version)
-
-    def lines(self) -> list[JsonObject]:
-        """What has happened since the last time."""
-        lines = [] if self._error is None else [self._error]
-        self._error = None
-        events = self.watch.drain()
-        if events and not self._form.fits_events:
-            self.close()
-            return lines
-        return lines + [self.line(event) for event in events]
-
-    def line(self, event: WatchEvent) -> JsonObject:
-        return {"type": event.type, "object": self._form.of_event(object_to_json(event.object))}
-
-    def close(self) -> None:
-        self.watch.close()
+    return Response(200, call.form.of_list(call.resource, list_objects(store, call.resource, options), call.now))
 
 
 # -- writing --------------------------------------------------------------------------------------------------------
 
 
-def _post_subresource(store: Store, call: _Call, dry_run: bool) -> Response:
-    target = call.target
+def _post_subresource(store: Store, call: _Call) -> Response:
+    target, dry_run = call.target, call.options.dry_run
+    if target.subresource == "token":
+        account = store.get(target.resource.kind, target.namespace, target.name)
+        return Response(
+            201, encoded_kind("TokenRequest", request_token(store, account, _read_as("TokenRequest", call)))
+        )
     if target.subresource == "eviction":
-        body = _read_as("Eviction", call.request)
-        options = _delete_options_of(body.get("deleteOptions") or {})
+        body = _read_as("Eviction", call)
+        options = options_of(body.get("deleteOptions") or {})
         evict(store, target, body, replace(options, dry_run=options.dry_run or dry_run))
     else:
-        body = _read_as("Binding", call.request)
+        body = _read_as("Binding", call)
         if target.resource is BINDINGS:
             name = (body.get("metadata") or {}).get("name", "")
             target = Target(RESOURCES["Pod"], target.namespace, name)
@@ -228,9 +230,36 @@ def _post_subresource(store: Store, call: _Call, dry_run: bool) -> Response:
     return Response(201, _success() | {"code": 201})
 
 
-def _read_as(kind: str, request: Request) -> JsonObject:
+def _review(store: Store, call: _Call) -> Response:
+    """A question in the form of an object, which nobody keeps."""
+    options, resource = call.options, call.resource
+    body, warnings = _read(call, options)
+    obj = registry.read_body(resource, body)
+    now = format_time(call.now)
+    track_create(writer(resource, "", options.manager, now), resource, obj)
+    answer = reviews.answered(store, resource.kind, obj, call.user, call.access, now)
+    return Response(201, encoded_kind(resource.kind, answer), warnings=warnings)
+
+
+def _scale(store: Store, call: _Call) -> Response:
+    target, method = call.target, call.request.method
+    current = store.get(target.resource.kind, target.namespace, target.name)
+    scale = scale_of(current)
+    if method == "GET":
+        return Response(200, encoded_kind("Scale", scale))
+    options = call.options
+    if method == "PUT":
+        new = _read_as("Scale", call)
+    else:
+        body: Any = json.loads(_patch_text(call))
+        new = decode("Scale", (json_patch if isinstance(body, list) else merge_patch)(scale, body))
+    obj = write_scale(store, target, new, options.manager, dry_run=options.dry_run)
+    return Response(200, encoded_kind("Scale", scale_of(obj)))
+
+
+def _read_as(kind: str, call: _Call) -> JsonObject:
     try:
-        body: JsonObject = decode(kind, _parse(request, kind))
+        body: JsonObject = decode(kind, parse(call.body, kind))
         return body
     except DecodeError as error:
         raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {error}') from None
@@ -240,123 +269,77 @@ def _success() -> JsonObject:
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 
 
-def _patch(store: Store, call: _Call, dry_run: bool) -> Response:
-    content_type = _media_type(call.request.headers.get("content-type", ""))
-    body: Any = None
-    if content_type in (registry.MERGE_PATCH, registry.JSON_PATCH, STRATEGIC_MERGE_PATCH):
-        store.get(call.resource.kind, call.target.namespace, call.target.name)
-        try:
-            gojson.loads(call.request.body)
-        except gojson.JsonSyntaxError as error:
-            raise bad_request(f"error decoding patch: {error}") from None
-        body = json.loads(call.request.body)
-    strict = _field_validation(call) == "Strict"
-    obj, unknown = registry.patch(store, call.target, content_type, body, dry_run=dry_run, strict=strict)
-    return Response(200, call.view(obj), warnings=_warnings(call, unknown))
-
-
-def _warnings(call: _Call, unknown: list[str]) -> tuple[str, ...]:
-    if _field_validation(call) == "Ignore":
-        return ()
-    return tuple(f"299 - {quoted(f'unknown field {quoted(path)}')}" for path in unknown)
-
-
-def _field_validation(call: _Call) -> str:
-    value = call.query.get("fieldValidation", "")
-    if value not in _FIELD_VALIDATIONS:
-        errors = Errors()
-        errors.unsupported("fieldValidation", value, _FIELD_VALIDATIONS)
-        raise invalid_options(_OPTIONS[call.request.method], errors)
-    return value or "Warn"
-
-
-def _dry_run(call: _Call) -> bool:
-    values = [call.query["dryRun"]] if "dryRun" in call.query else []
-    if values and call.request.method in _OPTIONS and values != ["All"]:
-        errors = Errors([FieldError("Unsupported value", "dryRun", Raw(json.dumps(values)), 'supported values: "All"')])
-        raise invalid_options(_OPTIONS[call.request.method], errors)
-    return values == ["All"]
-
-
-def _body(call: _Call) -> tuple[JsonObject, tuple[str, ...]]:
+def _read(call: _Call, options: WriteOptions) -> tuple[JsonObject, tuple[str, ...]]:
     """The object that is sent, and what is to be said about its fields."""
-    body = _parse(call.request, call.resource.kind)
-    unknown = list(unknown_fields(call.resource.kind, body)) if body.get("kind") in (None, call.resource.kind) else []
-    if unknown and _field_validation(call) == "Strict":
-        kind = call.resource.kind
-        raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {registry.strict_error(unknown)}')
-    return body, _warnings(call, unknown)
-
-
-def _parse(request: Request, kind: str) -> JsonObject:
-    """Numbers stay the text they were."""
-    media_type = _media_type(request.headers.get("content-type", ""))
-    if media_type not in ("", "application/json", "application/yaml"):
-        raise ApiError(
-            415,
-            "UnsupportedMediaType",
-            "the body of the request was in an unknown format - accepted media types include: "
-            + ", ".join(MEDIA_TYPES),
-        )
-    text = request.body
-    try:
-        value = yaml_to_json(text) if media_type == "application/yaml" else gojson.loads(text)
-    except ValueError as error:
-        shown = f"{text[:30]} ..." if len(text) > 30 else text or "<empty>"
+    resource = call.resource
+    body = parse(call.body, resource.kind_name)
+    if options.field_validation == "Ignore" or body.get("kind") not in (None, "", resource.kind_name):
+        return body, ()
+    unknown = [f'unknown field "{path}"' for path in unknown_in(resource, body)]
+    strange = [each if ":" in each else f'duplicate field "{each}"' for each in duplicates(call.body)] + unknown
+    if strange and options.is_strict:
+        kind = resource.kind_name
+        version = resource.version
+        problem = ", ".join(strange)
         raise bad_request(
-            f"the object provided is unrecognized (must be of type {kind}): {_NO_KIND}: {error} ({shown})"
-        ) from None
-    problem = _unreadable(value)
-    if problem:
-        unrecognized = f"the object provided is unrecognized (must be of type {kind}): {_NO_KIND}"
-        raise bad_request(f"{unrecognized}: {problem} ({text.encode().hex()})")
-    return value or {}
-
-
-_NO_KIND = "couldn't get version/kind; json parse error"
-
-
-def _unreadable(value: Any) -> str:
-    """Why a JSON value cannot be any object: one has a kind and a version, both text."""
-    if value is None:
-        return ""
-    if not isinstance(value, dict):
-        return (
-            f"json: cannot unmarshal {_json_kind(value)} into Go value of type struct {{ APIVersion string "
-            '"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+            f'{kind} in version "{version}" cannot be handled as a {kind}: strict decoding error: {problem}'
         )
-    for name in ("apiVersion", "kind"):
-        found = _json_kind(value.get(name))
-        if found not in ("null", "string"):
-            return f"json: cannot unmarshal {found} into Go struct field .{name} of type string"
-    return ""
+    return body, _warnings(options, strange)
 
 
-def _json_kind(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "bool"
-        case gojson.Number():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
+def _warnings(options: WriteOptions, texts: list[str]) -> tuple[str, ...]:
+    return tuple(map(_warning, texts)) if options.warns else ()
 
 
-def _media_type(header: str) -> str:
-    return header.partition(";")[0].strip().lower()
+def _warning(text: str) -> str:
+    return f"299 - {quoted(text)}"
+
+
+def _patch(store: Store, call: _Call) -> Response:
+    content_type, target = call.body.media_type, call.target
+    if content_type not in (*_PATCHES, APPLY_PATCH):
+        raise unsupported_media_type()
+    options = call.options
+    if content_type == APPLY_PATCH:
+        return _apply(store, call, options)
+    store.get(call.resource.kind, target.namespace, target.name)
+    body: Any = json.loads(_patch_text(call))
+    written = registry.patch(
+        store, target, content_type, body, dry_run=options.dry_run, strict=options.is_strict, manager=options.manager
+    )
+    obj, unknown = written
+    found = [f'unknown field "{path}"' for path in unknown]
+    return Response(200, call.view(obj), warnings=_warnings(options, found))
+
+
+def _patch_text(call: _Call) -> str:
+    try:
+        gojson.loads(call.request.body)
+    except gojson.JsonSyntaxError as error:
+        raise bad_request(f"error decoding patch: {error}") from None
+    return call.request.body
+
+
+def _apply(store: Store, call: _Call, options: WriteOptions) -> Response:
+    """Server-side apply."""
+    try:
+        config = yaml_to_json(call.request.body)
+    except ValueError as error:
+        raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
+    if not isinstance(config, dict):
+        raise bad_request("error decoding YAML: the configuration is no object")
+    plain = json.loads(gojson.dumps(config))
+    obj, created = registry.apply(
+        store, call.target, plain, options.manager, force=options.force, dry_run=options.dry_run
+    )
+    return Response(201 if created else 200, call.view(obj))
 
 
 # -- deleting -------------------------------------------------------------------------------------------------------
 
 
 def _delete(store: Store, call: _Call) -> Response:
-    options = _delete_options(call)
+    options = delete_options(call.body, call.query)
     target = call.target
     if not target.name:
         return _delete_collection(store, call, options)
@@ -372,57 +355,8 @@ def _delete(store: Store, call: _Call) -> Response:
 def _delete_collection(store: Store, call: _Call, options: DeleteOptions) -> Response:
     """Each of the selected objects; the answer is the list as it stood before."""
     check_delete_options(options)
-    list_options = parse_list_options(call.resource, call.route.namespace, call.query)
+    list_options = parse_list_options(call.resource, call.route.namespace, call.flat_query)
     body = list_objects(store, call.resource, list_options)
     for obj in store.list(call.resource.kind, call.route.namespace, list_options.selection):
         store.delete_with(obj, options)
-    return Response(200, call.form.of_list(call.resource, body))
-
-
-def _delete_options(call: _Call) -> DeleteOptions:
-    """From the body, or if there is none from the query."""
-    if call.request.body:
-        try:
-            value = gojson.loads(call.request.body)
-        except gojson.JsonSyntaxError as error:
-            raise bad_request(f"{_NO_KIND}: {error}") from None
-        problem = _unreadable(value)
-        if problem:
-            raise bad_request(f"{_NO_KIND}: {problem}")
-        value = value or {}
-        kind, version = value.get("kind") or "", value.get("apiVersion") or ""
-        if kind not in ("", "DeleteOptions"):
-            raise bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "{_META_SCHEME}"')
-        if value:
-            return _read_delete_options(value)
-    query: JsonObject = {}
-    grace = parse_int(call.query.get("gracePeriodSeconds", ""))
-    if grace is not None:
-        query["gracePeriodSeconds"] = grace
-    if "orphanDependents" in call.query:
-        query["orphanDependents"] = call.query["orphanDependents"] == "true"
-    if "propagationPolicy" in call.query:
-        query["propagationPolicy"] = call.query["propagationPolicy"]
-    if _dry_run(call):
-        query["dryRun"] = ["All"]
-    return _read_delete_options(query)
-
-
-def _read_delete_options(value: JsonObject) -> DeleteOptions:
-    try:
-        options = decode("DeleteOptions", value)
-    except DecodeError as error:
-        raise bad_request(str(error)) from None
-    return _delete_options_of(options)
-
-
-def _delete_options_of(options: JsonObject) -> DeleteOptions:
-    preconditions = options.get("preconditions") or {}
-    return DeleteOptions(
-        grace_s=options.get("gracePeriodSeconds"),
-        uid=preconditions.get("uid") or "",
-        resource_version=preconditions.get("resourceVersion") or "",
-        orphan_dependents=options.get("orphanDependents"),
-        propagation_policy=options.get("propagationPolicy"),
-        dry_run=bool(options.get("dryRun")),
-    )
+    return Response(200, call.form.of_list(call.resource, body, call.now))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+from kubesim.cluster.custom.definitions import custom_groups, custom_resource, is_custom_group
 from kubesim.cluster.problems import method_not_allowed, no_such_resource
 from kubesim.cluster.registry.registry import Target
-from kubesim.cluster.store.kinds import BY_PATH, RESOURCES, Resource
+from kubesim.cluster.store.api_groups import resources_by_path, subresources_of
+from kubesim.cluster.store.kinds import RESOURCES, Resource
+from kubesim.cluster.store.store import Store
 from kubesim.values import value_object
 
 _SUBRESOURCE_METHODS = {
@@ -16,8 +19,20 @@ _SUBRESOURCE_METHODS = {
     "finalize": ("PUT",),
     "binding": ("POST",),
     "eviction": ("POST",),
+    "token": ("POST",),
+    "scale": ("GET", "PUT", "PATCH"),
+    "approval": ("GET", "PUT", "PATCH"),
+    "log": ("GET",),
+    "exec": ("GET", "POST"),
+    "attach": ("GET", "POST"),
+    "portforward": ("GET", "POST"),
+    "proxy": ("GET", "POST", "PUT", "PATCH", "DELETE"),
 }
-_GROUPS = {group for group, _ in BY_PATH}
+_GROUPS = {group for group, _, _ in resources_by_path()}
+_CREATE_ONLY = (
+    "SelfSubjectReview", "TokenReview", "LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview",
+    "SubjectAccessReview",
+)  # fmt: skip
 BINDINGS = Resource("Binding", "bindings")
 
 Scope = Literal["one", "all", "everywhere"]
@@ -36,62 +51,82 @@ class ApiRoute:
     watch: bool = False
 
 
-def route(method: str, path: str) -> ApiRoute:
+class _Finder:
+    """The resources of one group and version, those of custom resources included."""
+
+    def __init__(self, store: Store, group: str, version: str) -> None:
+        self._store, self.group, self._version = store, group, version
+
+    def resource(self, plural: str) -> Resource | None:
+        found = resources_by_path().get((self.group, self._version, plural))
+        return found or custom_resource(self._store, self.group, self._version, plural)
+
+
+def route(method: str, path: str, store: Store) -> ApiRoute:
     """Find out what a request is about; raises the API's 404 and 405."""
     parts = [part for part in path.split("/") if part]
     blank_namespace = "/namespaces//" in path
-    group, rest = _group(parts)
+    finder, rest = _group(parts, store)
     watch = bool(rest) and rest[0] == "watch"
     rest = rest[1:] if watch else rest
-    found = _find(group, rest, blank_namespace)
+    found = _find(finder, rest, blank_namespace)
     _check_method(method, found)
     return ApiRoute(found.target, found.namespace, watch)
 
 
-def _group(parts: list[str]) -> tuple[str, list[str]]:
+def _group(parts: list[str], store: Store) -> tuple[_Finder, list[str]]:
     if len(parts) > 2 and parts[0] == "api":
         if parts[1] != "v1":
             raise no_such_resource()
-        return "", parts[2:]
-    if len(parts) > 3 and parts[0] == "apis" and parts[1] in _GROUPS:
-        if parts[2] != "v1":
+        return _Finder(store, "", "v1"), parts[2:]
+    if len(parts) > 3 and parts[0] == "apis" and (parts[1] in _GROUPS or is_custom_group(store, parts[1])):
+        known = {f"{group}/{version}" for group, version, _ in resources_by_path()} | set(custom_groups(store))
+        if f"{parts[1]}/{parts[2]}" not in known:
             raise no_such_resource()
-        return parts[1], parts[3:]
+        return _Finder(store, parts[1], parts[2]), parts[3:]
     raise NotOurs("/".join(parts))
 
 
-def _find(group: str, rest: list[str], blank_namespace: bool) -> ApiRoute:
+def _find(finder: _Finder, rest: list[str], blank_namespace: bool) -> ApiRoute:
     """`pods`, `namespaces/NS/pods/NAME/SUB`, `nodes/NAME/SUB`, and namespaces themselves."""
     if not rest:
         raise no_such_resource()
+    group = finder.group
     if rest[0] == "namespaces" and not group and not blank_namespace and len(rest) <= 2:
         return _named(RESOURCES["Namespace"], None, rest[1:])
     if rest[0] == "namespaces" and not group and len(rest) == 3 and rest[2] in RESOURCES["Namespace"].subresources:
         return _named(RESOURCES["Namespace"], None, rest[1:])
     if rest[0] == "namespaces" and blank_namespace:
-        return _named(_resource(group, rest[1], namespaced=True), None, rest[2:])
+        return _named(_resource(finder, rest[1], namespaced=True), None, rest[2:])
     if rest[0] == "namespaces" and len(rest) >= 3:
         if (group, rest[2]) == ("", "bindings") and len(rest) == 3:
             return ApiRoute(Target(BINDINGS, rest[1]), rest[1])
-        return _named(_resource(group, rest[2], namespaced=True), rest[1], rest[3:])
-    resource = BY_PATH.get((group, rest[0]))
+        return _named(_resource(finder, rest[2], namespaced=True), rest[1], rest[3:])
+    resource = finder.resource(rest[0])
     if resource is None or (resource.namespaced and len(rest) > 1):
         raise no_such_resource()
     return _named(resource, None, rest[1:])
 
 
-def _resource(group: str, plural: str, *, namespaced: bool) -> Resource:
-    resource = BY_PATH.get((group, plural))
+def _resource(finder: _Finder, plural: str, *, namespaced: bool) -> Resource:
+    resource = finder.resource(plural)
     if resource is None or resource.namespaced != namespaced:
         raise no_such_resource()
     return resource
 
 
 def _named(resource: Resource, namespace: str | None, rest: list[str]) -> ApiRoute:
-    if len(rest) > 2 or (len(rest) == 2 and rest[1] not in resource.subresources):
+    known = _subresources(resource)
+    if (len(rest) > 2 and rest[1] != "proxy") or (len(rest) >= 2 and rest[1] not in known):
         raise no_such_resource()
     name, subresource = (*rest, "", "")[:2]
     return ApiRoute(Target(resource, namespace or "", name, subresource), namespace)
+
+
+def _subresources(resource: Resource) -> tuple[str, ...]:
+    """Those of the table of the API; a custom resource has its own."""
+    listed = subresources_of(resource.group, resource.version, resource.plural)
+    return (*listed, *resource.subresources)
 
 
 def _check_method(method: str, found: ApiRoute) -> None:
@@ -108,6 +143,8 @@ def methods_of(resource: Resource, scope: Scope, subresource: str = "") -> tuple
     """What one object answers to, a whole collection, and a collection of all namespaces."""
     if resource is BINDINGS:
         return ("POST",)
+    if resource.kind in _CREATE_ONLY:
+        return ("POST",) if scope == "all" or (scope == "everywhere" and not resource.namespaced) else ()
     if subresource:
         return _SUBRESOURCE_METHODS[subresource]
     if scope == "one":

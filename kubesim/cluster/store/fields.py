@@ -13,6 +13,7 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.model import Model
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
+from kubesim.api.schema.events_v1 import field_path
 from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.store.selectors import FieldSelector, SelectorError
 
@@ -50,6 +51,8 @@ def field_value(obj: ApiObject, field: str) -> str:
         return _POD[field](obj)
     if isinstance(obj, Node):
         return "true" if obj.spec.unschedulable else "false"
+    if isinstance(obj, Event):
+        field = field_path(field)
     if isinstance(obj, Event) and field == "source":
         return obj.source.component or obj.reporting_component
     return _text(_at(obj, field.split(".")))

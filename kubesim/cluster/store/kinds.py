@@ -6,6 +6,7 @@ Mirrors: pkg/registry/*/rest storage_*.go; the strategies' NamespaceScoped, Allo
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.schema.types import model_of
@@ -27,6 +28,12 @@ class Resource:
     returns_deleted: bool = False  # the answer to a DELETE is the object, not a Status
     put_creates: bool = False
     put_needs_version: bool = False
+    version: str = "v1"
+    converted: bool = False  # Events of the group events.k8s.io, which are stored as those of the core
+    # Of a custom resource: what it is called (the store keeps it as `Kind.group`), its schema and its columns.
+    custom_kind: str = ""
+    schema: Mapping[str, Any] | None = None
+    columns: Any = None
 
     @property
     def model(self) -> type[ApiObject]:
@@ -36,7 +43,17 @@ class Resource:
 
     @property
     def api_version(self) -> str:
-        return f"{self.group}/v1" if self.group else "v1"
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def type_name(self) -> str:
+        """The declared type of what clients send."""
+        return "RegardingEvent" if self.converted else self.kind
+
+    @property
+    def kind_name(self) -> str:
+        """The kind as objects and messages name it."""
+        return self.custom_kind or self.kind
 
     @property
     def group_resource(self) -> str:
@@ -45,7 +62,7 @@ class Resource:
 
     @property
     def group_kind(self) -> str:
-        return f"{self.kind}.{self.group}" if self.group else self.kind
+        return f"{self.kind_name}.{self.group}" if self.group else self.kind_name
 
     @property
     def has_own_fields(self) -> bool:
@@ -156,8 +173,19 @@ _RESOURCES = (
              selectable=("spec.nodeName", "spec.driver"), returns_deleted=True),
 )  # fmt: skip
 
+# The same Events under other names; the store keeps those of the core group.
+EVENTS = Resource(
+    "Event", "events", group="events.k8s.io", short_names=("ev",), converted=True, put_creates=True,
+    selectable=(
+        "regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid", "regarding.apiVersion",
+        "regarding.resourceVersion", "regarding.fieldPath", "reason", "reportingController", "type",
+    ),
+)  # fmt: skip
+
 RESOURCES: Mapping[str, Resource] = {resource.kind: resource for resource in _RESOURCES}
-BY_PATH: Mapping[tuple[str, str], Resource] = {(resource.group, resource.plural): resource for resource in _RESOURCES}
+BY_PATH: Mapping[tuple[str, str], Resource] = {
+    (resource.group, resource.plural): resource for resource in (*_RESOURCES, EVENTS)
+}
 
 
 def resource_of(kind: str) -> Resource:
@@ -165,5 +193,12 @@ def resource_of(kind: str) -> Resource:
     known = RESOURCES.get(kind)
     if known is not None:
         return known
-    lower = kind.lower()
-    return Resource(kind, lower + ("es" if lower.endswith("s") else "s"))
+    from kubesim.cluster.store.api_groups import resource_of_kind
+
+    found = resource_of_kind(kind)
+    if found is not None:
+        return found
+    custom, _, group = kind.partition(".")
+    lower = custom.lower()
+    plural = lower + ("es" if lower.endswith("s") else "s")
+    return Resource(kind, plural, group, custom_kind=custom if group else "")

@@ -55,8 +55,13 @@ class Store:
         self._listeners_to_all: tuple[Listener, ...] = ()
         self._pending: deque[WatchEvent] = deque()
         self._notifying = False
+        self._history_limit = history_limit
         self._history = defaultdict[str, History](lambda: History(history_limit))
         self._expiring: deque[tuple[int, Key, str]] = deque()  # events: until when, which one, in which version
+
+    def compact(self, kind: str) -> None:
+        """Forget how the objects of a kind came to be what they are."""
+        self._history[kind] = History(self._history_limit, self.resource_version)
 
     # -- reading ------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,8 @@ class Column:
     name: str
     type: str = "string"
     priority: int = 0
+    description: str = ""
+    format: str = ""
 
 
 @value_object

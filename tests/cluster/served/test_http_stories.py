@@ -6,16 +6,16 @@ import pytest
 
 from kubesim.api.timestamps import parse_time
 from tests.support.cluster.http_replay import replay_over_http
-from tests.support.cluster.recordings import NODES, STORIES, short_replay
-from tests.support.cluster.replay import Replay
+from tests.support.cluster.recordings import STORIES, short_replay, story_replay
 from tests.support.cluster.short_stories import SHORT_STORIES
 
 
 @pytest.mark.parametrize("name", STORIES)
 def test_story(name: str) -> None:
     steps = STORIES[name]
-    start = parse_time(steps[0]["server_time_start"])
-    problems = replay_over_http(lambda now: Replay(steps[0]["namespace"], NODES, start, now), start, steps)
+    start = parse_time(next(step["server_time_start"] for step in steps if "server_time_start" in step))
+    tokens = ("secret",) if name == "unauthorized" else ()
+    problems = replay_over_http(lambda now: story_replay(name, now), start, steps, tokens)
     assert not problems, "\n".join(problems)
 
 

@@ -97,7 +97,7 @@ def test_what_cannot_be_had_is_refused(store: Store, path: str, accept: str, mes
     [
         ("", "ConfigMapList"),
         ("*/*", "ConfigMapList"),
-        (f"{as_('Table')},{as_('Table', 'v1beta1')},application/json", "ConfigMapList"),
+        (f"{as_('Table')},{as_('Table', 'v1beta1')},application/json", "Table"),
         (f"text/html, {LIST}", "PartialObjectMetadataList"),
         (f"application/json;q=0.5, {LIST}", "PartialObjectMetadataList"),
         (f"{LIST};q=0.5, application/json", "ConfigMapList"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kubesim.cluster.served.discovery import discover
 from tests.support.cluster.devices import DRIVER, claim, device_class, resource_slice
 from tests.support.cluster.rest import body_of, new_store, send
 
@@ -13,8 +12,7 @@ RESULT = {"request": "gpu", "driver": DRIVER, "pool": "n1", "device": "a"}
 
 
 def test_discovery() -> None:
-    found = discover(GROUP, "")
-    assert isinstance(found, dict)
+    found = body_of(send(new_store(), "GET", GROUP))
     assert [(entry["name"], entry["namespaced"]) for entry in found["resources"]] == [
         ("deviceclasses", False),
         ("resourceclaims", True),

@@ -52,7 +52,8 @@ def test_ephemeral_containers_can_be_added_and_nothing_else() -> None:
     assert body_of(added)["metadata"]["generation"] == 2
     body = body_of(added)
     others = {**body, "metadata": {**body["metadata"], "labels": {"x": "y"}}}
-    assert "labels" not in body_of(send(store, "PUT", path, others))["metadata"]
+    body = body_of(send(store, "PUT", path, others))
+    assert "labels" not in body["metadata"]
     removed = send(store, "PUT", path, {**body, "spec": {**body["spec"], "ephemeralContainers": []}})
     assert removed.status == 422
     assert 'existing ephemeral containers "d" may not be removed' in body_of(removed)["message"]

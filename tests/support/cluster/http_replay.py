@@ -80,7 +80,7 @@ class HttpReplay:
             self._watches.append((step, HttpWatch(response, self._clock, self._begin)))
             return
         text = await response.text()
-        is_json = response.headers["Content-Type"] == "application/json" and text
+        is_json = response.headers.get("Content-Type", "").startswith("application/json") and text
         answer = Response(
             response.status,
             json.loads(text) if is_json else None,
@@ -114,8 +114,8 @@ class HttpReplay:
         events = step["events"]
         self._replay.compare_bodies(
             where,
-            [event["line"] for event in events if not is_timed_bookmark(event["line"])],
-            [line for _, line in watch.lines if not is_timed_bookmark(line)],
+            self._replay.lines_of(step),
+            self._replay.own_lines([line for _, line in watch.lines if not is_timed_bookmark(line)]),
         )
         closed_at = step.get("closed_t")
         if closed_at is not None and (watch.ended is None or abs(watch.ended - closed_at) > _NEAR):
@@ -128,15 +128,17 @@ class HttpReplay:
                 problems.append(f"{where}: a bookmark at {moment}, theirs at {theirs}")
 
 
-def replay_over_http(make: Callable[[Callable[[], int]], Replay], start: int, steps: list[dict[str, Any]]) -> list[str]:
+def replay_over_http(
+    make: Callable[[Callable[[], int]], Replay], start: int, steps: list[dict[str, Any]], tokens: tuple[str, ...] = ()
+) -> list[str]:
     """Play the steps in virtual time against a server of the store that `make` makes; the answer is what differs."""
 
     async def main() -> list[str]:
         clock = LoopClock(start)
         replay = make(clock.now)
-        server = ClusterServer(replay.store, clock)
+        server = ClusterServer(replay.store, clock, tokens=tokens, access=replay.access)
         await server.start()
-        async with aiohttp.ClientSession(skip_auto_headers=("Accept", "Content-Type")) as session:
+        async with aiohttp.ClientSession(skip_auto_headers=("Accept", "Content-Type", "User-Agent")) as session:
             await HttpReplay(replay, clock, session, server.address).play(steps)
         await server.close()
         return replay.problems

@@ -15,10 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.cluster.registry.bootstrap import SYSTEM_NAMESPACES, create_namespace, furnish_namespace
 from kubesim.cluster.registry.kind_rules import SYSTEM_PRIORITIES
 from kubesim.cluster.registry.registry import Target, create
+from kubesim.cluster.served.access import RoleAccess
 from kubesim.cluster.served.rest import Request, Response, WatchStream, handle
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.store import Store
@@ -37,6 +40,10 @@ _FURNITURE = {
     *SYSTEM_PRIORITIES,
 }  # was there before the story
 _TIME_FIELDS = {"creationTimestamp", "deletionTimestamp", "lastTransitionTime"}
+_USER_AGENT = "oracle/1.0 (linux) story"  # of requests that do not say another
+# What our server says in its own words, or about itself.
+_OURS = ("description", "gitCommit", "goVersion", "compiler", "serverAddress", "jwks_uri", "extra")
+_AGE = re.compile(r"\b(?:\d+[yd](?:\d+[dh])?|\d+h(?:\d+m)?|\d+m(?:\d+s)?|\d+s)\b")
 _DIFF = "\n@@ "  # of Go structs that we do not have
 
 
@@ -71,13 +78,22 @@ class Replay:
         self.store.resource_version = 1000  # so that no version is also another number
         for name in (*SYSTEM_NAMESPACES, namespace):
             create_namespace(self.store, name)
+        self.namespace = namespace
+        self.surroundings = {namespace, *SYSTEM_NAMESPACES}
         furnish_namespace(self.store, namespace)
         for name, value in SYSTEM_PRIORITIES.items():
             create(self.store, Target(RESOURCES["PriorityClass"]), {"metadata": {"name": name}, "value": value})
         for name in nodes:
-            status = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}
+            status = {
+                "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+                "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+                "daemonEndpoints": {"kubeletEndpoint": {"Port": 9}},  # which nobody answers
+            }
             create(self.store, Target(RESOURCES["Node"]), {"metadata": {"name": name}, "status": status})
         self.problems: list[str] = []
+        self.access: RoleAccess | None = None
+        self.user_agent = _USER_AGENT
+        self._generated: str | None = None
         self.names: dict[str, str] = {}  # recorded -> ours: uids, generated names, tokens
         self.versions: dict[str, str] = {}
         self._seen: dict[str, tuple[Any, Any]] = {}
@@ -97,15 +113,21 @@ class Replay:
         self._close_watches(None)
 
     def send(self, request: dict[str, Any]) -> Response:
-        return handle(self.store, self.request(request))
+        return handle(self.store, self.request(request), self.access)
 
     def request(self, request: dict[str, Any]) -> Request:
         """A recorded request as it has to be sent here."""
-        headers = {name.lower(): value for name, value in (request.get("headers") or {}).items()}
+        headers = {"user-agent": self.user_agent} if self.user_agent else {}
+        headers |= {name.lower(): value for name, value in (request.get("headers") or {}).items()}
         if request.get("contentType"):
             headers["content-type"] = request["contentType"]
         if request.get("accept"):
             headers["accept"] = request["accept"]
+        self._generated = (
+            ((request.get("body") or {}).get("metadata") or {}).get("generateName")
+            if isinstance(request.get("body"), dict)
+            else None
+        )
         body = request.get("body_text", request.get("text"))
         if body is None:
             body = json.dumps(self._translated(request["body"])) if request.get("body") is not None else ""
@@ -121,7 +143,7 @@ class Replay:
         if isinstance(value, dict):
             if value.get("path") == "/metadata/resourceVersion":
                 return {**value, "value": self.versions.get(value["value"], value["value"])}
-            return {name: self._translated(item, name) for name, item in value.items() if name != "managedFields"}
+            return {name: self._translated(item, name) for name, item in value.items()}
         if isinstance(value, list):
             return [self._translated(item) for item in value]
         return self.versions.get(value, value) if key == "resourceVersion" else value
@@ -138,41 +160,56 @@ class Replay:
             if response.status not in (200, 201):
                 self.problems.append(f"{where}: {response.status} {response.body}")
             return
+        self._learn_generated(recorded["body"], response.body)
         if recorded["status"] != response.status:
             self.problems.append(f"{where}: status {recorded['status']}, ours {response.status} {response.body}")
             return
         if recorded.get("warnings") != list(response.warnings):
             self.problems.append(f"{where}: warnings {recorded.get('warnings')}, ours {list(response.warnings)}")
         if recorded["body"] is not None:
-            self.compare_bodies(where, recorded["body"], response.body if response.text == "" else response.text)
+            ours = response.body if response.text == "" else response.text
+            self.compare_bodies(where, *_as_data(recorded["body"], ours))
+
+    def _learn_generated(self, recorded: Any, ours: Any) -> None:
+        """The name that was made for an object that was refused."""
+        if self._generated and isinstance(recorded, dict) and isinstance(ours, dict):
+            names = [(each.get("details") or {}).get("name", "") for each in (recorded, ours)]
+            if all(name.startswith(self._generated) for name in names):
+                self.names.setdefault(*names)
 
     def compare_bodies(self, where: str, recorded: Any, ours: Any, key: str = "") -> None:
         if isinstance(recorded, dict) and isinstance(ours, dict):
-            if (recorded.get("metadata") or {}).get("name") in _FURNITURE:
-                recorded, ours = recorded["metadata"]["name"], ours["metadata"]["name"]
-                self.compare_bodies(where, recorded, ours)
+            if self._is_of_the_surroundings(recorded):
+                self.compare_bodies(where, recorded["metadata"]["name"], (ours.get("metadata") or {}).get("name"))
+                return
+            if "cells" in recorded and self._is_of_the_surroundings(recorded.get("object") or {}):
+                self.compare_bodies(where, recorded["cells"][0], ours["cells"][0])
                 return
             if recorded.get("generateName") and recorded["name"][:-5] == ours.get("name", "")[:-5]:
                 self.names.setdefault(recorded["name"], ours["name"])
             if "uid" in recorded and "resourceVersion" in recorded:
                 self._check_write(where, recorded, ours)
             for name in {**recorded, **ours}:
-                if name == "managedFields":
+                if name in _OURS:
                     continue
                 if name not in recorded or name not in ours:
                     self.problems.append(f"{where}.{name}: {recorded.get(name, '-')!r}, ours {ours.get(name, '-')!r}")
                 else:
                     self.compare_bodies(f"{where}.{name}", recorded[name], ours[name], name)
         elif isinstance(recorded, list) and isinstance(ours, list):
+            if key in ("items", "rows"):
+                recorded, ours = self._own(recorded), self._in_order(recorded, self._own(ours))
             if len(recorded) != len(ours):
                 self.problems.append(f"{where}: {len(recorded)} items, ours {len(ours)}: {ours}")
             for n, (left, right) in enumerate(zip(recorded, ours, strict=False)):
                 self.compare_bodies(f"{where}[{n}]", left, right, key)
-        elif not self._same(recorded, ours, key):
+        elif not self._same(where, recorded, ours, key):
             self.problems.append(f"{where}: {recorded!r}, ours {ours!r}")
 
-    def _same(self, recorded: Any, ours: Any, key: str) -> bool:
+    def _same(self, where: str, recorded: Any, ours: Any, key: str) -> bool:
         if recorded == ours and key != "resourceVersion":
+            return True
+        if key in _OURS:
             return True
         if not isinstance(recorded, str) or not isinstance(ours, str):
             return False
@@ -180,11 +217,35 @@ class Replay:
             return self.versions.setdefault(recorded, ours) == ours and self._keeps_order()
         if key in ("uid", "name", "continue") and self._is_random(recorded, key):
             return self.names.setdefault(recorded, ours) == ours
-        if key in _TIME_FIELDS:
+        if key in _TIME_FIELDS or (key == "time" and ".managedFields" in where):
             return not self._timed or abs(parse_time(recorded) - parse_time(ours)) <= SECOND
+        if key == "cells":
+            return _without_ages(recorded) == _without_ages(self._ours(ours))
         if key == "message":
             return _comparable(self._ours(recorded)) == _comparable(ours)
         return self._ours(recorded) == ours
+
+    def _is_of_the_surroundings(self, recorded: dict[str, Any]) -> bool:
+        metadata = recorded.get("metadata") or {}
+        name, namespace = metadata.get("name"), metadata.get("namespace")
+        if name in _FURNITURE:
+            return True
+        others = name in self.surroundings or str(name).startswith("apiserver-")
+        return others and namespace in (None, "kube-system")
+
+    def _own(self, items: list[Any]) -> list[Any]:
+        """Without what other stories left behind."""
+        return [item for item in items if self._is_own((item.get("object") or item).get("metadata") or {})]
+
+    def _in_order(self, recorded: list[Any], ours: list[Any]) -> list[Any]:
+        """Generated names stand elsewhere among the others: in the order of the recorded ones."""
+        wanted = [self.names.get(name, name) for name in map(_name, recorded)]
+        found = {_name(item): item for item in ours}
+        return [found[name] for name in wanted] if sorted(wanted) == sorted(found) else ours
+
+    def _is_own(self, metadata: dict[str, Any]) -> bool:
+        namespace = metadata.get("namespace")
+        return not (namespace and namespace != self.namespace and re.match(r"(st|ho|kt)-", namespace))
 
     def _is_random(self, text: str, key: str) -> bool:
         if key == "continue":
@@ -214,14 +275,28 @@ class Replay:
             if until is not None and (closed_at is None or closed_at > until):
                 still_open.append((step, stream))
                 continue
-            lines = [event["line"] for event in step["events"] if not is_timed_bookmark(event["line"])]
-            self.compare_bodies(f"watch {step['step']}", lines, stream.lines())
+            self.compare_bodies(f"watch {step['step']}", self.lines_of(step), self.own_lines(stream.lines()))
             stream.close()
         self._watches = still_open
 
+    def lines_of(self, step: dict[str, Any]) -> list[dict[str, Any]]:
+        lines = [event["line"] for event in step["events"] if not is_timed_bookmark(event["line"])]
+        return self.own_lines(lines)
+
+    def own_lines(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Without the lease that a server keeps for itself."""
+        return [line for line in lines if not str(_name(line["object"])).startswith("apiserver-")]
+
+
+def _name(item: dict[str, Any]) -> str:
+    return str(((item.get("object") or item).get("metadata") or {}).get("name", ""))
+
 
 def is_timed_bookmark(line: dict[str, Any]) -> bool:
-    return line["type"] == "BOOKMARK" and "annotations" not in line["object"]["metadata"]
+    shown = line["object"]
+    if shown.get("kind") == "Table":
+        shown = shown["rows"][0]["object"]
+    return line["type"] == "BOOKMARK" and "annotations" not in shown["metadata"]
 
 
 def recorded_answer(step: dict[str, Any]) -> dict[str, Any] | None:
@@ -229,11 +304,32 @@ def recorded_answer(step: dict[str, Any]) -> dict[str, Any] | None:
     response = step.get("response")
     if response is None:
         return None
-    body = response.get("body", response.get("body_text", response.get("text")))
+    body = response.get("body", response.get("body_text", response.get("text"))) or None
     if body is None and step.get("events"):  # a watch that was none
         body = step["events"][0]["line"]
     warnings = (response.get("headers") or {}).get("Warning") or response.get("warnings") or []
     return {"status": response["status"], "body": body, "warnings": warnings}
+
+
+def _as_data(recorded: Any, ours: Any) -> tuple[Any, Any]:
+    """YAML and other texts of JSON as what they stand for; hashes of documents are ours."""
+    if isinstance(recorded, str) and isinstance(ours, str) and recorded[:1] not in ("[", "4", "o"):
+        texts = (re.sub(r"\?hash=[0-9A-F]+", "", text) for text in (recorded, ours))
+        recorded, ours = (yaml.load(text, _PlainLoader) for text in texts)
+    return recorded, ours
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """Times stay texts."""
+
+    yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+def _without_ages(cell: str) -> str:
+    return _AGE.sub("AGE", cell)
 
 
 def _comparable(message: str) -> str:

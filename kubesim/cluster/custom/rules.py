@@ -1,0 +1,79 @@
+"""What the server does to kinds of which only the metadata is declared: custom resources, and kinds that no controller
+of this project acts on.
+
+Mirrors: apiextensions-apiserver pkg/registry/customresource strategy.go, status_strategy.go
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from kubesim.api.schema.codec import DecodeError, decode
+from kubesim.api.validation.field import Errors
+from kubesim.cluster.custom.definitions import KIND, default_definition, prepare_definition, validate_definition
+from kubesim.cluster.custom.schemas import add_defaults, pruned, validate
+from kubesim.cluster.patches.json_patch import equal_json
+from kubesim.cluster.store.kinds import Resource
+from kubesim.golang import json as gojson
+
+JsonObject = dict[str, Any]
+
+# Kinds whose objects do not count their changes.
+_WITHOUT_GENERATION = ("Endpoints", "PodTemplate", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+
+
+def read_undeclared(resource: Resource, value: JsonObject) -> JsonObject:
+    """A JSON value as an object, with its defaults; raises `DecodeError` for metadata that is none."""
+    body: JsonObject = json.loads(gojson.dumps(value))
+    body["metadata"] = decode("ObjectMeta", value.get("metadata") or {})
+    if not isinstance(body["metadata"], dict):
+        raise DecodeError("json: cannot unmarshal into Go struct field .metadata of type v1.ObjectMeta")
+    if resource.schema is not None:
+        body = pruned(resource.schema, body)
+        add_defaults(resource.schema, body)
+    elif resource.kind == KIND:
+        default_definition(body)
+    return body
+
+
+def prepare_create(resource: Resource, obj: JsonObject) -> None:
+    """In place."""
+    if resource.kind == KIND:
+        prepare_definition(obj)
+    elif "status" in resource.subresources:
+        obj.pop("status", None)
+    if resource.kind not in _WITHOUT_GENERATION:
+        obj["metadata"]["generation"] = 1
+
+
+def validate_undeclared(errors: Errors, resource: Resource, obj: JsonObject) -> None:
+    if resource.kind == KIND:
+        validate_definition(errors, obj)
+    elif resource.schema is not None:
+        validate(errors, resource.schema, obj)
+
+
+def prepare_update(resource: Resource, new: JsonObject, old: JsonObject) -> None:
+    """In place: a write of the object leaves its status as it is, if that is written apart."""
+    if "status" in resource.subresources:
+        if "status" in old:
+            new["status"] = old["status"]
+        else:
+            new.pop("status", None)
+    if resource.kind not in _WITHOUT_GENERATION and not equal_json(_counted(new), _counted(old)):
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def prepare_status_update(new: JsonObject, old: JsonObject) -> None:
+    for name in {*new, *old} - {"status"}:
+        if name == "metadata":
+            new["metadata"] = {**old["metadata"], "resourceVersion": new["metadata"].get("resourceVersion", "")}
+        elif name in old:
+            new[name] = old[name]
+        else:
+            new.pop(name)
+
+
+def _counted(obj: JsonObject) -> JsonObject:
+    return {name: value for name, value in obj.items() if name not in ("metadata", "status", "kind", "apiVersion")}

@@ -1,0 +1,55 @@
+"""The managed fields of the kinds that the server has: from an object before and after a write to its new entries."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from kubesim.api.schema.codec import encode
+from kubesim.api.schema.events_v1 import from_core
+from kubesim.cluster.managed.managers import Entry, FieldWriter, after_update, same_but_for_times
+from kubesim.cluster.managed.reset_fields import settable
+from kubesim.cluster.managed.shapes import OfResource, Shape, shape_of_type
+from kubesim.cluster.store.kinds import Resource
+from kubesim.cluster.wire import is_declared
+
+JsonObject = dict[str, Any]
+
+
+def shape_of(resource: Resource) -> Shape:
+    return shape_of_type(resource.type_name) if is_declared(resource) else OfResource(resource.schema)
+
+
+def writer(resource: Resource, subresource: str, manager: str, now: str) -> FieldWriter:
+    filtered = partial(settable, resource.kind, subresource)
+    return FieldWriter(manager, resource.kind, resource.api_version, subresource, shape_of(resource), now, filtered)
+
+
+def versioned(resource: Resource, obj: JsonObject) -> JsonObject:
+    """An object as a client of this version sees it."""
+    head = {"kind": resource.kind, "apiVersion": resource.api_version}
+    if not is_declared(resource):
+        return {**head, **obj}
+    body = {name: value for name, value in obj.items() if name not in head}
+    return head | encode(resource.type_name, from_core(body) if resource.converted else body)
+
+
+def track_create(written: FieldWriter, resource: Resource, obj: JsonObject) -> None:
+    """In place: the first entry of a new object, made of what the client sent and of its defaults."""
+    empty = versioned(resource, {})
+    metadata = obj["metadata"]
+    entries = after_update(written, empty, versioned(resource, obj), metadata.pop("managedFields", None), ())
+    if entries:
+        metadata["managedFields"] = entries
+
+
+def track_update(written: FieldWriter, resource: Resource, new: JsonObject, old: JsonObject) -> list[Entry]:
+    """The entries after a write. A write that changes nothing else leaves their times as they are."""
+    known = old["metadata"].get("managedFields") or ()
+    sent = new["metadata"].get("managedFields")
+    return after_update(written, versioned(resource, old), versioned(resource, new), sent, known)
+
+
+def kept_if_same(entries: list[Entry], old: JsonObject) -> list[Entry]:
+    known = list(old["metadata"].get("managedFields") or ())
+    return known if same_but_for_times(entries, known) else entries

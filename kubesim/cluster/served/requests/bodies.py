@@ -1,0 +1,102 @@
+"""The object in the body of a request: JSON, YAML or protobuf, and what is strange about its fields.
+
+Mirrors: apimachinery/pkg/runtime/serializer/json json.go Decode; sigs.k8s.io/json (duplicate and unknown fields)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubesim.api.validation.field import JsonObject
+from kubesim.cluster.problems import bad_request
+from kubesim.cluster.served.negotiation import MEDIA_TYPES, PROTOBUF, YAML
+from kubesim.cluster.served.requests.duplicates import json_duplicates, yaml_duplicates
+from kubesim.cluster.served.requests.protobuf import ProtobufError, decode_object
+from kubesim.errors import ApiError
+from kubesim.golang import json as gojson
+from kubesim.golang.yaml import yaml_to_json
+from kubesim.values import value_object
+
+NO_KIND = "couldn't get version/kind; json parse error"
+MAX_DEPTH = 10_000
+
+
+@value_object
+class Body:
+    """The text of a request, or its bytes where it is no text."""
+
+    text: str = ""
+    raw: bytes = b""
+    content_type: str = ""
+
+    @property
+    def media_type(self) -> str:
+        return self.content_type.partition(";")[0].strip().lower()
+
+
+def parse(body: Body, kind: str) -> JsonObject:
+    """The object as it was sent; numbers stay the text they were."""
+    if body.media_type == PROTOBUF:
+        return _from_protobuf(body, kind)
+    if body.media_type not in ("", *MEDIA_TYPES):
+        accepted = ", ".join(MEDIA_TYPES)
+        problem = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+        raise ApiError(415, "UnsupportedMediaType", problem)
+    text = body.text
+    try:
+        value = yaml_to_json(text) if body.media_type == YAML else gojson.loads(text)
+    except ValueError as error:
+        shown = f"{text[:30]} ..." if len(text) > 30 else text or "<empty>"
+        problem = f"the object provided is unrecognized (must be of type {kind}): {NO_KIND}: {error} ({shown})"
+        raise bad_request(problem) from None
+    problem = unreadable(value)
+    if problem:
+        unrecognized = f"the object provided is unrecognized (must be of type {kind}): {NO_KIND}"
+        raise bad_request(f"{unrecognized}: {problem} ({text.encode(errors='replace').hex()})")
+    return value or {}
+
+
+def _from_protobuf(body: Body, kind: str) -> JsonObject:
+    try:
+        return decode_object(body.raw)
+    except ProtobufError as error:
+        raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {error}") from None
+
+
+def duplicates(body: Body) -> list[str]:
+    """The fields that are there twice, in the order in which a reader meets the second one."""
+    if body.media_type == PROTOBUF:
+        return []
+    return yaml_duplicates(body.text) if body.media_type == YAML else json_duplicates(body.text)
+
+
+def unreadable(value: Any) -> str:
+    """Why a JSON value cannot be any object: one has a kind and a version, both text."""
+    if value is None:
+        return ""
+    if not isinstance(value, dict):
+        return (
+            f"json: cannot unmarshal {json_kind(value)} into Go value of type struct {{ APIVersion string "
+            '"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+        )
+    for name in ("apiVersion", "kind"):
+        found = json_kind(value.get(name))
+        if found not in ("null", "string"):
+            return f"json: cannot unmarshal {found} into Go struct field .{name} of type string"
+    return ""
+
+
+def json_kind(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "bool"
+        case gojson.Number():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"

@@ -1,0 +1,83 @@
+"""The lines of one watch, in the form that its client takes."""
+
+from __future__ import annotations
+
+from kubesim.api.validation.field import JsonObject
+from kubesim.cluster.problems import status_of
+from kubesim.cluster.served.lists import ListOptions, check_reached, parse_version
+from kubesim.cluster.served.negotiation import WHOLE, Form
+from kubesim.cluster.store.kinds import Resource
+from kubesim.cluster.store.store import Store
+from kubesim.cluster.store.watches import Watch, WatchEvent
+from kubesim.cluster.wire import shown_as
+from kubesim.errors import ApiError
+
+
+class WatchStream:
+    """A version that is too old, or in the future, gives one line of error and the end."""
+
+    def __init__(self, store: Store, resource: Resource, options: ListOptions, form: Form = WHOLE) -> None:
+        self.options = options
+        self._store = store
+        self._resource = resource
+        self._form = form
+        self._error: JsonObject | None = None
+        self._has_told = False
+        version = parse_version(options.version)
+        self._start = version or store.resource_version
+        try:
+            self.watch = self._open(resource, version)
+        except ApiError as error:
+            self._error = {"type": "ERROR", "object": status_of(error)}
+            self.watch = Watch(resource.kind, options.selection, 0)
+            self.watch.close()
+
+    def _open(self, resource: Resource, version: int) -> Watch:
+        options, store = self.options, self._store
+        if options.send_initial_events is None:
+            return store.open_watch(resource.kind, options.selection, version)
+        check_reached(store, version)
+        if not options.send_initial_events:
+            return store.open_watch(resource.kind, options.selection, version or store.resource_version)
+        watch = store.open_watch(resource.kind, options.selection)
+        if options.bookmarks:
+            watch.bookmark(store.resource_version, initial_events_end=True)
+        return watch
+
+    @property
+    def closed(self) -> bool:
+        return self.watch.closed
+
+    @property
+    def over(self) -> bool:
+        """Closed, and everything was read."""
+        return self.closed and self._error is None and not self.watch.statistics()["events"]
+
+    @property
+    def refusal(self) -> JsonObject | None:
+        """The Status that is all there is to read."""
+        return None if self._error is None else self._error["object"]
+
+    def bookmark(self) -> None:
+        """Whoever serves the stream says when it is time. None for who did not ask, or has got no further."""
+        if self.options.bookmarks and not self.closed and self._store.resource_version > self._start:
+            self.watch.bookmark(self._store.resource_version)
+
+    def lines(self) -> list[JsonObject]:
+        """What has happened since the last time."""
+        lines = [] if self._error is None else [self._error]
+        self._error = None
+        events = self.watch.drain()
+        if events and not self._form.fits_events:
+            self.close()
+            return lines
+        return lines + [self.line(event) for event in events]
+
+    def line(self, event: WatchEvent) -> JsonObject:
+        body = shown_as(self._resource, event.object)
+        shown = self._form.of_event(self._resource, body, self._store.now(), first=not self._has_told)
+        self._has_told = True
+        return {"type": event.type, "object": shown}
+
+    def close(self) -> None:
+        self.watch.close()
