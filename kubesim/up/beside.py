@@ -16,12 +16,19 @@ from kubesim.cluster.problems import status_of
 from kubesim.cluster.served.rest import Request, Response
 from kubesim.cluster.wire import encoded
 from kubesim.errors import ApiError
+from kubesim.up.commands import serve_attach, serve_exec
+from kubesim.up.forwarding import serve_port_forward
 from kubesim.up.logs import serve_log
 from kubesim.up.metrics import with_metrics
 from kubesim.up.pods import PodRequest, Pods
 
 Handler = Callable[[PodRequest, web.BaseRequest], Awaitable[web.StreamResponse]]
-_HANDLERS: dict[str, Handler] = {"log": serve_log}
+_HANDLERS: dict[str, Handler] = {
+    "log": serve_log,
+    "exec": serve_exec,
+    "attach": serve_attach,
+    "portforward": serve_port_forward,
+}
 
 
 class BesideStore:

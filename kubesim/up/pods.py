@@ -89,5 +89,4 @@ class PodRequest:
                 container = node.runtime.find(context.identifier)
                 if container.process is not None:
                     return pod, container, container.process
-        where = f"{pod.metadata.namespace}/{pod.metadata.name}"
-        raise internal_error(f'unable to upgrade connection: container not found ("{name}") of pod {where}')
+        raise internal_error(f'container not found ("{name}")')

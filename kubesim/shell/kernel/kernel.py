@@ -22,8 +22,19 @@ from kubesim.clock import LoopClock, Randomness, go
 from kubesim.clock.randomness import Stream as RandomStream
 from kubesim.shell.kernel.files import VirtualFiles
 from kubesim.shell.kernel.ports import Listener, LoopbackNetwork, ShellNetwork, is_address
-from kubesim.shell.kernel.signals import HARMLESS, KILL, NO_HANDLERS, PIPE, STOP, Disposition, Dispositions, inherited
-from kubesim.shell.kernel.streams import BrokenPipe, Log, LogTarget, Silent, Stream
+from kubesim.shell.kernel.signals import (
+    HARMLESS,
+    INT,
+    KILL,
+    NO_HANDLERS,
+    PIPE,
+    STOP,
+    Disposition,
+    Dispositions,
+    inherited,
+)
+from kubesim.shell.kernel.streams import BrokenPipe, Log, LogTarget, Stream, StreamName
+from kubesim.shell.kernel.terminal import PipedInput, Terminal
 from kubesim.shell.kernel.users import ROOT, User
 from kubesim.shell.limits import (
     CHARACTERS_PER_STEP,
@@ -271,6 +282,13 @@ class Process:
         return listener
 
 
+def _descends(process: Process, other: Process) -> bool:
+    parent = process.parent
+    while parent is not None and parent is not other:
+        parent = parent.parent
+    return parent is not None
+
+
 NULL = Stream().hold()
 
 
@@ -289,6 +307,8 @@ class Kernel:
     network: ShellNetwork = field(default_factory=LoopbackNetwork)
     memory_limit: int | None = None
     stdin_open: bool = False
+    has_terminal: bool = False
+    input: PipedInput | Terminal | None = None  # of PID 1, for who attaches
     pids: Iterator[int] = field(default_factory=lambda: count(1))
     randomness: Randomness = Randomness(0)
     note: Callable[[str], None] = lambda text: None
@@ -336,12 +356,21 @@ class Kernel:
 
     def connect_to_log(self, process: Process) -> None:
         """Standard streams as the runtime gives them to PID 1."""
-        stdin = Silent() if self.stdin_open else self.null
+        if self.has_terminal and self.stdin_open:
+            self.input = Terminal(lambda text: self.log.write("stdout", text), lambda: self.interrupt(process))
+        elif self.stdin_open:
+            self.input = PipedInput(idle=True)
+        error: StreamName = "stdout" if self.has_terminal else "stderr"
         process.streams = {
-            0: stdin.hold(),
+            0: (self.null if self.input is None else self.input.stream).hold(),
             1: LogTarget(self.log, "stdout").hold(),
-            2: LogTarget(self.log, "stderr").hold(),
+            2: LogTarget(self.log, error).hold(),
         }
+
+    def interrupt(self, shell: Process) -> None:
+        """Ctrl-C at a terminal: for what its shell has started, or else for the program itself."""
+        for process in [each for each in self.processes.values() if _descends(each, shell)] or [shell]:
+            self.deliver(process, INT, outside=True)
 
     def run(self, process: Process, coroutine: Coroutine[Any, Any, int]) -> None:
         """Let a process run this; its result is the exit code."""
