@@ -33,7 +33,7 @@ def prompt(shell: ShellState) -> str:
 async def interact(shell: ShellState, run: Callable[[Script], Awaitable[int]]) -> int:
     """Until `exit`, or the end of the input. Gives the exit code. `run` is the shell's own way to run lines."""
     process, text = shell.process, ""
-    process.dispositions = {**process.dispositions, INT: Disposition.IGNORE}
+    process.dispositions = {**process.dispositions, INT: Disposition.CATCH}
     while True:
         await process.write("> " if text else prompt(shell), 2)
         line = await process.read_line(process.stream(0))

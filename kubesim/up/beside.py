@@ -21,6 +21,7 @@ from kubesim.up.forwarding import serve_port_forward
 from kubesim.up.logs import serve_log
 from kubesim.up.metrics import with_metrics
 from kubesim.up.pods import PodRequest, Pods
+from kubesim.up.state import StateLog
 
 Handler = Callable[[PodRequest, web.BaseRequest], Awaitable[web.StreamResponse]]
 _HANDLERS: dict[str, Handler] = {
@@ -34,10 +35,10 @@ _HANDLERS: dict[str, Handler] = {
 class BesideStore:
     """Implements `Beside` for the nodes of a simulation. `clock` is that of clients."""
 
-    def __init__(self, simulation: Simulation, clock: LoopClock, written: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, simulation: Simulation, clock: LoopClock, state: StateLog | None = None) -> None:
         self._simulation = simulation
         self._pods = Pods(simulation, clock)
-        self._written = written
+        self._state = state
 
     async def serve(self, request: web.BaseRequest) -> web.StreamResponse | None:
         url = urlsplit(request.raw_path)
@@ -58,4 +59,5 @@ class BesideStore:
         return with_metrics(self._simulation, request, response)
 
     async def written(self, request: Request) -> None:
-        self._written()
+        if self._state is not None:
+            await self._state.durable()

@@ -24,6 +24,7 @@ from kubesim.scenario.language.document import Scenario
 from kubesim.trace import Sink
 from kubesim.up.beside import BesideStore
 from kubesim.up.identity import kubeconfig, make_identity, write_private
+from kubesim.up.state import StateLog
 from kubesim.values import value_object
 
 if TYPE_CHECKING:
@@ -78,12 +79,18 @@ async def _serve(
     endless = scenario.model_copy(update={"spec": scenario.spec.model_copy(update={"duration": length})})
     seed = int.from_bytes(RAND_bytes(6), "big") if settings.seed is None else settings.seed
     identity, token = make_identity([settings.host]), RAND_bytes(16).hex()
+    state = None if settings.state is None else StateLog(settings.state)
+    start = wall_now() - LEAD if state is None else max(wall_now() - LEAD, state.found.time)
     async with TaskSet() as tasks:
         _raise_failures_of_callbacks(tasks)
-        simulation = ServedSimulation(endless, seed, tasks, sinks, real=real, start=wall_now() - LEAD)
+        simulation = ServedSimulation(endless, seed, tasks, sinks, real=real, start=start)
+        if state is not None:
+            state.failed = tasks.fail
+            state.bring_back(simulation.store)
+            state.follow(simulation.store)
         await simulation.come_up(settings.speed)
         clock = PacedClock(simulation.clock, settings.speed)
-        beside = BesideStore(simulation, clock)
+        beside = BesideStore(simulation, clock, state)
         server = ClusterServer(
             simulation.store, clock, tokens=(token,), tls=identity.tls, beside=beside, speed=settings.speed
         )
@@ -100,6 +107,8 @@ async def _serve(
             if simulation.result_so_far is not None:
                 stopped.append(simulation.result_so_far)
             await server.close()
+            if state is not None:
+                state.close()
         return result
 
 

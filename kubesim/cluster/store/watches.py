@@ -80,9 +80,11 @@ def _at_version(previous: ApiObject | None, current: ApiObject) -> ApiObject:
 class History:
     """The latest changes of one kind."""
 
-    __slots__ = ("_appended", "events")
+    __slots__ = ("_appended", "_floor", "events")
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, floor: int = 0) -> None:
+        """Nothing is known of what was before the version `floor`."""
+        self._floor = floor
         self.events: deque[WatchEvent] = deque(maxlen=limit)
         self._appended = 0
 
@@ -93,7 +95,7 @@ class History:
     @property
     def oldest(self) -> int:
         """The earliest version from which every later change is known."""
-        return self.events[0].resource_version - 1 if self._appended > len(self.events) else 0
+        return self.events[0].resource_version - 1 if self._appended > len(self.events) else self._floor
 
     def since(self, version: int) -> Iterator[WatchEvent]:
         """The changes after a version."""

@@ -60,13 +60,13 @@ class RawConnection:
     # -- ours -------------------------------------------------------------------------------------------------------
 
     def write(self, data: bytes) -> None:
-        if not self._transport.is_closing():
+        if not self._closed.is_set() and not self._transport.is_closing():
             self._transport.write(data)
 
     @property
     def waiting(self) -> int:
-        """Bytes that the client has not taken yet."""
-        return self._transport.get_write_buffer_size()
+        """Bytes that the client has not taken yet; none once it has gone."""
+        return 0 if self._closed.is_set() or self._transport.is_closing() else self._transport.get_write_buffer_size()
 
     async def closed(self) -> None:
         await self._closed.wait()
