@@ -151,9 +151,7 @@ def _kubeconfig(args: argparse.Namespace) -> Path:
     from kubesim.up.identity import is_ours
 
     if path.exists() and not is_ours(path):
-        raise UsageError(
-            f"--kubeconfig {path}: this file is not of kubesim up, which would replace it: name another one"
-        )
+        raise UsageError(f"{path}: kubesim up did not write this file, and would replace it: name another one")
     return path.absolute()
 
 

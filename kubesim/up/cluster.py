@@ -76,14 +76,15 @@ async def _serve(
     scenario: Scenario, settings: UpSettings, sinks: Sequence[Sink], real: CniNodes | None, stopped: list[RunResult]
 ) -> RunResult:
     length = NEVER // 2 if settings.duration is None else round(settings.duration * settings.speed)
-    endless = scenario.model_copy(update={"spec": scenario.spec.model_copy(update={"duration": length})})
+    endless = {"duration": length, "scheduler": scenario.spec.scheduler or "on"}
+    scenario = scenario.model_copy(update={"spec": scenario.spec.model_copy(update=endless)})
     seed = int.from_bytes(RAND_bytes(6), "big") if settings.seed is None else settings.seed
     identity, token = make_identity([settings.host]), RAND_bytes(16).hex()
     state = None if settings.state is None else StateLog(settings.state)
     start = wall_now() - LEAD if state is None else max(wall_now() - LEAD, state.found.time)
     async with TaskSet() as tasks:
         _raise_failures_of_callbacks(tasks)
-        simulation = ServedSimulation(endless, seed, tasks, sinks, real=real, start=start)
+        simulation = ServedSimulation(scenario, seed, tasks, sinks, real=real, start=start)
         if state is not None:
             state.failed = tasks.fail
             state.bring_back(simulation.store)

@@ -104,8 +104,11 @@ async def _exec(asked: PodRequest, channels: Channels, process: ShellProcess, co
     async with TaskSet() as tasks:
         tasks.start("exec drain", _stir(asked, channels, screens))
         tasks.start("exec client", _when_gone(channels, lambda: _settle(ended, None)))
-        status = await ended
-        session.kill()
+        try:
+            status = await ended
+        finally:  # without its client the command goes on, as with containerd, but nobody types any more
+            if isinstance(source, PipedInput):
+                source.feed(b"")
     return None if status is None else status.code
 
 

@@ -81,24 +81,27 @@ async def serve_log(asked: PodRequest, request: web.BaseRequest) -> web.StreamRe
     found = _container(asked, pod, name)
     response = web.StreamResponse(headers=_TEXT)
     await response.prepare(request)
-    if found is not None and found.process is not None:
+    if isinstance(found, str):
+        await response.write(found.encode())
+    elif found is not None:
         await _send(asked, response, found, options)
     await response.write_eof()
     return response
 
 
-def _container(asked: PodRequest, pod: Pod, name: str) -> SimulatedContainer | None:
-    """None if there is nothing to read. Raises ApiError."""
+def _container(asked: PodRequest, pod: Pod, name: str) -> SimulatedContainer | str | None:
+    """None if there is nothing to read; of a container whose record is gone, what the kubelet says. Raises ApiError."""
     if not pod.spec.node_name:
         return None
     node = asked.pods.node_of(pod)
     try:
         identifier = container_id(LogSource(pod.to_json(), name), previous=asked.flag("previous"))
-        return node.runtime.find(identifier.rpartition("//")[2])
     except KubectlError as error:
         raise bad_request(str(error).removeprefix("Error from server (BadRequest): ")) from None
+    try:
+        return node.runtime.find(identifier.rpartition("//")[2])
     except RuntimeCallError:
-        return None  # the record of the container is gone already
+        return f"unable to retrieve container logs for {identifier}"
 
 
 async def _send(

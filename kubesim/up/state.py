@@ -134,6 +134,10 @@ class StateLog:
         finally:
             self._syncing = None
 
+    @property
+    def is_durable(self) -> bool:
+        return self._synced == self._written
+
     def close(self) -> None:
         for descriptor in (self._file, self._lock):
             if descriptor >= 0:

@@ -33,7 +33,7 @@ from kubesim.shell.kernel.signals import (
     Dispositions,
     inherited,
 )
-from kubesim.shell.kernel.streams import BrokenPipe, Log, LogTarget, Stream, StreamName
+from kubesim.shell.kernel.streams import BrokenPipe, Log, LogTarget, Stream
 from kubesim.shell.kernel.terminal import PipedInput, Terminal
 from kubesim.shell.kernel.users import ROOT, User
 from kubesim.shell.limits import (
@@ -356,16 +356,16 @@ class Kernel:
 
     def connect_to_log(self, process: Process) -> None:
         """Standard streams as the runtime gives them to PID 1."""
-        if self.has_terminal and self.stdin_open:
-            self.input = Terminal(lambda text: self.log.write("stdout", text), lambda: self.interrupt(process))
-        elif self.stdin_open:
-            self.input = PipedInput(idle=True)
-        error: StreamName = "stdout" if self.has_terminal else "stderr"
-        process.streams = {
-            0: (self.null if self.input is None else self.input.stream).hold(),
-            1: LogTarget(self.log, "stdout").hold(),
-            2: LogTarget(self.log, error).hold(),
-        }
+        log = self.log
+        if self.has_terminal:
+            terminal = Terminal(lambda text: log.write("stdout", text), lambda: self.interrupt(process))
+            self.input = terminal if self.stdin_open else None
+            outputs: tuple[Stream, Stream] = (terminal.screen(), terminal.screen())
+        else:
+            self.input = PipedInput(idle=True) if self.stdin_open else None
+            outputs = (LogTarget(log, "stdout"), LogTarget(log, "stderr"))
+        stdin = self.null if self.input is None else self.input.stream
+        process.streams = dict(enumerate(stream.hold() for stream in (stdin, *outputs)))
 
     def interrupt(self, shell: Process) -> None:
         """Ctrl-C at a terminal: for what its shell has started, or else for the program itself."""

@@ -33,7 +33,6 @@ from kubesim.shell import (
 )
 from kubesim.shell.kernel.kernel import Process as ProcessOfShell
 from kubesim.shell.kernel.pid_namespace import PidNamespace
-from kubesim.shell.kernel.signals import KILL
 from kubesim.shell.kernel.streams import Stream
 from kubesim.shell.kernel.terminal import PipedInput, Terminal
 from kubesim.shell.kernel.users import User
@@ -53,11 +52,6 @@ class ExecSession:
     def interrupt(self) -> None:
         """Ctrl-C."""
         self.kernel.interrupt(self.process)
-
-    def kill(self) -> None:
-        """The client has gone. Of what it has started, the rest goes on, as it does with containerd."""
-        if self.process.status is None:
-            self.kernel.deliver(self.process, KILL, outside=True)
 
 
 @part
