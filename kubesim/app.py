@@ -16,7 +16,7 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.clock.interrupts import interrupts_postponed
-from kubesim.clock.randomness import uuid4_text
+from kubesim.clock.randomness import random_uids
 from kubesim.clock.virtual import VirtualLoop
 from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.controllers.manager import start_when_needed
@@ -267,7 +267,7 @@ class Simulation:
 
     def make_store(self) -> Store:
         """The API server in memory, empty."""
-        return Store(self.clock.now, new_uids(self.randomness))
+        return Store(self.clock.now, random_uids(self.randomness))
 
     def _node_context(self, latencies: Latencies, real: CniNodes | None, live: LiveNode | None) -> NodeContext:
         """What all nodes share."""
@@ -495,9 +495,3 @@ class Simulation:
             networks=tuple(self._networks),
             metrics=metrics,
         )
-
-
-def new_uids(randomness: Randomness) -> Callable[[], str]:
-    """Random uids (version 4), the same for the same seed."""
-    stream = randomness.stream("uid")
-    return lambda: uuid4_text(stream.getrandbits(128))

@@ -19,6 +19,7 @@ from kubesim.shell.interpreter import SHELLS
 from kubesim.shell.kernel.files import STANDARD_DIRECTORIES, VirtualFiles
 from kubesim.shell.kernel.kernel import ExitStatus, Kernel, Process
 from kubesim.shell.kernel.signals import KILL
+from kubesim.shell.kernel.standard_streams import connect_to_log
 from kubesim.shell.kernel.streams import Capture, Log, Stream
 from kubesim.shell.language.parser import parse
 from kubesim.shell.language.syntax import Simple
@@ -192,7 +193,7 @@ class ShellContainer:
     def _interpret(self, process: Process) -> None:
         kernel = self.kernel
         process.timer = None
-        kernel.connect_to_log(process)
+        connect_to_log(process)
         kernel.run(process, execute(process, list(self.argv)))
 
     def signal(self, number: int) -> None:

@@ -24,7 +24,6 @@ from kubesim.shell.kernel.files import VirtualFiles
 from kubesim.shell.kernel.ports import Listener, LoopbackNetwork, ShellNetwork, is_address
 from kubesim.shell.kernel.signals import (
     HARMLESS,
-    INT,
     KILL,
     NO_HANDLERS,
     PIPE,
@@ -282,13 +281,6 @@ class Process:
         return listener
 
 
-def _descends(process: Process, other: Process) -> bool:
-    parent = process.parent
-    while parent is not None and parent is not other:
-        parent = parent.parent
-    return parent is not None
-
-
 NULL = Stream().hold()
 
 
@@ -308,7 +300,7 @@ class Kernel:
     memory_limit: int | None = None
     stdin_open: bool = False
     has_terminal: bool = False
-    input: PipedInput | Terminal | None = None  # of PID 1, for who attaches
+    input: PipedInput | Terminal | None = None
     pids: Iterator[int] = field(default_factory=lambda: count(1))
     randomness: Randomness = Randomness(0)
     note: Callable[[str], None] = lambda text: None
@@ -353,24 +345,6 @@ class Kernel:
         if self.neighbours is None:
             self.neighbours = dict(self.processes)
         return self.neighbours
-
-    def connect_to_log(self, process: Process) -> None:
-        """Standard streams as the runtime gives them to PID 1."""
-        log = self.log
-        if self.has_terminal:
-            terminal = Terminal(lambda text: log.write("stdout", text), lambda: self.interrupt(process))
-            self.input = terminal if self.stdin_open else None
-            outputs: tuple[Stream, Stream] = (terminal.screen(), terminal.screen())
-        else:
-            self.input = PipedInput(idle=True) if self.stdin_open else None
-            outputs = (LogTarget(log, "stdout"), LogTarget(log, "stderr"))
-        stdin = self.null if self.input is None else self.input.stream
-        process.streams = dict(enumerate(stream.hold() for stream in (stdin, *outputs)))
-
-    def interrupt(self, shell: Process) -> None:
-        """Ctrl-C at a terminal: for what its shell has started, or else for the program itself."""
-        for process in [each for each in self.processes.values() if _descends(each, shell)] or [shell]:
-            self.deliver(process, INT, outside=True)
 
     def run(self, process: Process, coroutine: Coroutine[Any, Any, int]) -> None:
         """Let a process run this; its result is the exit code."""
@@ -448,7 +422,7 @@ class Kernel:
             process.on_exit(status)
 
     def _end(self) -> None:
-        """PID 1 has ended, and with it every other process of the container."""
+        """PID 1 has ended, and with it all processes of the container."""
         for process in list(self.processes.values()):
             self.finish(process, KILLED)
         if self.neighbours is not None and self.init is not None and self.init.pid == 1:
@@ -503,8 +477,6 @@ class Kernel:
         assert self.init is not None
         self.finish(self.init, ExitStatus(128 + KILL, KILL, oom_killed=True))
         raise Terminated
-
-    # Services.
 
     def resolve(self, host: str) -> str | None:
         """The address of a host name: by /etc/hosts, or else by the network; None if there is no such name."""

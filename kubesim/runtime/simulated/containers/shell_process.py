@@ -33,6 +33,7 @@ from kubesim.shell import (
 )
 from kubesim.shell.kernel.kernel import Process as ProcessOfShell
 from kubesim.shell.kernel.pid_namespace import PidNamespace
+from kubesim.shell.kernel.standard_streams import interrupt
 from kubesim.shell.kernel.streams import Stream
 from kubesim.shell.kernel.terminal import PipedInput, Terminal
 from kubesim.shell.kernel.users import User
@@ -46,12 +47,11 @@ _MESSAGE_FILE = "message"
 class ExecSession:
     """A command that a client has started in a container."""
 
-    kernel: Kernel
     process: ProcessOfShell
 
     def interrupt(self) -> None:
         """Ctrl-C."""
-        self.kernel.interrupt(self.process)
+        interrupt(self.process)
 
 
 @part
@@ -170,7 +170,7 @@ class ShellProcess:
             raise self._not_found(outcome, self._execs)
         if isinstance(outcome, NotRunning):
             raise RuntimeCallError("failed to exec in container: container is not running")
-        return ExecSession(self._process.kernel, outcome)
+        return ExecSession(outcome)
 
     @property
     def input(self) -> PipedInput | Terminal | None:
