@@ -16,7 +16,7 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.clock.interrupts import interrupts_postponed
-from kubesim.clock.randomness import uuid4_text
+from kubesim.clock.randomness import random_uids
 from kubesim.clock.virtual import VirtualLoop
 from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.controllers.manager import start_when_needed
@@ -168,13 +168,13 @@ def run_scenario(
                 raise
             return stopped[0]
 
-    result = _with_real_nodes(spec, host_state, play)
+    result = with_real_nodes(spec, host_state, play)
     if result.interrupted:
         raise RunInterrupted(result)
     return result
 
 
-def _with_real_nodes(spec: Spec, host_state: str, play: Callable[[CniNodes | None], RunResult]) -> RunResult:
+def with_real_nodes(spec: Spec, host_state: str, play: Callable[[CniNodes | None], RunResult]) -> RunResult:
     """Play with real nodes if the runtime needs them. They are created and removed together."""
     left: list[Leak] = []
     with interrupts_postponed():
@@ -242,13 +242,14 @@ class Simulation:
         self.gates = scenario.gates if trial is None else trial.gates
         self._cut = None if trial is None else trial.cut
         self.clock = LoopClock(start)
+        self._story_start = self.clock.now() + LEAD
         self.randomness = Randomness(seed)
         self.recorder = Recorder(self.clock)
         self.measured = self._metrics_sink() if measured else None
         self._sinks = sinks if self.measured is None else (*sinks, self.measured)
         self._networks: list[NetworkPicture] = []
         self.result_so_far: RunResult | None = None  # of a run that was cancelled
-        self.store = Store(self.clock.now, new_uids(self.randomness))
+        self.store = self.make_store()
         self.network = SimulatedNetwork(self.clock)
         plan = url_plan(scenario.spec)
         self.url = None if plan is None or plan.real else SimulatedUrl(self.clock, plan.url)
@@ -263,6 +264,10 @@ class Simulation:
         self._make_cluster(controllers, live)
         self.nodes = self._make_nodes(context)
         self.world = self._make_world()
+
+    def make_store(self) -> Store:
+        """The API server in memory, empty."""
+        return Store(self.clock.now, random_uids(self.randomness))
 
     def _node_context(self, latencies: Latencies, real: CniNodes | None, live: LiveNode | None) -> NodeContext:
         """What all nodes share."""
@@ -387,12 +392,16 @@ class Simulation:
         """Let the nodes come up; then the story begins."""
         for node in self.nodes.values():
             node.start()
-        await self.clock.sleep_until(VIRTUAL_START)
+        await self.clock.sleep_until(self._story_start)
         self._begin(speed)
 
     async def run(self, until: int | None = None, speed: float = 0.0) -> RunResult:
         """Let the nodes come up, then play."""
         await self.come_up(speed)
+        return await self.play(until)
+
+    async def play(self, until: int | None = None) -> RunResult:
+        """The story, on nodes that are up."""
         witness = Witness(self.clock, self.store, self.nodes)
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect, self._story())
         try:
@@ -486,9 +495,3 @@ class Simulation:
             networks=tuple(self._networks),
             metrics=metrics,
         )
-
-
-def new_uids(randomness: Randomness) -> Callable[[], str]:
-    """Random uids (version 4), the same for the same seed."""
-    stream = randomness.stream("uid")
-    return lambda: uuid4_text(stream.getrandbits(128))

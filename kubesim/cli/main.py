@@ -25,9 +25,10 @@ from kubesim.errors import KubesimError, UsageError
 
 # By name, the module of each.
 COMMANDS = {
-    "run": "run", "test": "testing.command", "scenario": "testing.scenario", "diff": "diff", "get": "views.get",
-    "describe": "views.describe", "logs": "views.logs", "events": "views.events", "lab": "lab", "explain": "explain",
-    "attach": "attach", "cni": "cni.command", "conformance": "conformance", "completion": "testing.completion",
+    "run": "run", "up": "up", "test": "testing.command", "scenario": "testing.scenario", "diff": "diff",
+    "get": "views.get", "describe": "views.describe", "logs": "views.logs",
+    "events": "views.events", "lab": "lab", "explain": "explain", "attach": "attach",
+    "cni": "cni.command", "conformance": "conformance", "completion": "testing.completion",
 }  # fmt: skip
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 

@@ -210,3 +210,32 @@ class SkewedClock(_VirtualClock):
 
     def wall(self) -> int:
         return self.virtual._micros + self.offset + self.skew
+
+
+class PacedClock(_VirtualClock):
+    """The seconds of clients outside, on a loop that is paced: how long they wait does not depend on its speed."""
+
+    def __new__(cls, like: LoopClock, speed: float) -> PacedClock:
+        return object.__new__(cls)
+
+    def __init__(self, like: LoopClock, speed: float) -> None:
+        super().__init__(like.now())
+        self._begin = self.virtual.micros()
+        self._speed = speed
+
+    def now(self) -> int:
+        return self.start + round((self.virtual.micros() - self._begin) / self._speed)
+
+    wall = now
+
+    def _due(self, moment: int) -> int:
+        return self._begin + round((moment - self.start) * self._speed)
+
+    def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle:
+        return self.virtual.call_at_micros(self._due(moment), callback, args, copy_context())
+
+    def sleep(self, duration: int) -> Awaitable[None]:
+        return self.virtual.sleep_until_micros(self.virtual.micros() + round(duration * self._speed))
+
+    def sleep_until(self, moment: int) -> Awaitable[None]:
+        return self.virtual.sleep_until_micros(self._due(moment))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, cast
 
@@ -52,3 +53,9 @@ def uuid4_text(bits: int) -> str:
     """128 random bits as a version 4 UUID: the 13th digit is the version, the 17th begins with the variant."""
     digits = f"{bits:032x}"
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{'89ab'[bits >> 60 & 3]}{digits[17:20]}-{digits[20:]}"
+
+
+def random_uids(randomness: Randomness) -> Callable[[], str]:
+    """Random uids (version 4), the same for the same seed."""
+    stream = randomness.stream("uid")
+    return lambda: uuid4_text(stream.getrandbits(128))

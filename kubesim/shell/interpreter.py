@@ -15,11 +15,13 @@ from kubesim.shell.builtin import (
     LeaveLoop,
     ReturnFromFunction,
 )
+from kubesim.shell.interactive import interact
 from kubesim.shell.kernel.devices import open_for_reading
 from kubesim.shell.kernel.files import FileFault
 from kubesim.shell.kernel.kernel import CannotFork, Process, rest
 from kubesim.shell.kernel.signals import inherited
 from kubesim.shell.kernel.streams import Capture, Stream, make_pipe
+from kubesim.shell.kernel.terminal import is_terminal
 from kubesim.shell.language.arithmetic import ArithmeticFault
 from kubesim.shell.language.expand import ExpansionFault, expand_pattern, expand_text, expand_words
 from kubesim.shell.language.parser import parse
@@ -430,6 +432,8 @@ async def shell_program(process: Process, argv: list[str]) -> int:
         except FileFault:
             return await _missing_script(process, argv[0], words)
         words.pop(0)
+    elif is_terminal(process.stream(0)):
+        return await interact(shell, shell.run_lines)
     else:
         text = await process.read_all(process.stream(0))
     shell.positional = words

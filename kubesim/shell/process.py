@@ -19,7 +19,8 @@ from kubesim.shell.interpreter import SHELLS
 from kubesim.shell.kernel.files import STANDARD_DIRECTORIES, VirtualFiles
 from kubesim.shell.kernel.kernel import ExitStatus, Kernel, Process
 from kubesim.shell.kernel.signals import KILL
-from kubesim.shell.kernel.streams import Capture, Log
+from kubesim.shell.kernel.standard_streams import connect_to_log
+from kubesim.shell.kernel.streams import Capture, Log, Stream
 from kubesim.shell.language.parser import parse
 from kubesim.shell.language.syntax import Simple
 from kubesim.shell.limits import is_too_long
@@ -192,7 +193,7 @@ class ShellContainer:
     def _interpret(self, process: Process) -> None:
         kernel = self.kernel
         process.timer = None
-        kernel.connect_to_log(process)
+        connect_to_log(process)
         kernel.run(process, execute(process, list(self.argv)))
 
     def signal(self, number: int) -> None:
@@ -249,6 +250,22 @@ class ShellContainer:
             return TimedOut(stdout.text(), stderr.text())
         assert process.status is not None
         return CommandResult(process.status.code, stdout.text(), stderr.text())
+
+    def begin_exec(
+        self, argv: Sequence[str], streams: Mapping[int, Stream], on_exit: Callable[[ExitStatus], None]
+    ) -> Process | CommandNotFound | NotRunning:
+        """Start a command beside the main process with streams of a client; `on_exit` is called when it ends."""
+        kernel = self.kernel
+        if not self.running:
+            return NotRunning()
+        if not argv or not is_known(argv[0], kernel.files, self.working_directory):
+            return CommandNotFound(argv[0] if argv else "")
+        process = kernel.new_process(list(argv), self.environment, self.working_directory)
+        process.strict = True
+        process.streams = {number: stream.hold() for number, stream in streams.items()}
+        process.on_exit = on_exit
+        kernel.run(process, execute(process, list(argv)))
+        return process
 
     async def _await_exec(self, process: Process, timeout: int | None) -> bool:
         """Did it end by itself (or with its container), in time?"""

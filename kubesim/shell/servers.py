@@ -95,7 +95,7 @@ _ENTRYPOINTS = (
 TOOLS = frozenset(
     """
     apk apt apt-get awk bunzip2 bzip2 chgrp dd df dmesg dnf du find free git gunzip gzip ip iptables md5sum mount
-    openssl pip pip3 sha256sum stat tar umount unzip update-ca-certificates uptime yum zip
+    openssl pip pip3 sha256sum stat umount unzip update-ca-certificates uptime yum zip
     """.split()  # noqa: SIM905
 )
 _PATH = frozenset({"/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"})

@@ -9,9 +9,12 @@ authentication); pkg/storage/cacher/watch_cache.go waitUntilFreshAndBlock
 
 from __future__ import annotations
 
+import asyncio
+import os
 import ssl
 from collections.abc import Collection
 from contextlib import aclosing
+from typing import Protocol
 
 from aiohttp import hdrs, web
 
@@ -29,14 +32,33 @@ LOOPBACK = "127.0.0.1"
 MAX_BODY = 3 * 1024 * 1024
 MAX_HEAD = 64 * 1024  # selectors and continue tokens make long lines
 FRESH_TIMEOUT = 3 * SECOND  # how long a read waits for a version that has not been reached
+KEEPALIVE_S = 75.0  # how long an idle connection stays open
+HANDSHAKE_S, GOODBYE_S = 60.0, 5.0  # of TLS
 _FRESH_POLL = 50 * MILLISECOND
 _TEXT, _JSON = "text/plain; charset=utf-8", "application/json"
+
+
+class Beside(Protocol):
+    """What a server answers that is not in its store: streams into containers, their logs, metrics."""
+
+    async def serve(self, request: web.BaseRequest) -> web.StreamResponse | None:
+        """None: it is a request for the store."""
+        ...
+
+    def extend(self, request: Request, response: Response) -> Response:
+        """The answer of the store, with what is beside it."""
+        ...
+
+    async def written(self, request: Request) -> None:
+        """Wait until what a request has changed would survive the end of this process."""
+        ...
 
 
 class ClusterServer:
     """Serves a store until closed. `address` is where, once it has started.
 
-    With `tokens` or a TLS context that asks for client certificates, whoever has neither is refused.
+    With `tokens` or a TLS context that asks for client certificates, whoever has neither is refused. On a loop that is
+    paced, `speed` is how much faster its time goes than that of clients.
     """
 
     def __init__(
@@ -48,6 +70,8 @@ class ClusterServer:
         tokens: Collection[str] = (),
         tls: ssl.SSLContext | None = None,
         access: RoleAccess | None = None,
+        beside: Beside | None = None,
+        speed: float = 1.0,
     ) -> None:
         self.address = ""
         self.requests = 0
@@ -57,11 +81,15 @@ class ClusterServer:
         self.tokens = frozenset(tokens)
         self._tls = tls
         self._access = access
+        self._beside = beside
+        self._speed = speed
+        self._sockets: asyncio.Server | None = None
         self._streams: dict[WatchStream, None] = {}
         server = web.Server(
             self._serve,
             handler_cancellation=True,
             access_log=None,
+            keepalive_timeout=KEEPALIVE_S * speed,
             max_line_size=MAX_HEAD,
             max_field_size=MAX_HEAD,
         )
@@ -70,12 +98,21 @@ class ClusterServer:
 
     async def start(self, host: str = LOOPBACK, port: int = 0) -> None:
         await self._runner.setup()
+        tls = self._tls is not None
+        loop = asyncio.get_running_loop()
         try:
-            await web.TCPSite(self._runner, host, port, ssl_context=self._tls).start()
+            self._sockets = await loop.create_server(
+                self._server,
+                host,
+                port,
+                ssl=self._tls,
+                ssl_handshake_timeout=HANDSHAKE_S * self._speed if tls else None,
+                ssl_shutdown_timeout=GOODBYE_S * self._speed if tls else None,
+            )
         except OSError as error:
             await self._runner.cleanup()
-            raise UsageError(f"cannot serve on {host}:{port}: {error.strerror or error}") from error
-        bound = self._runner.addresses[0]
+            raise UsageError(f"cannot serve on {host}:{port}: {os.strerror(error.errno or 0)}") from error
+        bound = self._sockets.sockets[0].getsockname()
         shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
         self.address = f"{'https' if self._tls else 'http'}://{shown}:{bound[1]}"
 
@@ -83,6 +120,8 @@ class ClusterServer:
         """End every watch, then every connection."""
         for stream in list(self._streams):
             stream.close()
+        if self._sockets is not None:
+            self._sockets.close()
         await self._runner.cleanup()
 
     @property
@@ -99,6 +138,8 @@ class ClusterServer:
         self.requests += 1
         if not self._is_known(request):
             return _finished(_refusal(ApiError(401, "Unauthorized", "Unauthorized")))
+        if self._beside is not None and (served := await self._beside.serve(request)) is not None:
+            return served
         body = await _read(request)
         if body is None:
             problem = f"Request entity too large: limit is {MAX_BODY}"
@@ -106,6 +147,10 @@ class ClusterServer:
         headers = {name.lower(): value for name, value in request.headers.items()}
         asked = Request(request.method, request.raw_path, headers, body.decode(errors="replace"), body)
         response = await self._answer(asked)
+        if self._beside is not None:
+            response = self._beside.extend(asked, response)
+            if asked.method != "GET":
+                await self._beside.written(asked)
         if response.stream is None:
             return _finished(response)
         return await self._stream(request, response.stream)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 from kubesim.api.event import Event
@@ -56,7 +56,8 @@ class Store:
         self._pending: deque[WatchEvent] = deque()
         self._notifying = False
         self._history_limit = history_limit
-        self._history = defaultdict[str, History](lambda: History(history_limit))
+        self._restored_at = 0  # the version of what was brought back
+        self._history = defaultdict[str, History](lambda: History(history_limit, self._restored_at))
         self._expiring: deque[tuple[int, Key, str]] = deque()  # events: until when, which one, in which version
 
     def compact(self, kind: str) -> None:
@@ -159,6 +160,21 @@ class Store:
         """Store an object as another API server has it: uid, generation and times are its own."""
         old = self.find(obj.kind, obj.metadata.namespace, obj.metadata.name)
         return self._commit("ADDED" if old is None else "MODIFIED", obj, old)
+
+    def restore(self, objects: Iterable[ApiObject], version: int) -> None:
+        """Bring back the objects of an earlier store, as they were, in place of those that are here by the same name.
+        Listeners see each; of the changes before nothing is known."""
+        self.resource_version = self._restored_at = max(version, self.resource_version)
+        for obj in objects:
+            kind, key = obj.kind, (obj.metadata.namespace, obj.metadata.name)
+            previous = self._objects[kind].get(key)
+            self._objects[kind][key] = obj
+            number = int(obj.metadata.resource_version or 0)
+            self._pending.append(WatchEvent("ADDED" if previous is None else "MODIFIED", obj, number, previous))
+            if kind == "Event":
+                self._expiring.append((self.now() + EVENT_TTL, key, obj.metadata.resource_version))
+        self._history.clear()
+        self._notify()
 
     def replace(self, obj: ApiObject) -> ApiObject:
         """Store an object over the one that has its name. A pod whose spec changed gets a new generation."""

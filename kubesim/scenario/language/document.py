@@ -6,7 +6,7 @@ from a file, and `scenario/play/player.py` plays it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
@@ -413,6 +413,11 @@ class Scenario(Strict):
     def with_cell(self, name: str) -> Scenario:
         """The same with the name of its cell of a matrix."""
         return self.model_copy(update={"metadata": Metadata(name=f"{self.name} [{name}]")})
+
+    def with_nodes(self, nodes: Sequence[Mapping[str, Any]]) -> Scenario:
+        """The same on other nodes, as a file would describe them."""
+        items = tuple(NodeItem.model_validate(node) for node in nodes)
+        return self.model_copy(update={"spec": self.spec.model_copy(update={"nodes": items})})
 
     def with_objects(self, objects: tuple[JsonObject, ...]) -> Scenario:
         """The same with more objects, after its own."""

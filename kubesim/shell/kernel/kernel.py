@@ -22,8 +22,18 @@ from kubesim.clock import LoopClock, Randomness, go
 from kubesim.clock.randomness import Stream as RandomStream
 from kubesim.shell.kernel.files import VirtualFiles
 from kubesim.shell.kernel.ports import Listener, LoopbackNetwork, ShellNetwork, is_address
-from kubesim.shell.kernel.signals import HARMLESS, KILL, NO_HANDLERS, PIPE, STOP, Disposition, Dispositions, inherited
-from kubesim.shell.kernel.streams import BrokenPipe, Log, LogTarget, Silent, Stream
+from kubesim.shell.kernel.signals import (
+    HARMLESS,
+    KILL,
+    NO_HANDLERS,
+    PIPE,
+    STOP,
+    Disposition,
+    Dispositions,
+    inherited,
+)
+from kubesim.shell.kernel.streams import BrokenPipe, Log, LogTarget, Stream
+from kubesim.shell.kernel.terminal import PipedInput, Terminal
 from kubesim.shell.kernel.users import ROOT, User
 from kubesim.shell.limits import (
     CHARACTERS_PER_STEP,
@@ -289,6 +299,8 @@ class Kernel:
     network: ShellNetwork = field(default_factory=LoopbackNetwork)
     memory_limit: int | None = None
     stdin_open: bool = False
+    has_terminal: bool = False
+    input: PipedInput | Terminal | None = None
     pids: Iterator[int] = field(default_factory=lambda: count(1))
     randomness: Randomness = Randomness(0)
     note: Callable[[str], None] = lambda text: None
@@ -333,15 +345,6 @@ class Kernel:
         if self.neighbours is None:
             self.neighbours = dict(self.processes)
         return self.neighbours
-
-    def connect_to_log(self, process: Process) -> None:
-        """Standard streams as the runtime gives them to PID 1."""
-        stdin = Silent() if self.stdin_open else self.null
-        process.streams = {
-            0: stdin.hold(),
-            1: LogTarget(self.log, "stdout").hold(),
-            2: LogTarget(self.log, "stderr").hold(),
-        }
 
     def run(self, process: Process, coroutine: Coroutine[Any, Any, int]) -> None:
         """Let a process run this; its result is the exit code."""
@@ -419,7 +422,7 @@ class Kernel:
             process.on_exit(status)
 
     def _end(self) -> None:
-        """PID 1 has ended, and with it every other process of the container."""
+        """PID 1 has ended, and with it all processes of the container."""
         for process in list(self.processes.values()):
             self.finish(process, KILLED)
         if self.neighbours is not None and self.init is not None and self.init.pid == 1:
@@ -474,8 +477,6 @@ class Kernel:
         assert self.init is not None
         self.finish(self.init, ExitStatus(128 + KILL, KILL, oom_killed=True))
         raise Terminated
-
-    # Services.
 
     def resolve(self, host: str) -> str | None:
         """The address of a host name: by /etc/hosts, or else by the network; None if there is no such name."""

@@ -31,6 +31,7 @@ class Stream:
     """A device like /dev/null: reading finds its end, writing goes nowhere."""
 
     __slots__ = ("holders",)
+    is_idle = False  # is it the input of a container, at which nobody types unless a client attaches?
 
     def __init__(self) -> None:
         self.holders = 0
@@ -69,15 +70,6 @@ class Endless(Stream):
 
     def poll_read(self) -> str | None:
         return _ZEROS
-
-
-class Silent(Stream):
-    """A terminal at which nobody types: reading never ends."""
-
-    __slots__ = ()
-
-    def poll_read(self) -> str | None:
-        return None
 
 
 class TextSource(Stream):
@@ -217,6 +209,18 @@ class PipeWriter(_PipeEnd):
         self._buffer.stir()
 
 
+class IdlePipe(PipeReader):
+    """The standard input of a container that nobody may ever attach to."""
+
+    __slots__ = ()
+    is_idle = True
+
+
+def make_idle_pipe() -> tuple[PipeReader, PipeWriter]:
+    buffer = _Buffer()
+    return IdlePipe(buffer), PipeWriter(buffer)
+
+
 def make_pipe() -> tuple[PipeReader, PipeWriter]:
     buffer = _Buffer()
     return PipeReader(buffer), PipeWriter(buffer)
@@ -242,6 +246,7 @@ class Log:
     _size: int = 0
     dropped: int = 0
     on_line: Callable[[LogLine], None] | None = None
+    attached: list[Callable[[StreamName, str], None]] | None = None  # who gets what is written, as it is written
 
     @property
     def lines(self) -> tuple[LogLine, ...]:
@@ -252,6 +257,8 @@ class Log:
         return "".join(line.text + "\n" for line in self._lines or ())
 
     def write(self, stream: StreamName, text: str) -> None:
+        for attached in self.attached or ():
+            attached(stream, text)
         if self._open:
             text = self._open.pop(stream, "") + text
         *complete, rest = text.split("\n")

@@ -19,7 +19,6 @@ from kubesim.shell.kernel.ports import (
     is_loopback,
     parse_http,
 )
-from kubesim.shell.kernel.streams import Silent
 from kubesim.shell.programs.options import ParsedOptions, parse_options
 from kubesim.shell.programs.registry import ProgramResult, execute, program, quick
 from kubesim.shell.programs.system import duration
@@ -100,7 +99,7 @@ async def nc(process: Process, argv: list[str]) -> int:
         return await process.complain(f"nc: {reason}") if "v" in options or "z" not in options else 1
     if "v" in options:
         await process.complain(f"{host} ({connection.address}:{port}) open")
-    if "z" in options or isinstance(process.stream(0), Silent):
+    if "z" in options or process.stream(0).is_idle:
         await connection.touch(process)
         return 0
     words = (await process.read_all(process.stream(0))).split()
@@ -120,7 +119,7 @@ async def _nc_listen(process: Process, argv: list[str], options: ParsedOptions) 
     host = next((operand for operand in options.operands if not operand.isdigit()), "0.0.0.0")
     command = argv[argv.index("-e") + 1 :] if "-e" in argv else []
     stdin = process.stream(0)
-    text = "" if command or isinstance(stdin, Silent) else await process.read_all(stdin)
+    text = "" if command or stdin.is_idle else await process.read_all(stdin)
     listener = _listen(process, port, host, lambda request: parse_http(text))
     if listener is None:
         return await process.complain("nc: bind: Address in use")

@@ -38,7 +38,9 @@ KUBERNETES_SERVICE: Mapping[str, Any] = {
 
 
 def create_kubernetes_service(store: Store) -> None:
-    store.create(Service.from_json(KUBERNETES_SERVICE))
+    """Unless it is there already."""
+    if store.find("Service", "default", "kubernetes") is None:
+        store.create(Service.from_json(KUBERNETES_SERVICE))
 
 
 def make_way_for_service(store: Store, kind: str, namespace: str, name: str) -> None:

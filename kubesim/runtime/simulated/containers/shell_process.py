@@ -31,12 +31,27 @@ from kubesim.shell import (
     VirtualFiles,
     Volume,
 )
+from kubesim.shell.kernel.kernel import Process as ProcessOfShell
 from kubesim.shell.kernel.pid_namespace import PidNamespace
+from kubesim.shell.kernel.standard_streams import interrupt
+from kubesim.shell.kernel.streams import Stream
+from kubesim.shell.kernel.terminal import PipedInput, Terminal
 from kubesim.shell.kernel.users import User
-from kubesim.values import part
+from kubesim.values import part, value_object
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _MESSAGE_FILE = "message"
+
+
+@value_object
+class ExecSession:
+    """A command that a client has started in a container."""
+
+    process: ProcessOfShell
+
+    def interrupt(self) -> None:
+        """Ctrl-C."""
+        interrupt(self.process)
 
 
 @part
@@ -74,6 +89,7 @@ class ShellProcess:
             self.view,
             memory_limit=_memory_limit(container),
             stdin_open=container.stdin,
+            has_terminal=container.tty,
             randomness=self.randomness,
             note=self._assumed,
             user=User(user.uid, user.gid, user.supplemental_groups),
@@ -131,15 +147,35 @@ class ShellProcess:
             await self.clock.sleep(took)
         outcome = await self._process.exec(command)
         if isinstance(outcome, CommandNotFound):
-            digest = hashlib.sha256(f"{self.context.identifier}\0{number}".encode()).hexdigest()
-            problem = f'exec: "{outcome.program}": executable file not found in $PATH'
-            raise RuntimeCallError(
-                f'failed to exec in container: failed to start exec "{digest}": OCI runtime exec failed: exec failed: '
-                f"unable to start container process: {problem}: unknown"
-            )
+            raise self._not_found(outcome, number)
         if isinstance(outcome, NotRunning | TimedOut):
             raise RuntimeCallError("failed to exec in container: container is not running")
         return ExecResult(outcome.exit_code, outcome.stdout, outcome.stderr)
+
+    def _not_found(self, outcome: CommandNotFound, number: int) -> RuntimeCallError:
+        digest = hashlib.sha256(f"{self.context.identifier}\0{number}".encode()).hexdigest()
+        problem = f'exec: "{outcome.program}": executable file not found in $PATH'
+        return RuntimeCallError(
+            f'failed to exec in container: failed to start exec "{digest}": OCI runtime exec failed: exec failed: '
+            f"unable to start container process: {problem}: unknown"
+        )
+
+    def begin_exec(
+        self, command: tuple[str, ...], streams: Mapping[int, Stream], on_exit: Callable[[ExitStatus], None]
+    ) -> ExecSession:
+        """Run a command with the streams of a client. Raises RuntimeCallError."""
+        self._execs += 1
+        outcome = self._process.begin_exec(command, streams, on_exit)
+        if isinstance(outcome, CommandNotFound):
+            raise self._not_found(outcome, self._execs)
+        if isinstance(outcome, NotRunning):
+            raise RuntimeCallError("failed to exec in container: container is not running")
+        return ExecSession(outcome)
+
+    @property
+    def input(self) -> PipedInput | Terminal | None:
+        """What a client that attaches types into; None: the container has no open input."""
+        return self._process.kernel.input
 
     def resources_updated(self, resources: RuntimeResources) -> None:
         """Show its control group as Linux does. A container without a cpuset has that of the machine."""

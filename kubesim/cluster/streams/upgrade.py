@@ -1,0 +1,79 @@
+"""A connection that stops being HTTP: the answer 101, and then bytes in both directions.
+
+aiohttp upgrades to WebSocket only; for everything else its protocol hands us what comes in, as it hands the frames of a
+WebSocket to their reader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
+
+
+class UpgradedResponse(web.StreamResponse):
+    """Its head was written by hand, and there is no end of it."""
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        return None
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        return None
+
+
+class RawConnection:
+    """The bytes of an upgraded request. `received` gets each piece; an error that it raises ends the connection."""
+
+    def __init__(self, request: web.BaseRequest, received: Callable[[bytes], None]) -> None:
+        transport = request.transport
+        if transport is None:
+            raise ConnectionResetError
+        self._transport: asyncio.Transport = transport
+        self._request = request
+        self._received = received
+        self._closed = asyncio.Event()
+
+    def begin(self, protocol: str, headers: Mapping[str, str]) -> None:
+        lines = ["HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", f"Upgrade: {protocol}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        self._transport.write("\r\n".join((*lines, "", "")).encode())
+        self._request.protocol.set_parser(cast(Any, self))
+
+    # -- what aiohttp's protocol calls ------------------------------------------------------------------------------
+
+    def feed_data(self, data: bytes) -> tuple[bool, bytes]:
+        try:
+            self._received(bytes(data))
+        except Exception:
+            self.close()
+        return False, b""
+
+    def feed_eof(self) -> None:
+        self._over()
+
+    def set_exception(self, error: BaseException, cause: BaseException | None = None) -> None:
+        self._over()
+
+    # -- ours -------------------------------------------------------------------------------------------------------
+
+    def write(self, data: bytes) -> None:
+        if not self._closed.is_set() and not self._transport.is_closing():
+            self._transport.write(data)
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that the client has not taken yet; none once it has gone."""
+        return 0 if self._closed.is_set() or self._transport.is_closing() else self._transport.get_write_buffer_size()
+
+    async def closed(self) -> None:
+        await self._closed.wait()
+
+    def close(self) -> None:
+        self._transport.close()
+        self._over()
+
+    def _over(self) -> None:
+        self._closed.set()

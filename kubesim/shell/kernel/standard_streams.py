@@ -1,0 +1,37 @@
+"""The standard streams of a container's main process: its log, and an input that a client may attach to."""
+
+from __future__ import annotations
+
+from kubesim.shell.kernel.kernel import Process
+from kubesim.shell.kernel.signals import INT
+from kubesim.shell.kernel.streams import LogTarget, Stream
+from kubesim.shell.kernel.terminal import PipedInput, Terminal
+
+
+def connect_to_log(process: Process) -> None:
+    """Standard streams as the runtime gives them to PID 1."""
+    kernel = process.kernel
+    log = kernel.log
+    if kernel.has_terminal:
+        terminal = Terminal(lambda text: log.write("stdout", text), lambda: interrupt(process))
+        kernel.input = terminal if kernel.stdin_open else None
+        outputs: tuple[Stream, Stream] = (terminal.screen(), terminal.screen())
+    else:
+        kernel.input = PipedInput(idle=True) if kernel.stdin_open else None
+        outputs = (LogTarget(log, "stdout"), LogTarget(log, "stderr"))
+    stdin = kernel.null if kernel.input is None else kernel.input.stream
+    process.streams = dict(enumerate(stream.hold() for stream in (stdin, *outputs)))
+
+
+def interrupt(shell: Process) -> None:
+    """Ctrl-C at a terminal: for what its shell has started, or else for the program itself."""
+    kernel = shell.kernel
+    for process in [each for each in kernel.processes.values() if _descends(each, shell)] or [shell]:
+        kernel.deliver(process, INT, outside=True)
+
+
+def _descends(process: Process, other: Process) -> bool:
+    parent = process.parent
+    while parent is not None and parent is not other:
+        parent = parent.parent
+    return parent is not None

@@ -1,0 +1,23 @@
+"""Where a cluster may be served: on loopback, unless somebody says that others may come."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+
+from kubesim.errors import UsageError
+
+
+def check_address(host: str, *, allowed: bool) -> None:
+    """Raises UsageError."""
+    if allowed or is_loopback_host(host):
+        return
+    raise UsageError(
+        f"--listen {host}: other machines could reach it: add --allow-remote if they may, or listen on 127.0.0.1"
+    )
+
+
+def is_loopback_host(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

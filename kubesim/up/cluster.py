@@ -1,0 +1,134 @@
+"""The cluster of `kubesim up`: a simulation whose API server is open to clients, until somebody stops it.
+
+The story of a scenario is played as in any run: its objects at the start, its steps and faults at their times. It
+has no end of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from ssl import RAND_bytes
+from typing import TYPE_CHECKING, Any
+
+from kubesim.app import LEAD, RunInterrupted, RunResult, Simulation, with_real_nodes
+from kubesim.clock import NEVER, run_virtual
+from kubesim.clock.clock import PacedClock
+from kubesim.clock.wall import wall_now
+from kubesim.cluster.registry.bootstrap import bootstrap
+from kubesim.cluster.served.http import ClusterServer
+from kubesim.cluster.store.store import Store
+from kubesim.concurrency import TaskSet
+from kubesim.scenario.language.document import Scenario
+from kubesim.trace import Sink
+from kubesim.up.beside import BesideStore
+from kubesim.up.identity import kubeconfig, make_identity, write_private
+from kubesim.up.state import StateLog
+from kubesim.values import value_object
+
+if TYPE_CHECKING:
+    from kubesim.runtime.containerd.cni_nodes import CniNodes
+
+
+@value_object
+class UpSettings:
+    """`duration` is microseconds of real time; None: until it is stopped. `ready` is called with the address."""
+
+    host: str
+    port: int
+    kubeconfig: Path
+    ready: Callable[[str], None]
+    speed: float = 1.0
+    duration: int | None = None
+    seed: int | None = None
+    state: Path | None = None
+
+
+class ServedSimulation(Simulation):
+    """Has what a fresh cluster has before anybody asks for anything."""
+
+    def make_store(self) -> Store:
+        store = super().make_store()
+        bootstrap(store)
+        return store
+
+
+def run_up(scenario: Scenario, settings: UpSettings, sinks: Sequence[Sink] = ()) -> RunResult:
+    """Serve until the time is over. Raises UsageError, and RunInterrupted when a signal ends it."""
+    stopped: list[RunResult] = []
+
+    def play(real: CniNodes | None) -> RunResult:
+        try:
+            return run_virtual(_serve, scenario, settings, sinks, real, stopped)
+        except KeyboardInterrupt:
+            if not stopped:
+                raise
+            return stopped[0]
+
+    result = with_real_nodes(scenario.spec, "", play)
+    if result.interrupted:
+        raise RunInterrupted(result)
+    return result
+
+
+async def _serve(
+    scenario: Scenario, settings: UpSettings, sinks: Sequence[Sink], real: CniNodes | None, stopped: list[RunResult]
+) -> RunResult:
+    length = NEVER // 2 if settings.duration is None else round(settings.duration * settings.speed)
+    endless = {"duration": length, "scheduler": scenario.spec.scheduler or "on"}
+    scenario = scenario.model_copy(update={"spec": scenario.spec.model_copy(update=endless)})
+    seed = int.from_bytes(RAND_bytes(6), "big") if settings.seed is None else settings.seed
+    identity, token = make_identity([settings.host]), RAND_bytes(16).hex()
+    state = None if settings.state is None else StateLog(settings.state)
+    start = wall_now() - LEAD if state is None else max(wall_now() - LEAD, state.found.time)
+    async with TaskSet() as tasks:
+        _raise_failures_of_callbacks(tasks)
+        simulation = ServedSimulation(scenario, seed, tasks, sinks, real=real, start=start)
+        if state is not None:
+            state.failed = tasks.fail
+            state.bring_back(simulation.store)
+            state.follow(simulation.store)
+        await simulation.come_up(settings.speed)
+        clock = PacedClock(simulation.clock, settings.speed)
+        beside = BesideStore(simulation, clock, state)
+        server = ClusterServer(
+            simulation.store, clock, tokens=(token,), tls=identity.tls, beside=beside, speed=settings.speed
+        )
+        await server.start(settings.host, settings.port)
+        try:
+            text = kubeconfig(server.address, identity.certificate, token)
+            write_private(settings.kubeconfig, text)
+            try:
+                settings.ready(server.address)
+                result: RunResult = await tasks.run_until(simulation.play())
+            finally:
+                _remove(settings.kubeconfig, text)
+        finally:
+            if simulation.result_so_far is not None:
+                stopped.append(simulation.result_so_far)
+            await server.close()
+            if state is not None:
+                state.close()
+        return result
+
+
+def _remove(path: Path, text: str) -> None:
+    """Unless somebody has changed it."""
+    try:
+        if path.read_text() == text:
+            path.unlink()
+    except OSError:
+        pass
+
+
+def _raise_failures_of_callbacks(tasks: TaskSet) -> None:
+    """An error of ours ends the cluster; one of a connection is the end of that connection only."""
+
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if error is None or "transport" in context or "protocol" in context:
+            return
+        tasks.fail(error)
+
+    asyncio.get_running_loop().set_exception_handler(handle)

@@ -1,0 +1,101 @@
+"""`kubesim up` as a process of its own, and real kubectl against it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.support.processes import start
+from tools.kubectl import kubectl
+
+PATIENCE_S = 60  # for what takes a second on an idle machine
+_POLL_S = 0.05
+
+
+class Up:
+    """A cluster that runs. `program` is the kubectl that `kubectl` calls."""
+
+    def __init__(self, process: subprocess.Popen[str], kubeconfig: Path) -> None:
+        self.process = process
+        self.kubeconfig = kubeconfig
+        self.program = kubectl("1.36")
+
+    def command(self, *words: str, version: str = "1.36") -> list[str]:
+        cache = str(self.kubeconfig.parent / "cache")
+        return [str(kubectl(version)), "--kubeconfig", str(self.kubeconfig), "--cache-dir", cache, *words]
+
+    def run(self, *words: str, version: str = "1.36", input: str = "") -> subprocess.CompletedProcess[str]:
+        """Run kubectl to its end."""
+        return subprocess.run(
+            self.command(*words, version=version),
+            input=input,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+
+    def kubectl(self, *words: str, version: str = "1.36", input: str = "") -> str:
+        """What kubectl prints; it must succeed."""
+        done = self.run(*words, version=version, input=input)
+        assert done.returncode == 0, f"kubectl {' '.join(words)}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def get(self, *words: str) -> Any:
+        return json.loads(self.kubectl("get", "-o", "json", *words))
+
+    def run_pod(self, name: str, *command: str, image: str = "busybox") -> None:
+        """Create a pod with this command, and wait until it is ready."""
+        self.kubectl("run", name, f"--image={image}", *(("--", *command) if command else ()))
+        self.wait_for(lambda: is_ready(self.get("pod", name)), f"pod {name} to be ready")
+
+    def wait_for(self, holds: Callable[[], bool], what: str) -> None:
+        wait_until(holds, what)
+
+    def stop(self, number: int = signal.SIGINT) -> tuple[int, str, str]:
+        """Exit code, and what it had printed."""
+        self.process.send_signal(number)
+        out, error = self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode, out, error
+
+
+def wait_until(holds: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, f"waited {PATIENCE_S} s for {what}"
+        time.sleep(_POLL_S)
+
+
+def is_ready(pod: dict[str, Any]) -> bool:
+    conditions = pod.get("status", {}).get("conditions", ())
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def start_up(directory: Path, *words: str) -> Up:
+    """Returns when its kubeconfig is there."""
+    kubeconfig = directory / "kubeconfig"
+    process = start("up", "--kubeconfig", str(kubeconfig), *words)
+
+    def is_up() -> bool:
+        assert process.poll() is None, process.communicate()
+        return kubeconfig.exists()
+
+    wait_until(is_up, "kubesim up")
+    return Up(process, kubeconfig)
+
+
+@contextmanager
+def running_up(directory: Path, *words: str) -> Iterator[Up]:
+    up = start_up(directory, *words)
+    try:
+        yield up
+    finally:
+        if up.process.poll() is None:
+            up.process.kill()
+            up.process.communicate()

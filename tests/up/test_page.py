@@ -1,0 +1,41 @@
+"""Every command that docs/up.md shows works as it stands there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import start
+from tests.support.up import PATIENCE_S, Up, running_up
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "up.md").read_text()
+COMMANDS = re.findall(r"^    (kube(?:sim|ctl) .*)$", PAGE, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    with running_up(tmp_path_factory.mktemp("up"), "--nodes", "3", "--speed", "10") as up:
+        yield up
+
+
+def test_kubectl_does_what_the_page_shows(up: Up) -> None:
+    """In order, as a reader would type it."""
+    for command in COMMANDS:
+        program, *words = shlex.split(command)
+        if program == "kubectl":
+            up.kubectl(*words)
+
+
+@pytest.mark.parametrize("command", [each for each in COMMANDS if each.startswith("kubesim ")])
+def test_the_cluster_starts(command: str, tmp_path: Path) -> None:
+    words = [word.replace("./", f"{tmp_path}/") for word in shlex.split(command)[1:]]
+    words = [word.replace("127.0.0.1:6443", "127.0.0.1:0") for word in words]
+    process = start(*words, "--for", "300ms", cwd=ROOT)
+    out, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode in (0, 1)  # a scenario may expect what comes later
+    assert out.endswith("kubesim: stopped\n")

@@ -1,0 +1,170 @@
+"""`kubesim up --state`: what was acknowledged is there after the process was killed, whenever that was."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from kubesim.clock import run_virtual
+from kubesim.cluster.registry.bootstrap import bootstrap
+from kubesim.cluster.registry.registry import Target, create
+from kubesim.cluster.store.kinds import RESOURCES
+from kubesim.cluster.store.store import Store
+from kubesim.errors import ApiError, InputError, UsageError
+from kubesim.up.state import LOG, StateLog, read_log
+from tests.support.soak import LONG, SOAK
+from tests.support.up import Up, running_up
+
+KILLS = 200 if SOAK else 3
+
+
+def a_store() -> Store:
+    uids = iter(range(1, 1000))
+    store = Store(lambda: 1_000_000, lambda: f"uid-{next(uids)}")
+    bootstrap(store)
+    return store
+
+
+def config_map(store: Store, name: str, text: str = "") -> None:
+    create(store, Target(RESOURCES["ConfigMap"], "default"), {"metadata": {"name": name}, "data": {"a": text}})
+
+
+def test_a_new_store_goes_on_where_the_old_one_was(tmp_path: Path) -> None:
+    old, log = a_store(), StateLog(tmp_path)
+    config_map(old, "before")
+    log.follow(old)
+    config_map(old, "kept", "ä\ud800")
+    config_map(old, "gone")
+    old.remove("ConfigMap", "default", "gone")
+    log.close()
+    new, log = a_store(), StateLog(tmp_path)
+    seen: list[str] = []
+    new.watch("ConfigMap", lambda event: seen.append(event.object.metadata.name))
+    log.bring_back(new)
+    assert new.resource_version == old.resource_version
+    assert {kind: new.list(kind) for kind in old.kinds()} == {kind: old.list(kind) for kind in old.kinds()}
+    assert {"before", "kept"} <= set(seen)
+    log.close()
+
+
+def test_of_changes_before_the_restart_nothing_is_known(tmp_path: Path) -> None:
+    old, log = a_store(), StateLog(tmp_path)
+    log.follow(old)
+    config_map(old, "a")
+    log.close()
+    new, log = a_store(), StateLog(tmp_path)
+    log.bring_back(new)
+    with pytest.raises(ApiError, match="too old resource version"):
+        new.open_watch("ConfigMap", since=old.resource_version - 1)
+    assert new.open_watch("ConfigMap", since=old.resource_version).drain() == []
+    log.close()
+
+
+@pytest.mark.parametrize("cut", [1, 10, 40])
+def test_a_line_that_was_cut_off_was_never_acknowledged(tmp_path: Path, cut: int) -> None:
+    store, log = a_store(), StateLog(tmp_path)
+    log.follow(store)
+    config_map(store, "a")
+    config_map(store, "b")
+    log.close()
+    path = tmp_path / LOG
+    path.write_bytes(path.read_bytes()[:-cut])
+    names = {name for kind, _, name in read_log(path).objects if kind == "ConfigMap"}
+    assert "a" in names
+    assert "b" not in names
+
+
+def test_a_log_that_is_wrong_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / LOG).write_text('{"format":"kubesim-state/1"}\nnonsense\n{}\n')
+    with pytest.raises(InputError, match=rf"{LOG}:2: is no log of a cluster"):
+        StateLog(tmp_path)
+    (tmp_path / LOG).write_text('{"format":"other"}\n')
+    with pytest.raises(InputError, match="format 'other', not 'kubesim-state/1'"):
+        read_log(tmp_path / LOG)
+
+
+def test_two_clusters_cannot_have_one_directory(tmp_path: Path) -> None:
+    log = StateLog(tmp_path)
+    with pytest.raises(UsageError, match="another kubesim up uses it"):
+        StateLog(tmp_path)
+    log.close()
+
+
+def test_a_write_is_on_the_disk_before_it_is_acknowledged(tmp_path: Path) -> None:
+    async def main() -> None:
+        store, log = a_store(), StateLog(tmp_path)
+        log.follow(store)
+        config_map(store, "a")
+        await log.durable()
+        assert log.is_durable
+        log.close()
+
+    run_virtual(main)
+
+
+class Writer(threading.Thread):
+    """Creates ConfigMaps as fast as it can, and remembers which were acknowledged."""
+
+    def __init__(self, up: Up, prefix: str) -> None:
+        super().__init__(daemon=True)
+        from kubernetes import client, config
+
+        self.acknowledged: list[str] = []
+        self._prefix = prefix
+        self._api = client.CoreV1Api(config.new_client_from_config(str(up.kubeconfig)))
+        self._map = client.V1ConfigMap
+
+    def run(self) -> None:
+        for number in range(1_000_000):
+            name = f"{self._prefix}-{number}"
+            try:
+                self._api.create_namespaced_config_map(
+                    "default", self._map(metadata={"name": name}, data={"a": name}), _request_timeout=20
+                )
+            except Exception:
+                return  # the server was killed
+            self.acknowledged.append(name)
+
+
+@LONG
+def test_nothing_that_was_acknowledged_is_lost_when_it_is_killed(tmp_path: Path) -> None:
+    chance, expected = random.Random(1), set[str]()
+    for kill in range(KILLS):
+        with running_up(tmp_path, "--state", str(tmp_path / "state")) as up:
+            found = json.loads(up.kubectl("get", "--raw", "/api/v1/namespaces/default/configmaps"))["items"]
+            assert expected <= {item["metadata"]["name"] for item in found}
+            writers = [Writer(up, f"w{kill}-{number}") for number in range(2)]
+            for writer in writers:
+                writer.start()
+            for writer in writers:
+                up.wait_for(partial(bool, writer.acknowledged), "the first answer")
+            time.sleep(chance.random() / 5)
+            up.process.kill()
+            for writer in writers:
+                writer.join()
+            up.process.communicate()
+            up.kubeconfig.unlink()
+            expected |= {name for writer in writers for name in writer.acknowledged}
+
+
+def test_pods_run_again_after_a_restart(tmp_path: Path) -> None:
+    words = ("--state", str(tmp_path / "state"), "--speed", "20")
+    with running_up(tmp_path, *words) as up:
+        up.run_pod("web", image="nginx")
+        uid = up.get("pod", "web")["metadata"]["uid"]
+        up.process.kill()
+        up.process.communicate()
+        up.kubeconfig.unlink()
+    with running_up(tmp_path, *words) as up:
+        up.wait_for(lambda: restarts(up) == 1, "the container to be started again")
+        assert up.get("pod", "web")["metadata"]["uid"] == uid
+
+
+def restarts(up: Up) -> int:
+    return sum(each["restartCount"] for each in up.get("pod", "web")["status"].get("containerStatuses", ()))
