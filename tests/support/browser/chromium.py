@@ -107,8 +107,11 @@ class BrowserPage:
 
     def open(self, path: Path, fragment: str = "") -> None:
         """A report, until it has started."""
+        self.open_url(path.as_uri() + fragment)
+
+    def open_url(self, url: str) -> None:
         self.call("Page.navigate", url="about:blank")
-        self.call("Page.navigate", url=path.as_uri() + fragment)
+        self.call("Page.navigate", url=url)
         self.wait("document.documentElement?.dataset.ready === 'true'")
 
     def wait(self, condition: str) -> None:

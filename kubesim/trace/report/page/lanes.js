@@ -4,6 +4,7 @@
     constructor(run, place, { onTime, onPod }) {
       const { element } = Report.dom;
       this.run = run;
+      this.known = run.end;
       this.onTime = onTime;
       this.onPod = onPod;
       this.span = { begin: 0, end: Math.max(run.end, 1) };
@@ -36,6 +37,19 @@
       this.rows = Report.rows.make(this.run, this.filter, this.expanded);
       this.room.style.height = `${this.rows.length * Report.rows.HEIGHT + 8}px`;
       this.draw();
+    }
+
+    /** The run has more: what showed it to the end still does, and the first few pods are expanded. */
+    grow() {
+      const whole = this.span.begin === 0 && this.span.end >= this.known;
+      if (whole) this.span.end = Math.max(this.run.end, 1);
+      this.known = this.run.end;
+      this.positions.clear();
+      if (this.run.lanes.length !== this.pods)
+        for (const key of Report.rows.expandedAtFirst(this.run)) this.expanded.add(key);
+      this.pods = this.run.lanes.length;
+      this.canvas.setAttribute("aria-label", summary(this.run));
+      this.refresh();
     }
 
     draw() {

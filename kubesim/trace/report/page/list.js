@@ -46,6 +46,13 @@ Report.List = class List {
     this.show(this.position);
   }
 
+  /** The same with more records; the reader stays where they are. */
+  grow(positions) {
+    this.positions = positions;
+    this.room.style.height = `${this.length * this.size}px`;
+    this.draw();
+  }
+
   show(position) {
     this.position = position;
     const top = Math.max(this.indexOf(position), 0) * this.size;

@@ -79,6 +79,15 @@ Report.RunView = class RunView {
     this.list.limit(Report.search.filtered(this.run, filter));
   }
 
+  /** After the run has got more records. */
+  grow(filter, query) {
+    this.lanes.grow();
+    this.list.grow(Report.search.filtered(this.run, filter));
+    if (query) this.find(query);
+    if (!this.grown) this.show(0);
+    this.grown = this.run.count > 0;
+  }
+
   find(query) {
     this.matches = Report.search.find(this.run, query);
     this.list.matches = new Set(this.matches);
