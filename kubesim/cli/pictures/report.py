@@ -20,7 +20,8 @@ from kubesim.trace.report.data import RunDataSink, run_data
 from kubesim.trace.report.mark import Mark
 from kubesim.trace.report.page_file import page
 
-_BAD = ("NOT met", "FAILED", "VIOLATED", "DEADLOCK")
+_BAD = ("FAILED: ", "VIOLATED: ", "DEADLOCK: ")
+_MOST_LINES, _MOST_FAILED = 5, 3
 
 
 class ReportedRun:
@@ -60,9 +61,16 @@ def title_of(header: RunHeader) -> str:
 
 def write_report(path: str, run: ReportedRun, header: RunHeader, result: RunResult) -> None:
     title = title_of(header)
-    outcome = [{"text": line, "failed": any(bad in line for bad in _BAD)} for line in summary(result)[:4]]
-    data = page_data(title, outcome, [run.data(result.duration)])
+    data = page_data(title, outcome_of(summary(result)), [run.data(result.duration)])
     write(path, page(f"{title}: kubesim report", data, drawing(result.networks)))
+
+
+def outcome_of(lines: Sequence[str]) -> list[dict[str, Any]]:
+    """The lines of a summary that a page has place for: failures first, then what was counted, then pods."""
+    *about, counted = lines
+    failed = [line for line in about if any(bad in line for bad in _BAD)]
+    chosen = [*failed[:_MOST_FAILED], counted, *(line for line in about if line not in failed)][:_MOST_LINES]
+    return [{"text": line, "failed": line in failed} for line in chosen]
 
 
 def write_attached_report(path: str, run: ReportedRun, header: RunHeader, lines: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 STYLES = ("style.css", "print.css")
 SCRIPTS = (
     "namespace.js", "time.js", "link.js", "dom.js", "run.js", "tables.js", "search.js", "rows.js", "canvas.js",
-    "lanes.js", "list.js", "details.js", "cluster.js", "network.js", "view.js", "theme.js", "app.js",
+    "lanes.js", "list.js", "details.js", "cluster.js", "network.js", "view.js", "theme.js", "heading.js", "app.js",
 )  # fmt: skip
 LIVE_SCRIPTS = (*SCRIPTS[:-1], "growth.js", "live.js", SCRIPTS[-1])  # of a page that follows a run
 _ESCAPES = (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"))

@@ -2,7 +2,7 @@
 Report.start = () => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const get = (id) => document.getElementById(id);
-  const { element, option } = Report.dom;
+  const { option } = Report.dom;
   const runs = data.runs.map((each) => new Report.Run(each));
   const filter = { node: "", pod: "", part: "" };
   let focus = 0; // the run that steps
@@ -10,12 +10,13 @@ Report.start = () => {
   let tab = "decision";
   let waiting = 0; // the timer that writes the address
   let following = false; // a run that goes on, to its last record
-  const on = { isAlone: runs.length === 1, go: leadTo, tab: chooseTab, pod: choosePod };
+  const end = Math.max(...runs.map((run) => run.end), 1); // two runs share one time
+  const on = { isAlone: runs.length === 1, end, go: leadTo, tab: chooseTab, pod: choosePod };
   const places = { lanes: get("runs"), details: get("details") };
   if (runs.length > 1) for (const place of Object.values(places)) place.classList.add("two");
   const views = runs.map((run, number) => new Report.RunView(run, "ab"[number], run.data.label, places, on));
 
-  heading();
+  Report.heading(data);
   filters();
   for (const name of Object.keys(filter)) get(`filter-${name}`).addEventListener("change", () => choose(name));
   search();
@@ -30,18 +31,6 @@ Report.start = () => {
   });
   if (data.live) live();
   document.documentElement.dataset.ready = "true";
-
-  function heading() {
-    get("title").textContent = data.title;
-    const outcome = get("outcome");
-    for (const text of data.outcome)
-      outcome.append(element("span", { class: text.failed ? "failed" : null }, text.text), " ");
-    if (!data.difference.length) return;
-    const title = data.difference.find((line) => line.startsWith("First difference")) ?? data.difference[0];
-    const words = element("pre", { tabindex: "0" }, data.difference.join("\n"));
-    get("difference").append(element("details", null, element("summary", null, title), words));
-    get("difference").hidden = false;
-  }
 
   // -- where the page is ------------------------------------------------------------------------------------------
 
@@ -66,9 +55,10 @@ Report.start = () => {
     const scrub = get("scrub");
     scrub.max = String(Math.max(view.list.length - 1, 0));
     scrub.value = String(Math.max(view.list.indexOf(view.position), 0));
-    const words = record ? `${Report.time.text(t)} · record ${record.seq} of ${view.run.seq[view.run.count - 1]}` : "";
+    const which = record ? `record ${record.seq} of ${view.run.seq[view.run.count - 1]}` : "no records";
+    const words = `${Report.time.text(t)} · ${which}`;
     get("moment").textContent = words;
-    scrub.setAttribute("aria-valuetext", record ? `${words}: ${record.part}, ${record.text}` : "");
+    scrub.setAttribute("aria-valuetext", record ? `${words}: ${record.part}, ${record.text}` : words);
     return record;
   }
 

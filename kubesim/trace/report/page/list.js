@@ -1,6 +1,6 @@
 // The list of records: only the rows that are seen exist. It is a listbox for the keyboard and for screen readers.
 Report.List = class List {
-  constructor(run, place, name, onChoose) {
+  constructor(run, place, name, label, onChoose) {
     const { element } = Report.dom;
     this.run = run;
     this.onChoose = onChoose;
@@ -8,7 +8,7 @@ Report.List = class List {
     this.room = element("div", { class: "list-room", role: "presentation" });
     this.box = element(
       "div",
-      { class: "list", role: "listbox", tabindex: "0", "aria-label": `Records of ${name}` },
+      { class: "list", role: "listbox", tabindex: "0", "aria-label": `Records of ${label}` },
       this.room,
     );
     place.append(this.box);
