@@ -1,7 +1,7 @@
 """`docs/recording.svg`, the picture of README: a terminal in which `kubesim run` prints its timeline.
 
-The lines and their colours are those of a real run. The waits are those of the run too, but no longer than a second. The
-picture moves by CSS alone; a reader who prefers no motion, and a program that knows no CSS, see the last screen.
+The lines and their colours are those of a real run. The waits are those of the run too, but no longer than a second.
+The picture moves by CSS alone; a reader who prefers no motion, and a program that knows no CSS, see the last screen.
 """
 
 from __future__ import annotations

@@ -122,6 +122,21 @@ def test_keys_and_the_scrubber_step_forward_and_back_through_every_record(tab: B
     assert "kuberuntime_manager.go computePodActions" in tab.text("#a-panel code")
 
 
+def test_the_list_has_the_keys_of_a_list(tab: BrowserPage, folder: Path) -> None:
+    tab.open(report(folder, "crashloop"))
+    tab.value("document.querySelector('.list').focus()")
+    for key, record in (("ArrowDown", 2), ("ArrowDown", 3), ("ArrowUp", 2), ("ArrowRight", 3)):
+        tab.press(key)
+        assert chosen(tab) == record
+    tab.press("PageDown")
+    assert chosen(tab) > 6
+    active = tab.value("document.querySelector('.list').getAttribute('aria-activedescendant')")
+    assert tab.value(f"document.getElementById('{active}').getAttribute('aria-selected')") == "true"
+    tab.press("PageUp")
+    tab.press("PageUp")
+    assert chosen(tab) == 1
+
+
 def test_a_record_shows_the_state_before_and_after_it_and_its_causes(tab: BrowserPage, folder: Path) -> None:
     tab.open(report(folder, "crashloop"), "#seq=44")  # the pod is Running at the API server
     rows = cells(tab, ".changes")

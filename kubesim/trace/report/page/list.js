@@ -13,6 +13,7 @@ Report.List = class List {
     );
     place.append(this.box);
     this.box.addEventListener("scroll", () => this.draw());
+    this.box.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.show(this.position)).observe(this.box);
     this.positions = null; // null: all
     this.matches = new Set();
@@ -60,6 +61,16 @@ Report.List = class List {
     if (top < this.box.scrollTop || top + this.size > this.box.scrollTop + height)
       this.box.scrollTop = Math.max(top - height / 2, 0);
     this.draw();
+  }
+
+  /** Up and down, as in every list; the other keys are those of the page. */
+  key(event) {
+    const page = Math.max(Math.floor(this.box.clientHeight / this.size) - 1, 1);
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page }[event.key];
+    if (!step || !this.length) return;
+    event.preventDefault();
+    const index = Math.max(this.indexOf(this.position), 0) + step;
+    this.onChoose(this.at(Math.min(Math.max(index, 0), this.length - 1)));
   }
 
   draw() {
