@@ -48,6 +48,7 @@ coverage: $(VENV)/.installed-for-tests
 # The pages of docs/ that are made from the code. Needs no network.
 docs: $(VENV)/.installed-for-tests
 	$(PY) -m tools.docs_pages
+	$(PY) -m tools.report_screens
 
 # The hashes of the pinned versions, from the index that pip is configured with.
 pins: $(VENV)/.installed-for-tests

@@ -30,7 +30,7 @@ from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
 from kubesim.features import FeatureGates
 from kubesim.kubelet.agent import Kubelet
-from kubesim.kubelet.server import AgentServer
+from kubesim.kubelet.server import Serving
 from kubesim.runtime.containerd.cni_settings import NetworkPicture
 from kubesim.runtime.simulated.log_files import ContainerOutput
 from kubesim.runtime.simulated.network import SimulatedNetwork
@@ -120,8 +120,7 @@ def run_scenario(
     until: int | None = None,
     speed: float = 0.0,
     sinks: Sequence[Sink] = (),
-    serve: tuple[str, int] | None = None,
-    on_serving: Callable[[str], None] | None = None,
+    serve: Serving | None = None,
     host_state: str = "",
     on_progress: Callable[[int], None] | None = None,
     trial: Trial | None = None,
@@ -130,8 +129,8 @@ def run_scenario(
     """Play a scenario in virtual time and return when it is over. Raises RunInterrupted.
 
     `seed` overrides the scenario's own; `until` (microseconds) ends the run early; a `speed` paces it against the wall
-    clock (virtual seconds for each real one, 0 = as fast as possible). With `serve` (address and port) agents answer
-    questions over HTTP while it runs; `on_serving` is called with the address. `host_state` makes the host itself the
+    clock (virtual seconds for each real one, 0 = as fast as possible). With `serve` agents answer
+    questions over HTTP while it runs. `host_state` makes the host itself the
     node of runtime `cni`, with that directory for what has to outlive a crash. `on_progress` is called now and then
     with the virtual time since the beginning. `trial` plays a part of the run with other gates. With `metrics`, the
     result has those of kubelets.
@@ -148,16 +147,15 @@ def run_scenario(
                 scenario, chosen, tasks, sinks, real=real, live=_live_node(spec), trial=trial, measured=measured
             )
             simulation.report_progress(on_progress)
-            server = AgentServer(simulation.kubelets, simulation.clock.now, simulation.measured)
             if serve is not None:
-                await server.start(tasks, *serve)
-                if on_serving is not None:
-                    on_serving(server.address)
+                await serve.start(tasks, simulation.kubelets, simulation.clock.now, simulation.measured)
             try:
                 result: RunResult = await tasks.run_until(simulation.run(until, speed))
             finally:
                 if simulation.result_so_far is not None:
                     stopped.append(simulation.result_so_far)
+            if serve is not None:
+                await serve.end()
             return result
 
     def play(real: CniNodes | None) -> RunResult:

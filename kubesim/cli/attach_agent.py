@@ -9,7 +9,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from kubesim.cli.flags import log_flags, options, runtime_flags
+from kubesim.cli.flags import log_flags, options, report_flags, runtime_flags
 from kubesim.cli.output.terminal import say
 from kubesim.errors import UsageError
 from kubesim.golang.json import printable_json
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 EXIT_DIFFERENT = 3
 SETTLING_S = 30  # with --once: for so long the agent may take to be as far as the node
-_AGENT_FLAGS = {"verbose": "-v", "quiet": "-q", "step": "--step", "runtime": "--runtime"}
+_AGENT_FLAGS = {"verbose": "-v", "quiet": "-q", "step": "--step", "report": "--report", "runtime": "--runtime"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-q", "--quiet", action="store_true", help="print only the Events and statuses that it would write"
     )
     group.add_argument("--step", action="store_true", help="at the end, step through the run")
+    report_flags.add(group)
     parser.add_argument("--view", help=argparse.SUPPRESS)  # of 0.1.0
 
 
@@ -63,6 +64,10 @@ def check(args: argparse.Namespace) -> None:
         raise UsageError(f"{flag} cannot be combined with --agent; run a second attach for it")
     if args.agent and args.step and args.output:
         raise UsageError("--step cannot be combined with --output")
+    if args.agent and args.step and args.report:
+        raise UsageError("--step cannot be combined with --report, which has the steps")
+    if args.report is not None:
+        report_flags.check_file(args.report)
 
 
 def execute(args: argparse.Namespace, output: str) -> int:
@@ -118,6 +123,7 @@ class _Shown:
         self._effects = EffectSink(sys.stderr)
         self._silent = args.once or args.step
         self._node = args.node
+        self.reported: report_flags.ReportingRun | None = None
 
     def sinks(self) -> tuple[Sink, ...]:
         return (self, self._effects, *((self._memory,) if self._memory is not None else ()))
@@ -132,6 +138,8 @@ class _Shown:
         sys.stdout.flush()
 
     def end(self, comparison: Comparison) -> None:
+        if self.reported is not None:
+            self.reported.finish_attached(comparison.lines())
         if self._memory is not None:
             from kubesim.cli.output.stepping import step_through
 
@@ -163,8 +171,9 @@ async def _run(
     from kubesim.attach.agent.node_scenario import node_scenario
     from kubesim.clock import LoopClock
     from kubesim.cluster.remote.connect import connect
+    from kubesim.cluster.saved.lines import RunHeader
     from kubesim.concurrency import TaskSet
-    from kubesim.kubelet.server import AgentServer, parse_address
+    from kubesim.kubelet.server import parse_address
     from kubesim.runtime.simulated.settings import Latencies, Span
 
     clock = LoopClock()
@@ -178,7 +187,9 @@ async def _run(
             live.followers.append(comparison)
             # What nobody learns of is on the node already, as most images are.
             latencies = Latencies() if args.learn else Latencies(pull=Span(20 * MILLISECOND))
-            sinks = (*shown.sinks(), *log.sinks(scenario, clock.now()))
+            header = RunHeader(scenario.name, 0, scenario.gates.profile, clock.now(), (args.node,))
+            reported = shown.reported = report_flags.ReportingRun(args.report, header)
+            sinks = (*shown.sinks(), *log.sinks(scenario, clock.now()), *reported.sinks())
             simulation = Simulation(
                 scenario,
                 0,
@@ -191,11 +202,12 @@ async def _run(
                 measured=bool(args.serve),
             )
             comparison.attach(simulation.store, simulation.recorder, simulation.clock.elapsed)
-            if args.serve:
-                server = AgentServer(simulation.kubelets, simulation.clock.now, simulation.measured)
-                await server.start(tasks, *parse_address(args.serve))
-                print(f"kubesim: serving on {server.address}", file=sys.stderr, flush=True)
+            address = parse_address(args.serve) if args.serve else None
+            if (serving := report_flags.serving(address, reported.pages())) is not None:
+                await serving.start(tasks, simulation.kubelets, simulation.clock.now, simulation.measured)
             await tasks.run_until(_attached(args, simulation, comparison))
+            if serving is not None:
+                await serving.end()
     finally:
         await transport.close()
 

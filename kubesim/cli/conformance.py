@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from kubesim.cli.output.progress import Observer
+    from kubesim.cli.progress.corpora import Observer
     from kubesim.conformance.frame import is_known
     from kubesim.conformance.runner import find_corpora, run_corpus
     from kubesim.conformance.stories.story_files import STORIES

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kubesim.app import Trial, run_scenario
-from kubesim.cli.output.run_progress import RunProgress
+from kubesim.cli.progress.run_progress import RunProgress
 from kubesim.features import FeatureGates
 from kubesim.features.comparing import DifferingValue, differing_values, mixed, needed_for
 from kubesim.scenario.language.document import Scenario

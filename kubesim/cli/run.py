@@ -72,7 +72,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--serve",
         metavar="[ADDRESS:]PORT",
-        help="with --speed: serve /healthz, /pods, /metrics and /statusz during the run; on loopback by default",
+        help="with --speed: serve /healthz, /pods, /metrics, /statusz and with --report /report during the run; on "
+        "loopback by default",
     )
     parser.add_argument(
         "--show",
@@ -123,22 +124,22 @@ def execute(args: argparse.Namespace) -> int:
 
         check_perfetto(sys.stdout)
     with terminated_as_interrupted():
-        return _play(args, scenarios, seed=seed, until=until, speed=speed, serve=serve, host_state=state)
+        return _play(args, scenarios, serve, seed=seed, until=until, speed=speed, host_state=state)
 
 
 def _play(
-    args: argparse.Namespace, scenarios: list[tuple[str, Scenario]], *, until: int | None, speed: float, **settings: Any
+    args: argparse.Namespace, scenarios: list[tuple[str, Scenario]], serve: tuple[str, int] | None, **settings: Any
 ) -> int:
     """Run them one after the other; a signal ends the present one, with what is known of it."""
     from kubesim.app import RunInterrupted, run_scenario
     from kubesim.cli.output.container_logs import ContainerLogs
     from kubesim.cli.output.effects import EffectSink
-    from kubesim.cli.output.run_progress import RunProgress
+    from kubesim.cli.progress.run_progress import RunProgress
     from kubesim.clock.garbage import collected_rarely
     from kubesim.trace import HashSink
 
     live = any(scenario.spec.sources.apiserver is not None for _, scenario in scenarios)
-    progress = RunProgress(sys.stderr)
+    progress = RunProgress(sys.stderr, quiet=args.quiet)
     report = _report(args, progress.above(sys.stdout), several=len(scenarios) > 1, attached=live)
     effects = EffectSink(progress.above(sys.stderr))
     ok = True
@@ -146,12 +147,12 @@ def _play(
         collected_rarely(),
         log_flags.opened(args) as log,
         telemetry_flags.opened(args) as telemetry,
-        saving_flags.opened(args, paced=bool(speed)) as saved,
+        saving_flags.opened(args, paced=bool(settings["speed"])) as saved,
     ):
         for file, scenario in scenarios:
             hashed = HashSink(placeholders=scenario.spec.runtime == "cni")
             report.begin(file, nodes=len(scenario.spec.nodes) > 1)
-            progress.begin(min((limit for limit in (scenario.spec.duration, until) if limit is not None), default=None))
+            progress.begin(scenario.spec.duration, settings["until"])
             logs = ContainerLogs(args.logs)
             seed = settings["seed"]
             reported = report_flags.ReportingRun(args.report, saving_flags.header_of(scenario, seed))
@@ -159,12 +160,10 @@ def _play(
             try:
                 result = run_scenario(
                     scenario,
-                    until=until,
-                    speed=speed,
-                    sinks=(report, hashed, effects, *logs.sinks(), *log.sinks(scenario), *written),
-                    on_serving=lambda address: print(f"kubesim: serving on {address}", file=sys.stderr, flush=True),
+                    sinks=(report, hashed, effects, progress, *logs.sinks(), *log.sinks(scenario), *written),
+                    serve=report_flags.serving(serve, reported.pages()),
                     metrics=args.metrics is not None,
-                    on_progress=None if args.quiet or speed else progress.advance,
+                    on_progress=progress.advance,
                     **settings,
                 )
             except RunInterrupted as stopped:

@@ -31,6 +31,7 @@ SECOND = 1_000_000
 CROWDED = 2000  # this many timers and twice as many as were left last time are worth a search for cancelled ones
 LATE = 1 << 50  # added to the order of a timer that comes after all others of its instant
 JUMPS_PER_PROGRESS = 1000
+PROGRESS_S = 0.5  # with a speed: real seconds of a wait between two calls
 NEVER = 1 << 62  # later than every moment
 
 
@@ -320,16 +321,21 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         due = self._next_due()
         if not self.externals and due is not None:
             ends.append(self._wall_start + due / SECOND / self.speed)
+        reports = self.on_progress is not None and self.speed and due is not None and not self.externals
+        if reports:
+            ends.append(wall_time.monotonic() + PROGRESS_S)
         timeout = max(0.0, min(ends) - wall_time.monotonic()) if ends else None
         self._listen(timeout)
         while limits and limits[0][0] <= wall_time.monotonic():
             handle = heappop(limits)[2]
             if not handle.cancelled():
                 self._add_callback(handle)
-        if self._ready and self.speed and not self.externals:
+        if (self._ready or reports) and self.speed and not self.externals:
             # What came from outside came between two timers, not at the earlier one.
             passed = int((wall_time.monotonic() - self._wall_start) * self.speed * SECOND)
             self._micros = max(self._micros, passed if due is None else min(passed, due))
+        if reports and self.on_progress is not None:
+            self.on_progress()
 
     async def shutdown_default_executor(self, *args: Any, **options: Any) -> None:
         """Threads end in real time."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kubesim.clock import external
 from kubesim.concurrency import TaskSet
@@ -30,6 +30,7 @@ from kubesim.kubelet.observability import (
     render_state,
     statistics,
 )
+from kubesim.values import value_object
 
 if TYPE_CHECKING:
     from anyio.abc import SocketStream
@@ -43,6 +44,7 @@ PATHS = ("/healthz", "/pods", "/metrics", "/statusz")
 TEXT, JSON = "text/plain; charset=utf-8", "application/json"
 
 Answer = tuple[int, str, str]  # HTTP status, content type, body
+_READ_ONLY: Answer = (405, TEXT, "405 method not allowed: this is read-only\n")
 _MISDIRECTED: Answer = (421, TEXT, "421 misdirected request: name this server by the address that it serves on\n")
 
 
@@ -66,7 +68,7 @@ def answer(
     if name not in kubelets or path not in PATHS:
         return 404, TEXT, f"404 page not found; there are {', '.join(PATHS)}\n"
     if method != "GET":
-        return 405, TEXT, "405 method not allowed: this is read-only\n"
+        return _READ_ONLY
     kubelet = kubelets[name]
     if kubelet is None:
         return 503, TEXT, f"the kubelet of {name} is not running\n"
@@ -160,18 +162,62 @@ def _response(status: int, kind: str, body: str) -> bytes:
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
         f"Content-Type: {kind}",
         f"Content-Length: {len(content)}",
+        "Cache-Control: no-store",
+        "X-Content-Type-Options: nosniff",
         "Connection: close",
     )
     return "\r\n".join((*lines, "", "")).encode() + content
 
 
+class Pages(Protocol):
+    """What a server answers besides its agents. The paths begin with `path`."""
+
+    path: str
+
+    def page(self, target: str) -> Answer: ...
+
+    async def ended(self) -> None:
+        """The run is over and was not interrupted; the server ends when this returns."""
+
+
 class AgentServer(ReadOnlyServer):
-    """Answers about the agents of a run."""
+    """Answers about the agents of a run, and with further pages."""
 
     def __init__(
         self,
         kubelets: Callable[[], Mapping[str, Kubelet | None]],
         now: Callable[[], int],
         traced: MetricsSink | None = None,
+        pages: Pages | None = None,
     ) -> None:
-        super().__init__(lambda method, target: answer(method, target, kubelets(), now(), traced))
+        def respond(method: str, target: str) -> Answer:
+            if pages is None or target.partition("?")[0].split("/")[1:2] != [pages.path.strip("/")]:
+                return answer(method, target, kubelets(), now(), traced)
+            return pages.page(target) if method == "GET" else _READ_ONLY
+
+        super().__init__(respond)
+
+
+@value_object
+class Serving:
+    """Where a run serves while it goes on, and what."""
+
+    host: str
+    port: int
+    on_start: Callable[[str], None]  # called with the address
+    pages: Pages | None = None
+
+    async def start(
+        self,
+        tasks: TaskSet,
+        kubelets: Callable[[], Mapping[str, Kubelet | None]],
+        now: Callable[[], int],
+        traced: MetricsSink | None,
+    ) -> None:
+        server = AgentServer(kubelets, now, traced, self.pages)
+        await server.start(tasks, self.host, self.port)
+        self.on_start(server.address)
+
+    async def end(self) -> None:
+        if self.pages is not None:
+            await self.pages.ended()

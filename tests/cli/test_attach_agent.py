@@ -34,14 +34,16 @@ def attach(cluster: ServedCluster, tmp_path: Path) -> list[str]:
 def test_the_timeline_shows_what_would_be_written_and_ends_with_a_verdict(
     attach: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    log = tmp_path / "kubelet.log"
-    assert main([*attach, "--for", "5s", "--serve", "0", "--log", str(log)]) == 0
+    log, report = tmp_path / "kubelet.log", tmp_path / "report.html"
+    assert main([*attach, "--for", "5s", "--serve", "0", "--log", str(log), "--report", str(report)]) == 0
     said = capsys.readouterr()
     assert "HandlePodAdditions" in said.out
     assert "would write: Started: Container started" in said.out
     assert re.search(r"status +shop/ok +would write: (Pending|Running) ", said.out)
     assert said.out.splitlines()[-1].startswith("real against agent, 1 pods: ")
-    assert "serving on http://127.0.0.1" in said.err
+    assert re.search(r"serving on (http://127\.0\.0\.1:\d+), the report on \1/report", said.err)
+    assert "beside the one of node-a: kubesim report</title>" in report.read_text()
+    assert "Started: Container started" in report.read_text()
     assert "SyncLoop ADD" in log.read_text()
     assert "t0ken" not in said.out + said.err + log.read_text()
 

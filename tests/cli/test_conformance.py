@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kubesim.cli.main import main
-from kubesim.cli.output.progress import Observer
+from kubesim.cli.progress.corpora import Observer
 from kubesim.conformance.stories.story_files import read_story
 from tests.support.fakes.terminal import Terminal
 

@@ -6,8 +6,6 @@ import json
 import re
 import signal
 import subprocess
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -15,20 +13,11 @@ import pytest
 from kubesim.cli.main import main
 from kubesim.errors import UsageError
 from kubesim.kubelet.server import parse_address
+from tests.support.http_get import get
 from tests.support.processes import start
 from tests.support.prometheus import read_metrics
 
 HELLO = str(Path(__file__).parents[2] / "scenarios" / "hello-pod.yaml")
-
-
-def get(address: str, path: str, method: str = "GET") -> tuple[int, str]:
-    request = urllib.request.Request(address + path, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=30) as response:
-            return response.status, response.read().decode()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read().decode()
 
 
 def serving(run: subprocess.Popen[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,14 @@ if TYPE_CHECKING:
     from kubesim.app import RunResult
     from kubesim.cli.pictures.report import ReportedRun
     from kubesim.cluster.saved.lines import RunHeader
+    from kubesim.kubelet.server import Pages, Serving
     from kubesim.scenario.language.document import Scenario
     from kubesim.trace import Sink
 
 HELP = "write one HTML page there that shows every decision, the state around it and the cluster at that moment"
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     parser.add_argument("--report", metavar="FILE.html", help=HELP)
 
 
@@ -53,9 +55,39 @@ class ReportingRun:
     def sinks(self) -> tuple[Sink, ...]:
         return () if self._run is None else self._run.sinks()
 
+    def pages(self) -> Pages | None:
+        """What a server shows while the run goes on."""
+        if self._run is None or self._path is None:
+            return None
+        from kubesim.cli.pictures.live_report import LiveReport
+        from kubesim.cli.pictures.report import title_of
+
+        return LiveReport(self._run, title_of(self._header), self._path)
+
     def finish(self, result: RunResult) -> None:
         if self._run is None or self._path is None:
             return
         from kubesim.cli.pictures.report import write_report
 
         write_report(self._path, self._run, self._header, result)
+
+    def finish_attached(self, lines: Sequence[str]) -> None:
+        """A run beside a real kubelet ends with these lines."""
+        if self._run is None or self._path is None:
+            return
+        from kubesim.cli.pictures.report import write_attached_report
+
+        write_attached_report(self._path, self._run, self._header, lines)
+
+
+def serving(address: tuple[str, int] | None, pages: Pages | None) -> Serving | None:
+    """The server of --serve; with --report it has the page, which follows the run."""
+    if address is None:
+        return None
+    from kubesim.kubelet.server import Serving
+
+    def print_address(at: str) -> None:
+        report = "" if pages is None else f", the report on {at}{pages.path}"
+        print(f"kubesim: serving on {at}{report}", file=sys.stderr, flush=True)
+
+    return Serving(*address, print_address, pages)

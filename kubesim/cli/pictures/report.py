@@ -17,9 +17,11 @@ from kubesim.trace import Record, Sink
 from kubesim.trace.pictures.svg import escaped
 from kubesim.trace.pictures.timeline import WIDTH
 from kubesim.trace.report.data import RunDataSink, run_data
+from kubesim.trace.report.mark import Mark
 from kubesim.trace.report.page_file import page
 
-_BAD = ("NOT met", "FAILED", "VIOLATED", "DEADLOCK")
+_BAD = ("FAILED: ", "VIOLATED: ", "DEADLOCK: ")
+_MOST_LINES, _MOST_FAILED = 5, 3
 
 
 class ReportedRun:
@@ -28,28 +30,61 @@ class ReportedRun:
     def __init__(self, header: RunHeader, label: str = "") -> None:
         self._header, self._label = header, label
         self._rows, self._data = RowTimeline(header.start), RunDataSink()
+        self._observer = RunObserver(self._rows)
 
     def sinks(self) -> tuple[Sink, ...]:
-        return self._data, RunObserver(self._rows)
+        return self._data, self._observer
 
     def data(self, end: int) -> dict[str, Any]:
+        return {**self._about(), **self._data.data(end), "tables": self._rows.data()}
+
+    def nothing_yet(self) -> dict[str, Any]:
+        """The data before the first record, for a page that asks for the rest."""
+        return {**self._about(), **run_data([]), "tables": []}
+
+    def since(self, mark: Mark) -> tuple[dict[str, Any], Mark]:
+        """What has been added since a mark, and the mark of now."""
+        added = {**self._data.since(mark, self.elapsed()), "from": mark.t, "tables": self._rows.since(mark.t)}
+        return added, self._data.mark(max(self._data.seen_t, self._rows.t))
+
+    def elapsed(self) -> int:
+        return max(self._observer.elapsed(), self._data.seen_t)
+
+    def _about(self) -> dict[str, Any]:
         header = self._header
-        about = {"label": self._label or header.scenario, "profile": header.profile, "nodes": list(header.nodes)}
-        return {**about, **self._data.data(end), "tables": self._rows.data()}
+        return {"label": self._label or header.scenario, "profile": header.profile, "nodes": list(header.nodes)}
+
+
+def title_of(header: RunHeader) -> str:
+    return f"{header.scenario}, seed {header.seed}, kubelet {header.profile}"
 
 
 def write_report(path: str, run: ReportedRun, header: RunHeader, result: RunResult) -> None:
-    title = f"{header.scenario}, seed {header.seed}, kubelet {header.profile}"
-    outcome = [{"text": line, "failed": any(bad in line for bad in _BAD)} for line in summary(result)[:4]]
-    data = _page_data(title, outcome, [run.data(result.duration)])
+    title = title_of(header)
+    data = page_data(title, outcome_of(summary(result)), [run.data(result.duration)])
     write(path, page(f"{title}: kubesim report", data, drawing(result.networks)))
+
+
+def outcome_of(lines: Sequence[str]) -> list[dict[str, Any]]:
+    """The lines of a summary that a page has place for: failures first, then what was counted, then pods."""
+    *about, counted = lines
+    failed = [line for line in about if any(bad in line for bad in _BAD)]
+    chosen = [*failed[:_MOST_FAILED], counted, *(line for line in about if line not in failed)][:_MOST_LINES]
+    return [{"text": line, "failed": line in failed} for line in chosen]
+
+
+def write_attached_report(path: str, run: ReportedRun, header: RunHeader, lines: Sequence[str]) -> None:
+    """Of a run beside a real kubelet, and how the two compared."""
+    title = f"kubelet {header.profile} beside the one of {', '.join(header.nodes)}"
+    outcome = [{"text": line, "failed": False} for line in lines[:4]]
+    write(path, page(f"{title}: kubesim report", page_data(title, outcome, [run.data(run.elapsed())])))
 
 
 def write_comparison(
     path: str, title: str, runs: Sequence[dict[str, Any]], lines: Sequence[str], first: Sequence[int]
 ) -> None:
     """Two runs side by side; `first` are the numbers of the first records that differ, 0: there is none."""
-    data = _page_data(title, [], runs, lines, first)
+    data = page_data(title, [], runs, lines, first)
     write(path, page(f"{title}: kubesim diff", data))
 
 
@@ -59,7 +94,7 @@ def saved_data(label: str, records: Sequence[Record]) -> dict[str, Any]:
     return {"label": label, "profile": "", "nodes": nodes, **run_data(records), "tables": []}
 
 
-def _page_data(
+def page_data(
     title: str,
     outcome: Sequence[dict[str, Any]],
     runs: Sequence[dict[str, Any]],

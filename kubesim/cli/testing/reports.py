@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol, TextIO
 
-from kubesim.cli.output.progress import BAR, CLEAR
 from kubesim.cli.output.terminal import safe
+from kubesim.cli.progress.corpora import BAR, CLEAR
 from kubesim.golang.json import printable_json
 from kubesim.golang.text import duration
 from kubesim.testing.results import CaseResult, SuiteResult

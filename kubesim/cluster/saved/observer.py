@@ -37,10 +37,12 @@ class RunObserver:
                 self._listener.change(ObjectChange(0, "ADDED", shown_object(obj)))
         store.watch_all(self._changed)
 
+    def elapsed(self) -> int:
+        """Microseconds since the story began; 0 before it."""
+        return 0 if self._store is None else self._store.now() - self._start
+
     def _changed(self, event: WatchEvent) -> None:
-        assert self._store is not None
-        t = self._store.now() - self._start
-        self._listener.change(ObjectChange(t, event.type, shown_object(event.object)))
+        self._listener.change(ObjectChange(self.elapsed(), event.type, shown_object(event.object)))
 
 
 class SavedRunWriter:

@@ -7,6 +7,7 @@ between two characters 1. A reader puts the age at its own moment there.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
 
 from kubesim.cluster.kubectl.printing import cell_text
@@ -35,11 +36,13 @@ class RowTimeline:
     def __init__(self, start: int) -> None:
         self._look = MarkingLook(start, wide=True)
         self._kinds: dict[str, dict[str, Any]] = {}
+        self.t = 0  # of the last change
 
     def record(self, record: Record) -> None:
         """Records change no object."""
 
     def change(self, change: ObjectChange) -> None:
+        self.t = change.t
         obj = change.object
         if obj["kind"] in _SILENT:
             return
@@ -72,3 +75,15 @@ class RowTimeline:
         """Pods, nodes and Events first."""
         first = {"Pod": 0, "Node": 1, "Event": 2}
         return [self._kinds[kind] for kind in sorted(self._kinds, key=lambda kind: (first.get(kind, 3), kind))]
+
+    def since(self, t: int) -> list[dict[str, Any]]:
+        """All tables in the same order, with the rows of that time and later."""
+        return [{**table, "rows": _recent(table["rows"], t)} for table in self.data()]
+
+
+def _recent(rows: dict[str, list[list[Any]]], t: int) -> dict[str, list[list[Any]]]:
+    recent = {}
+    for key, versions in rows.items():
+        if versions and versions[-1][0] >= t:
+            recent[key] = versions[bisect_left(versions, t, key=lambda version: version[0]) :]
+    return recent

@@ -5,6 +5,7 @@ Phase, conditions and states of containers are those that the API server was giv
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Any, Literal
@@ -50,11 +51,22 @@ class PodLanes:
     events: tuple[r.EventRecorded, ...]
 
 
+@value_object
+class ChangedPod:
+    """`number` is its place in the order in which pods appear; a lane comes with whether its last band is open."""
+
+    number: int
+    pod: str
+    node: str
+    lanes: tuple[tuple[Lane, bool], ...]
+
+
 @mutable
 class _OpenPod:
     node: str = ""
     open: dict[tuple[LaneKind, str], Band] = field(default_factory=dict)
     done: dict[tuple[LaneKind, str], list[Band]] = field(default_factory=dict)
+    changed: dict[tuple[LaneKind, str], int] = field(default_factory=dict)  # the record that changed a lane last
     events: list[r.EventRecorded] = field(default_factory=list)
 
 
@@ -70,7 +82,7 @@ class LaneSink:
         self._last = record.t
         node = self._nodes.node_of(record)
         if isinstance(record, r.Note) and record.ends_kubelet:
-            self._end_probes(node, record.t)
+            self._end_probes(node, record)
         if not record.pod:
             return
         pod = self._pods.get(record.pod)
@@ -87,7 +99,7 @@ class LaneSink:
             "kubelet",
         ):
             for key in list(pod.open):
-                _end(pod, key, record.t)
+                _end(pod, key, record)
         elif isinstance(record, r.ProbeOutcome):
             tone = _PROBES.get(record.result, "waiting")
             _begin(pod, ("probe", f"{record.container} {record.probe}"), record.result, tone, record)
@@ -96,12 +108,12 @@ class LaneSink:
         elif isinstance(record, r.SyncBegin) and ("worker", "") not in pod.open:
             _begin(pod, ("worker", ""), "syncing", "running", record)
 
-    def _end_probes(self, node: str, t: int) -> None:
+    def _end_probes(self, node: str, record: r.Record) -> None:
         """The verdicts of probes are in the kubelet's memory, and so are its workers."""
         for pod in self._pods.values():
             if pod.node == node:
                 for key in [key for key in pod.open if key[0] in ("probe", "worker")]:
-                    _end(pod, key, t)
+                    _end(pod, key, record)
 
     def pods(self, end: int | None = None) -> list[PodLanes]:
         """In the order in which the pods appear; open bands go on until `end`, or until the last record."""
@@ -111,6 +123,15 @@ class LaneSink:
             for name, pod in self._pods.items()
             if pod.open or pod.done
         ]
+
+    def changed(self, seq: int, t: int, end: int) -> Iterator[ChangedPod]:
+        """The pods with lanes that a record after `seq` changed, and of each such lane the bands that end at `t` or
+        later. A lane may have no such band any more."""
+        for number, (name, pod) in enumerate(self._pods.items()):
+            keys = [key for key, changed in pod.changed.items() if changed > seq]
+            if keys:
+                recent = tuple((_recent(pod, key, t, end), key in pod.open) for key in _in_order(keys))
+                yield ChangedPod(number, name, pod.node, recent)
 
 
 def _status_bands(summary: Mapping[str, Any]) -> Iterator[tuple[tuple[LaneKind, str], tuple[str, Tone]]]:
@@ -143,32 +164,49 @@ def _show(pod: _OpenPod, shown: Mapping[tuple[LaneKind, str], tuple[str, Tone]],
     for key, (text, tone) in shown.items():
         _begin(pod, key, text, tone, record)
     for key in [key for key in pod.open if key[0] not in ("probe", "worker") and key not in shown]:
-        _end(pod, key, record.t)
+        _end(pod, key, record)
 
 
 def _begin(pod: _OpenPod, key: tuple[LaneKind, str], text: str, tone: Tone, record: r.Record) -> None:
     known = pod.open.get(key)
     if known is not None and (known.text, known.tone) == (text, tone):
         return
-    _end(pod, key, record.t)
+    _end(pod, key, record)
     pod.open[key] = Band(record.t, record.t, text, tone, record.seq)
+    pod.changed[key] = record.seq
     pod.done.setdefault(key, [])  # lanes stay in the order in which they appear
 
 
-def _end(pod: _OpenPod, key: tuple[LaneKind, str], t: int) -> None:
+def _end(pod: _OpenPod, key: tuple[LaneKind, str], record: r.Record) -> None:
     band = pod.open.pop(key, None)
-    if band is not None and t > band.begin:
-        pod.done.setdefault(key, []).append(Band(band.begin, t, band.text, band.tone, band.seq))
+    if band is None:
+        return
+    pod.changed[key] = record.seq
+    if record.t > band.begin:
+        pod.done.setdefault(key, []).append(Band(band.begin, record.t, band.text, band.tone, band.seq))
 
 
 def _lanes(pod: _OpenPod, end: int) -> Iterator[Lane]:
-    for key in sorted(pod.done, key=lambda key: _ORDER.index(key[0])):
-        bands = list(pod.done[key])
-        last = pod.open.get(key)
-        if last is not None:
-            bands.append(Band(last.begin, max(end, last.begin), last.text, last.tone, last.seq))
+    for key in _in_order(pod.done):
+        bands = [*pod.done[key], *_open_band(pod, key, end)]
         if bands:
             yield Lane(key[0], key[1], tuple(bands))
+
+
+def _recent(pod: _OpenPod, key: tuple[LaneKind, str], t: int, end: int) -> Lane:
+    done = pod.done.get(key, [])
+    first = bisect_left(done, t, key=lambda band: band.end)
+    return Lane(key[0], key[1], (*done[first:], *_open_band(pod, key, end)))
+
+
+def _open_band(pod: _OpenPod, key: tuple[LaneKind, str], end: int) -> Iterator[Band]:
+    last = pod.open.get(key)
+    if last is not None:
+        yield Band(last.begin, max(end, last.begin), last.text, last.tone, last.seq)
+
+
+def _in_order(keys: Iterable[tuple[LaneKind, str]]) -> list[tuple[LaneKind, str]]:
+    return sorted(keys, key=lambda key: _ORDER.index(key[0]))
 
 
 def pod_lanes(records: Iterable[r.Record], end: int | None = None) -> list[PodLanes]:

@@ -6,13 +6,16 @@ Calls of probes that led to nothing are left out: they are most of a long run, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from kubesim.trace import records as r
-from kubesim.trace.lanes.bands import LaneSink
+from kubesim.trace.lanes.bands import Lane, LaneSink
 from kubesim.trace.pod_nodes import PodNodes
-from kubesim.trace.report.facts import FactSink
+from kubesim.trace.report.facts import FactChange, FactSink
+from kubesim.trace.report.mark import Mark
 from kubesim.trace.report.strings import Strings
 from kubesim.trace.sinks.changes import status_changes
 from kubesim.trace.sinks.phrases import Phrase, phrase
@@ -32,9 +35,11 @@ class RunDataSink:
         self._statuses: dict[str, Mapping[str, Any]] = {}
         self._held: dict[int, r.Record] = {}  # calls of probes, until something is caused by them
         self._seq = self._t = 0
+        self.seen_seq = self.seen_t = 0  # of the last record, even of one that is left out
         self.left_out = 0
 
     def record(self, record: r.Record) -> None:
+        self.seen_seq, self.seen_t = record.seq, record.t
         self._lanes.record(record)
         self._facts.record(record)
         if isinstance(record, r.CriCall) and record.call == "ExecSync" and not record.why:
@@ -79,22 +84,46 @@ class RunDataSink:
         """As JSON can hold it."""
         text = self._strings
         lanes = [
-            {
-                "pod": text[pod.pod], "node": text[pod.node],
-                "lanes": [
-                    {"kind": lane.kind, "name": text[lane.name],
-                     "bands": [[b.begin, b.end - b.begin, text[b.text], b.tone, b.seq] for b in lane.bands]}
-                    for lane in pod.lanes
-                ],
-            }
+            {"pod": text[pod.pod], "node": text[pod.node], "lanes": [self._lane(lane) for lane in pod.lanes]}
             for pod in self._lanes.pods(end)
-        ]  # fmt: skip
-        facts = {
-            str(text[pod]): [[each.seq, text[each.name], text[each.text]] for each in changes]
-            for pod, changes in self._facts.changes.items()
-        }
+        ]
+        facts = {str(text[pod]): self._fact_rows(changes) for pod, changes in self._facts.changes.items()}
         records = {"columns": self._columns, "more": self._more, "leftOut": self.left_out}
         return {"end": end, "records": records, "lanes": lanes, "facts": facts, "strings": text.all()}
+
+    def since(self, mark: Mark, end: int) -> dict[str, Any]:
+        """What has been added since a mark, for a page that has the rest; growth.js puts both together."""
+        text = self._strings
+        lanes = [
+            {
+                "number": pod.number, "pod": text[pod.pod], "node": text[pod.node],
+                "lanes": [{**self._lane(lane), "open": is_open} for lane, is_open in pod.lanes],
+            }
+            for pod in self._lanes.changed(mark.seq, mark.t, end)
+        ]  # fmt: skip
+        facts = {}
+        for pod, changes in self._facts.changes.items():
+            first = bisect_right(changes, mark.seq, key=lambda change: change.seq)
+            if first < len(changes):
+                facts[str(text[pod])] = self._fact_rows(changes[first:])
+        columns = {name: values[mark.records :] for name, values in self._columns.items()}
+        seqs = takewhile(lambda seq: seq > mark.seq, reversed(self._more))
+        more = {seq: self._more[seq] for seq in seqs}
+        records = {"columns": columns, "more": more, "leftOut": self.left_out}
+        strings = text.after(mark.strings)
+        return {"end": end, "records": records, "lanes": lanes, "facts": facts, "strings": strings}
+
+    def mark(self, t: int) -> Mark:
+        """How far the data is now; nothing that is added later is before `t`."""
+        return Mark(self.seen_seq, t, len(self._columns["seq"]), len(self._strings))
+
+    def _lane(self, lane: Lane) -> dict[str, Any]:
+        text = self._strings
+        bands = [[b.begin, b.end - b.begin, text[b.text], b.tone, b.seq] for b in lane.bands]
+        return {"kind": lane.kind, "name": text[lane.name], "bands": bands}
+
+    def _fact_rows(self, changes: Iterable[FactChange]) -> list[list[int]]:
+        return [[each.seq, self._strings[each.name], self._strings[each.text]] for each in changes]
 
 
 def _more(record: r.Record) -> dict[str, Any]:

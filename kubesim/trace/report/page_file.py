@@ -1,4 +1,5 @@
-"""The HTML file: the template with its style, its scripts and its data in it. It loads nothing from anywhere.
+"""The HTML file: the template with its style, its scripts and its data in it. It loads nothing from anywhere; a page
+that follows a run asks the server that it came from, and nothing else.
 
 The data is JSON in an element that no browser executes, with `<`, `>`, `&` and line separators escaped, so that no text
 of a run can end the element. The Content-Security-Policy allows this very script and style and nothing else.
@@ -15,17 +16,18 @@ from typing import Any
 STYLES = ("style.css", "print.css")
 SCRIPTS = (
     "namespace.js", "time.js", "link.js", "dom.js", "run.js", "tables.js", "search.js", "rows.js", "canvas.js",
-    "lanes.js", "list.js", "details.js", "cluster.js", "network.js", "view.js", "app.js",
+    "lanes.js", "list.js", "details.js", "cluster.js", "network.js", "view.js", "theme.js", "heading.js", "app.js",
 )  # fmt: skip
+LIVE_SCRIPTS = (*SCRIPTS[:-1], "growth.js", "live.js", SCRIPTS[-1])  # of a page that follows a run
 _ESCAPES = (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"))
 
 
-def page(title: str, data: dict[str, Any], drawing: str = "") -> str:
-    """The whole file; `drawing` is SVG of the network, already escaped."""
+def page(title: str, data: dict[str, Any], drawing: str = "", *, live: bool = False) -> str:
+    """The whole file; `drawing` is SVG of the network, already escaped. One that is `live` asks its server for more."""
     style = "\n".join(asset(name) for name in STYLES)
-    script = "\n".join(asset(name) for name in SCRIPTS)
+    script = "\n".join(asset(name) for name in (LIVE_SCRIPTS if live else SCRIPTS))
     parts = {
-        "{{policy}}": _policy(script, style),
+        "{{policy}}": _policy(script, style, live=live),
         "{{title}}": html_text(title),
         "{{style}}": style,
         "{{drawing}}": drawing,
@@ -57,8 +59,9 @@ def html_text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _policy(script: str, style: str) -> str:
+def _policy(script: str, style: str, *, live: bool) -> str:
     allowed = f"script-src '{_hash(script)}'; style-src '{_hash(style)}'"
+    allowed += "; connect-src 'self'" if live else ""
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 
 class Strings:
     """Text -> its number. The empty text is 0."""
@@ -14,6 +16,13 @@ class Strings:
         if number is None:
             number = self._numbers[text] = len(self._numbers)
         return number
+
+    def after(self, count: int) -> list[str]:
+        """Without the first `count`."""
+        return list(islice(self._numbers, count, None))
+
+    def __len__(self) -> int:
+        return len(self._numbers)
 
     def all(self) -> list[str]:
         return list(self._numbers)

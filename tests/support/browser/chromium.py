@@ -21,7 +21,7 @@ FLAGS = (
     "--disable-dev-shm-usage", "--remote-debugging-pipe",
 )  # fmt: skip
 PATIENCE = 120  # seconds on the wall: the machine may be busy
-_KEYS = {"ArrowLeft": 37, "ArrowRight": 39, "Home": 36, "End": 35}
+_KEYS = {"ArrowLeft": 37, "ArrowRight": 39, "ArrowUp": 38, "ArrowDown": 40, "PageUp": 33, "PageDown": 34, "Home": 36, "End": 35}
 
 
 class Chromium:
@@ -107,8 +107,11 @@ class BrowserPage:
 
     def open(self, path: Path, fragment: str = "") -> None:
         """A report, until it has started."""
+        self.open_url(path.as_uri() + fragment)
+
+    def open_url(self, url: str) -> None:
         self.call("Page.navigate", url="about:blank")
-        self.call("Page.navigate", url=path.as_uri() + fragment)
+        self.call("Page.navigate", url=url)
         self.wait("document.documentElement?.dataset.ready === 'true'")
 
     def wait(self, condition: str) -> None:

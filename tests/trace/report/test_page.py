@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from kubesim.cli.main import main
+from kubesim.cli.pictures.report import outcome_of
 from kubesim.trace import records as r
 from kubesim.trace.report.data import run_data
 from kubesim.trace.report.facts import FactSink
@@ -140,3 +141,18 @@ def test_a_file_that_cannot_be_written_is_named_before_anything_runs(
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err == f"kubesim: error: --report {path}: No such file or directory\n"
+
+
+def test_failures_and_counts_come_before_pods() -> None:
+    pods = [f"pod-{number}: Running" for number in range(9)]
+    lines = [*pods, "FAILED: pod x must be Running", "by 10s", "invariant VIOLATED: y", "run, seed 0: 5 records"]
+    outcome = outcome_of(lines)
+    assert [each["text"] for each in outcome] == [
+        *lines[9:10],
+        lines[11],
+        lines[12],
+        "pod-0: Running",
+        "pod-1: Running",
+    ]
+    assert [each["failed"] for each in outcome] == [True, True, False, False, False]
+    assert outcome_of(lines[-1:]) == [{"text": lines[-1], "failed": False}]

@@ -2,40 +2,35 @@
 Report.start = () => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const get = (id) => document.getElementById(id);
-  const { element, option } = Report.dom;
+  const { option } = Report.dom;
   const runs = data.runs.map((each) => new Report.Run(each));
   const filter = { node: "", pod: "", part: "" };
   let focus = 0; // the run that steps
   let query = "";
   let tab = "decision";
   let waiting = 0; // the timer that writes the address
-  const on = { isAlone: runs.length === 1, go, tab: chooseTab, pod: choosePod };
+  let following = false; // a run that goes on, to its last record
+  const end = Math.max(...runs.map((run) => run.end), 1); // two runs share one time
+  const on = { isAlone: runs.length === 1, end, go: leadTo, tab: chooseTab, pod: choosePod };
   const places = { lanes: get("runs"), details: get("details") };
   if (runs.length > 1) for (const place of Object.values(places)) place.classList.add("two");
   const views = runs.map((run, number) => new Report.RunView(run, "ab"[number], run.data.label, places, on));
 
-  heading();
+  Report.heading(data);
   filters();
+  for (const name of Object.keys(filter)) get(`filter-${name}`).addEventListener("change", () => choose(name));
   search();
   steps();
-  theme();
+  Report.theme(views);
   keys();
   follow(location.hash);
   if (!location.hash && data.first) toDifference();
-  window.addEventListener("hashchange", () => follow(location.hash));
+  window.addEventListener("hashchange", () => {
+    setFollowing(false);
+    follow(location.hash);
+  });
+  if (data.live) live();
   document.documentElement.dataset.ready = "true";
-
-  function heading() {
-    get("title").textContent = data.title;
-    const outcome = get("outcome");
-    for (const text of data.outcome)
-      outcome.append(element("span", { class: text.failed ? "failed" : null }, text.text), " ");
-    if (!data.difference.length) return;
-    const title = data.difference.find((line) => line.startsWith("First difference")) ?? data.difference[0];
-    const words = element("pre", { tabindex: "0" }, data.difference.join("\n"));
-    get("difference").append(element("details", null, element("summary", null, title), words));
-    get("difference").hidden = false;
-  }
 
   // -- where the page is ------------------------------------------------------------------------------------------
 
@@ -49,20 +44,38 @@ Report.start = () => {
     view.show(position, time);
     const { t } = view;
     for (const other of views) if (other !== view) other.show(other.run.positionAt(t), t);
+    remember(showMoment());
+  }
+
+  /** The scrubber, and the words at it; the record that is shown. */
+  function showMoment() {
+    const view = current();
+    const { t } = view;
     const record = view.run.count ? view.run.record(view.position) : null;
     const scrub = get("scrub");
     scrub.max = String(Math.max(view.list.length - 1, 0));
     scrub.value = String(Math.max(view.list.indexOf(view.position), 0));
-    const words = record ? `${Report.time.text(t)} · record ${record.seq} of ${view.run.seq[view.run.count - 1]}` : "";
+    const which = record ? `record ${record.seq} of ${view.run.seq[view.run.count - 1]}` : "no records";
+    const words = `${Report.time.text(t)} · ${which}`;
     get("moment").textContent = words;
-    scrub.setAttribute("aria-valuetext", record ? `${words}: ${record.part}, ${record.text}` : "");
-    remember(record);
+    scrub.setAttribute("aria-valuetext", record ? `${words}: ${record.part}, ${record.text}` : words);
+    return record;
+  }
+
+  /** Where the reader wants to be: the page stays there. */
+  function leadTo(view, position, time) {
+    setFollowing(false);
+    go(view, position, time);
+  }
+
+  function moment(record) {
+    return current().t === record.t ? { seq: record.seq } : { t: Math.round(current().t) };
   }
 
   function remember(record) {
     clearTimeout(waiting);
     const place = {
-      ...(record ? (current().t === record.t ? { seq: record.seq } : { t: Math.round(current().t) }) : {}),
+      ...(record && !following ? moment(record) : {}),
       ...filter,
       pod: filter.pod.replace(/^default\//, ""),
       q: query,
@@ -115,6 +128,44 @@ Report.start = () => {
     }
   }
 
+  // -- a run that goes on -----------------------------------------------------------------------------------------
+
+  function live() {
+    get("live").hidden = false;
+    get("follow").addEventListener("click", () => setFollowing(!following));
+    setFollowing(!/[#&](t|seq)=/.test(location.hash));
+    let place = location.hash; // what it names may not have happened yet
+    const take = (added) => {
+      Report.growth.add(runs[0], added);
+      filters();
+      views[0].grow(filter, query);
+      if (query) found();
+      if (place && runs[0].count) {
+        follow(place);
+        place = "";
+      }
+      if (following) toEnd();
+      else showMoment();
+    };
+    Report.live.follow(data.live, take, (state, words) => {
+      get("live-state").textContent = words ?? "Live";
+      document.documentElement.dataset.live = state;
+      if (state !== "running") get("follow").hidden = true;
+    });
+  }
+
+  function setFollowing(wanted) {
+    if (!data.live) return;
+    following = wanted;
+    get("follow").setAttribute("aria-pressed", String(wanted));
+    if (wanted) toEnd();
+  }
+
+  function toEnd() {
+    const { list, run } = current();
+    if (list.length) go(current(), list.at(list.length - 1), run.end);
+  }
+
   // -- filters and search -----------------------------------------------------------------------------------------
 
   function filters() {
@@ -122,16 +173,19 @@ Report.start = () => {
     const lists = { node: all((run) => run.nodes), pod: all((run) => run.pods), part: all((run) => run.parts) };
     for (const [name, values] of Object.entries(lists)) {
       const select = get(`filter-${name}`);
-      select.append(
+      if (select.length === values.length + 1) continue;
+      select.replaceChildren(
         option("", "all"),
         ...values.map((each) => option(each, name === "pod" ? Report.rows.shortName(each) : each)),
       );
-      select.addEventListener("change", () => {
-        filter[name] = select.value;
-        applyFilter();
-        go(current(), current().list.shown(current().position));
-      });
+      select.value = filter[name];
     }
+  }
+
+  function choose(name) {
+    filter[name] = get(`filter-${name}`).value;
+    applyFilter();
+    go(current(), current().list.shown(current().position));
   }
 
   function applyFilter() {
@@ -153,20 +207,25 @@ Report.start = () => {
   }
 
   function find() {
-    const counts = views.map((view) => view.find(query));
-    get("found").textContent = query ? `${counts.reduce((sum, each) => sum + each, 0)} found` : "";
+    for (const view of views) view.find(query);
+    found();
+  }
+
+  function found() {
+    const count = views.reduce((sum, view) => sum + view.matches.length, 0);
+    get("found").textContent = query ? `${count} found` : "";
   }
 
   function toMatch(step) {
     const position = current().match(step);
-    if (position >= 0) go(current(), position);
+    if (position >= 0) leadTo(current(), position);
   }
 
   // -- stepping ---------------------------------------------------------------------------------------------------
 
   function steps() {
     const scrub = get("scrub");
-    scrub.addEventListener("input", () => go(current(), current().list.at(Number(scrub.value))));
+    scrub.addEventListener("input", () => leadTo(current(), current().list.at(Number(scrub.value))));
     for (const button of document.querySelectorAll("[data-step]"))
       button.addEventListener("click", () => step(button.dataset.step));
   }
@@ -181,7 +240,7 @@ Report.start = () => {
       previous: index - (list.at(index) === position ? 1 : 0),
       next: index + 1,
     }[where];
-    go(current(), list.at(Math.min(Math.max(next, 0), list.length - 1)));
+    leadTo(current(), list.at(Math.min(Math.max(next, 0), list.length - 1)));
   }
 
   /** To the next record that is not only a turn of the loop. */
@@ -198,32 +257,12 @@ Report.start = () => {
     ]);
     let index = list.indexOf(position) + direction;
     while (index > 0 && index < list.length - 1 && dull.has(run.field("kind", list.at(index)))) index += direction;
-    if (index >= 0 && index < list.length) go(current(), list.at(index));
+    if (index >= 0 && index < list.length) leadTo(current(), list.at(index));
   }
 
   function toCause() {
     const [, cause] = current().run.causes(current().position);
-    if (cause) go(current(), cause.position);
-  }
-
-  // -- colours ----------------------------------------------------------------------------------------------------
-
-  function theme() {
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    const order = ["auto", "light", "dark"];
-    let chosen = "auto";
-    const apply = () => {
-      document.documentElement.dataset.theme = chosen === "auto" ? (dark.matches ? "dark" : "light") : chosen;
-      get("theme").textContent = `Colours: ${chosen}`;
-      for (const view of views) view.lanes.draw();
-    };
-    dark.addEventListener("change", apply);
-    get("theme").addEventListener("click", () => {
-      chosen = order[(order.indexOf(chosen) + 1) % order.length];
-      apply();
-    });
-    window.addEventListener("beforeprint", () => views.forEach((view) => view.lanes.draw()));
-    apply();
+    if (cause) leadTo(current(), cause.position);
   }
 
   // -- keys -------------------------------------------------------------------------------------------------------
@@ -240,6 +279,7 @@ Report.start = () => {
       Home: () => step("first"),
       End: () => step("last"),
       c: toCause,
+      f: () => setFollowing(!following),
       "/": () => get("search").focus(),
       n: () => toMatch(1),
       N: () => toMatch(-1),

@@ -1,12 +1,13 @@
 // The swim lanes: rows that scroll, drawn only where they are seen; a click chooses a moment, a name opens a pod.
 {
   Report.Lanes = class Lanes {
-    constructor(run, place, { onTime, onPod }) {
+    constructor(run, place, label, end, { onTime, onPod }) {
       const { element } = Report.dom;
       this.run = run;
       this.onTime = onTime;
       this.onPod = onPod;
-      this.span = { begin: 0, end: Math.max(run.end, 1) };
+      this.end = end; // of the axis: of two runs that of the longer
+      this.span = { begin: 0, end };
       this.filter = { node: "", pod: "", part: "" };
       this.expanded = Report.rows.expandedAtFirst(run);
       this.axis = element("canvas", { class: "axis", "aria-hidden": "true" });
@@ -15,7 +16,7 @@
       this.room = element("div", { class: "lanes-room" }, this.canvas, this.labels);
       this.scroller = element(
         "div",
-        { class: "lanes", tabindex: "0", role: "region", "aria-label": "Swim lanes" },
+        { class: "lanes", tabindex: "0", role: "region", "aria-label": label },
         this.room,
       );
       this.playhead = element("div", { class: "playhead" });
@@ -36,6 +37,19 @@
       this.rows = Report.rows.make(this.run, this.filter, this.expanded);
       this.room.style.height = `${this.rows.length * Report.rows.HEIGHT + 8}px`;
       this.draw();
+    }
+
+    /** The run has more: what showed it to the end still does, and the first few pods are expanded. */
+    grow() {
+      const whole = this.span.begin === 0 && this.span.end >= this.end;
+      this.end = Math.max(this.run.end, 1);
+      if (whole) this.span.end = this.end;
+      this.positions.clear();
+      if (this.run.lanes.length !== this.pods)
+        for (const key of Report.rows.expandedAtFirst(this.run)) this.expanded.add(key);
+      this.pods = this.run.lanes.length;
+      this.canvas.setAttribute("aria-label", summary(this.run));
+      this.refresh();
     }
 
     draw() {
@@ -121,7 +135,7 @@
       const { begin, end } = this.span;
       if (t < begin || t > end) {
         const length = end - begin;
-        const from = Math.min(Math.max(t - length / 2, 0), Math.max(this.run.end - length, 0));
+        const from = Math.min(Math.max(t - length / 2, 0), Math.max(this.end - length, 0));
         this.span = { begin: from, end: from + length };
         this.draw();
         return;
@@ -132,7 +146,7 @@
 
     zoom(factor, around = this.t) {
       const { begin, end } = this.span;
-      const whole = Math.max(this.run.end, 1);
+      const whole = this.end;
       const length = Math.min(Math.max((end - begin) * factor, 1000), whole);
       const share = (around - begin) / Math.max(end - begin, 1);
       const from = Math.min(Math.max(around - share * length, 0), whole - length);

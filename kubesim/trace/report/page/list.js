@@ -1,6 +1,6 @@
 // The list of records: only the rows that are seen exist. It is a listbox for the keyboard and for screen readers.
 Report.List = class List {
-  constructor(run, place, name, onChoose) {
+  constructor(run, place, name, label, onChoose) {
     const { element } = Report.dom;
     this.run = run;
     this.onChoose = onChoose;
@@ -8,11 +8,12 @@ Report.List = class List {
     this.room = element("div", { class: "list-room", role: "presentation" });
     this.box = element(
       "div",
-      { class: "list", role: "listbox", tabindex: "0", "aria-label": `Records of ${name}` },
+      { class: "list", role: "listbox", tabindex: "0", "aria-label": `Records of ${label}` },
       this.room,
     );
     place.append(this.box);
     this.box.addEventListener("scroll", () => this.draw());
+    this.box.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.show(this.position)).observe(this.box);
     this.positions = null; // null: all
     this.matches = new Set();
@@ -46,6 +47,13 @@ Report.List = class List {
     this.show(this.position);
   }
 
+  /** The same with more records; the reader stays where they are. */
+  grow(positions) {
+    this.positions = positions;
+    this.room.style.height = `${this.length * this.size}px`;
+    this.draw();
+  }
+
   show(position) {
     this.position = position;
     const top = Math.max(this.indexOf(position), 0) * this.size;
@@ -53,6 +61,16 @@ Report.List = class List {
     if (top < this.box.scrollTop || top + this.size > this.box.scrollTop + height)
       this.box.scrollTop = Math.max(top - height / 2, 0);
     this.draw();
+  }
+
+  /** Up and down, as in every list; the other keys are those of the page. */
+  key(event) {
+    const page = Math.max(Math.floor(this.box.clientHeight / this.size) - 1, 1);
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page }[event.key];
+    if (!step || !this.length) return;
+    event.preventDefault();
+    const index = Math.max(this.indexOf(this.position), 0) + step;
+    this.onChoose(this.at(Math.min(Math.max(index, 0), this.length - 1)));
   }
 
   draw() {

@@ -17,9 +17,27 @@
         lanes: each.lanes.map((lane) => ({ ...lane, name: this.strings[lane.name] })),
       }));
       this.lanes.sort((one, other) => compare(one.node, other.node));
-      this.nodes = [...new Set([...data.nodes, ...this.lanes.map((each) => each.node)])].filter(Boolean);
-      this.pods = [...new Set(columns.pod)].map((each) => this.strings[each]).filter(Boolean);
-      this.parts = [...new Set(columns.part)].map((each) => this.strings[each]).sort();
+      this.nameParts();
+    }
+
+    /** The nodes, pods and parts of the records so far. */
+    nameParts() {
+      this.nodes = [...new Set([...this.data.nodes, ...this.lanes.map((each) => each.node)])].filter(Boolean);
+      this.pods = [...new Set(this.columns.pod)].map((each) => this.strings[each]).filter(Boolean);
+      this.parts = [...new Set(this.columns.part)].map((each) => this.strings[each]).sort();
+    }
+
+    /** Records are numbered by the differences to the one before, and so are those that are added (growth.js). */
+    append({ columns, more }) {
+      for (const [name, values] of Object.entries(columns)) {
+        if (name === "seq" || name === "t") {
+          let sum = this[name][this.count - 1] ?? 0;
+          for (const each of values) this[name].push((sum += each));
+        } else for (const each of values) this.columns[name].push(each);
+      }
+      this.count = this.seq.length;
+      Object.assign(this.data.records.more, more);
+      this.warned = null;
     }
 
     field(name, position) {

@@ -18,11 +18,11 @@ Report.RunView = class RunView {
     const group = element("section", { class: "panel-group", "aria-label": `Records of ${label}` });
     places.lanes.append(place);
     places.details.append(group);
-    this.lanes = new Report.Lanes(run, place, {
+    this.lanes = new Report.Lanes(run, place, on.isAlone ? "Swim lanes" : `Swim lanes of ${label}`, on.end, {
       onTime: (t) => on.go(this, run.positionAt(t), t),
       onPod: (pod) => on.pod(pod),
     });
-    this.list = new Report.List(run, group, name, (position) => on.go(this, position));
+    this.list = new Report.List(run, group, name, label, (position) => on.go(this, position));
     this.panel = this.makePanel();
     group.append(this.panel);
     this.drawing = name === "a" ? document.querySelector("#drawing svg") : null;
@@ -79,6 +79,15 @@ Report.RunView = class RunView {
     this.list.limit(Report.search.filtered(this.run, filter));
   }
 
+  /** After the run has got more records. */
+  grow(filter, query) {
+    this.lanes.grow();
+    this.list.grow(Report.search.filtered(this.run, filter));
+    if (query) this.find(query);
+    if (!this.grown) this.show(0);
+    this.grown = this.run.count > 0;
+  }
+
   find(query) {
     this.matches = Report.search.find(this.run, query);
     this.list.matches = new Set(this.matches);
@@ -116,7 +125,8 @@ Report.RunView = class RunView {
 
   contents() {
     const { run, position } = this;
-    if (!run.count) return [Report.dom.element("p", null, "Nothing happened.")];
+    if (!run.count && this.tab !== "kubectl" && this.tab !== "network")
+      return [Report.dom.element("p", null, "Nothing is recorded.")];
     switch (this.tab) {
       case "state":
         return Report.details.state(run, position, this.about);
