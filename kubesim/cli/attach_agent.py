@@ -133,7 +133,7 @@ class _Shown:
 
     def end(self, comparison: Comparison) -> None:
         if self._memory is not None:
-            from kubesim.cli.output.stepping import step_through
+            from kubesim.cli.tui.opening import step_through
 
             step_through(self._memory.records, f"the agent of {self._node}")
         if self._output == "json":

@@ -404,6 +404,12 @@ class Scenario(Strict):
         """The same with the name of its cell of a matrix."""
         return self.model_copy(update={"metadata": Metadata(name=f"{self.name} [{name}]")})
 
+    def without_last_steps(self, count: int) -> tuple[Scenario, tuple[Step, ...]]:
+        """The same without so many of its last steps, and these steps."""
+        kept = self.spec.steps[: len(self.spec.steps) - count]
+        spec = self.spec.model_copy(update={"steps": kept})
+        return self.model_copy(update={"spec": spec}), self.spec.steps[len(kept) :]
+
     def with_objects(self, objects: tuple[JsonObject, ...]) -> Scenario:
         """The same with more objects, after its own."""
         spec = self.spec.model_copy(update={"objects": (*self.spec.objects, *objects)})
