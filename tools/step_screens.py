@@ -9,14 +9,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kubesim.app import Trial, run_scenario
+from kubesim.attach.replay.recording import read_recording
+from kubesim.attach.replay.replay import observed
 from kubesim.cli.tui.injecting import ScenarioInjections
 from kubesim.labs.network import to_records
 from kubesim.scenario.load.assembly.added import AddedItem
 from kubesim.scenario.load.loader import load_runs
 from kubesim.trace import MemorySink, Record
+from kubesim.trace.stepping import Stepper
 from kubesim.trace.stepping.session import StepSession
 from kubesim.values import value_object
-from tests.support.stepping import SCENARIOS, stepper
+from tests.support.stepping import SCENARIOS
+from tests.support.stepping import stepper as opened_stepper
 from tests.support.tui import Shot, Size, screens
 
 FOLDER = Path(__file__).parent.parent / "tests" / "cli" / "tui" / "screens"
@@ -34,7 +38,7 @@ def session(name: str, *breaks: str) -> StepSession:
         run_scenario(own, sinks=(sink,), trial=Trial(own.gates, added=steps))
         return sink.records
 
-    opened = StepSession(stepper(name, *breaks), f"{name}, seed 0", ScenarioInjections(play))
+    opened = StepSession(opened_stepper(name, *breaks), f"{name}, seed 0", ScenarioInjections(play))
     if breaks:
         opened.key("c")
     return opened
@@ -42,8 +46,6 @@ def session(name: str, *breaks: str) -> StepSession:
 
 def plugins() -> StepSession:
     """A sandbox that gets its network from a list of two plugins, and loses it; of a stored execution."""
-    from kubesim.trace.stepping import Stepper
-
     answer = {
         "interfaces": [{"name": "cni0"}, {"name": "veth1a2b3c4d"}, {"name": "eth0", "sandbox": "/run/netns/a"}],
         "ips": [{"address": "10.88.0.2/16", "gateway": "10.88.0.1", "interface": 2}],
@@ -60,6 +62,15 @@ def plugins() -> StepSession:
         return {"do": do, "pod": "web", "id": "f00d" * 16, "error": "", "executions": executions, "reserved": reserved}
 
     return StepSession(Stepper(list(to_records([step("add", "ADD"), step("delete", "DEL")]))), "network")
+
+
+def recording() -> StepSession:
+    """Of a real node, as `kubesim attach --replay FILE --step` opens it."""
+    path = Path(__file__).parent.parent / "tests" / "attach" / "data" / "node.jsonl.gz"
+    found = read_recording(str(path))
+    stepper = Stepper(observed(found))
+    stepper.is_observed = True
+    return StepSession(stepper, f"{found.node}, seen from outside")
 
 
 @value_object
@@ -157,6 +168,16 @@ STORIES = {
             Shot("4-back", resize=(80, 24)),
         ),
         (100, 30),
+    ),
+    "recording": Story(
+        recording,
+        (
+            Shot("1-begins"),
+            Shot("2-a-restart", "g1m\n/Container started\n"),
+            Shot("3-what-is-said", "nn"),
+            Shot("4-only-a-pod", "fpod=market/no-image\n/pull\n"),
+            Shot("5-node", "s"),
+        ),
     ),
     "network": Story(plugins, (Shot("1-added", "g0s\nNNN"), Shot("2-page", "a"), Shot("3-removed", "a<end>"))),
 }

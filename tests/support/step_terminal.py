@@ -56,12 +56,15 @@ class StepTerminal:
         self.process.send_signal(signal.SIGWINCH)
 
     def until(self, text: str, *, raw: bool = False) -> str:
-        written = ""
+        written, self._unread = self._unread, ""
         while text not in (written if raw else _SEQUENCE.sub("", written)):
             ready, _, _ = select.select([self.controller], [], [], PATIENCE_S)
             assert ready, f"{text!r} did not come; so far {written!r}"
             written += os.read(self.controller, 65536).decode(errors="replace")
-        return written if raw else _SEQUENCE.sub("", written)
+        if raw:
+            found, text, self._unread = written.partition(text)
+            return found + text
+        return _SEQUENCE.sub("", written)
 
     def ended(self) -> int:
         """The exit code, when the screen was left and the terminal is as before."""

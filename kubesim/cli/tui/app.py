@@ -88,12 +88,13 @@ class StepApp(App[None]):
     BINDINGS = [Binding("ctrl+c,ctrl+d,ctrl+q", "quit", priority=True)]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (24, "-usual"), (36, "-tall")]
 
-    def __init__(self, session: StepSession, *, is_timed: bool = True) -> None:
+    def __init__(self, session: StepSession, *, is_timed: bool = True, closes_after_s: float | None = None) -> None:
         if not os.environ.get("NO_COLOR"):
             os.environ.pop("NO_COLOR", None)  # empty, which does not count (no-color.org) but would here
         super().__init__(driver_class=StdoutDriver, ansi_color=True)
         self.session = session
         self._is_timed = is_timed
+        self._closes_after_s = closes_after_s
         self._stopwatch = Stopwatch()
         self._shown = self._moment()
 
@@ -121,6 +122,8 @@ class StepApp(App[None]):
         self.show()
         if self._is_timed:
             self.set_interval(_FRAME_S, self._frame)
+        if self._closes_after_s is not None:
+            self.set_timer(self._closes_after_s, self.exit)
 
     def show(self) -> None:
         """Everything again, as the session is now."""
@@ -171,7 +174,7 @@ def _decision(session: StepSession, width: int, height: int) -> Iterable[str]:
 
 
 def _loop(session: StepSession, width: int, height: int) -> Iterable[str]:
-    return panes.channel_lines(session.stepper.picture)
+    return panes.channel_lines(session.stepper, session.stepper.picture)
 
 
 def _pods(session: StepSession, width: int, height: int) -> Iterable[str]:

@@ -23,11 +23,13 @@ def step_through(
     breaks: Sequence[RecordCondition] = (),
     *,
     nodes: bool = False,
+    observed: bool = False,
     injections: Injections | None = None,
 ) -> None:
-    """Until the user quits. With breaks it begins at the first of them. With `nodes` every line names its node."""
+    """Until the user quits. With breaks it begins at the first of them. With `nodes` every line names its node;
+    `observed`: the records are what was seen from outside."""
     session = StepSession(Stepper(records, breaks), title, injections)
-    session.stepper.has_several_nodes = nodes
+    session.stepper.has_several_nodes, session.stepper.is_observed = nodes, observed
     if breaks and not session.stepper.stopped_by(session.stepper.here):
         session.key("c")
     if not has_terminal():

@@ -23,6 +23,9 @@ CHANNELS = ("config", "pleg", "sync", "liveness", "readiness", "startup", "house
 _ID = 12  # of a sandbox's identifier, so many characters are shown
 
 
+UNSEEN = "cannot be seen from outside"
+
+
 def fitted(lines: Iterable[str], width: int, height: int) -> list[str]:
     """At most so many lines of at most that width, with control characters escaped."""
     found = [printable(line)[:width].rstrip() for line in lines]
@@ -79,12 +82,12 @@ def _changes(stepper: Stepper) -> list[str]:
 # -- the state around it ----------------------------------------------------------------------------------------
 
 
-def channel_lines(picture: Picture) -> list[str]:
+def channel_lines(stepper: Stepper, picture: Picture) -> list[str]:
     """The sync loop's channels: `>` before the one that was received from, `*` before the others that were ready. Then
     the handler that was called."""
     loop = picture.loop
     if not loop.channel:
-        return ["nothing received yet"]
+        return [UNSEEN if stepper.is_observed else "nothing received yet"]
     others = [name for name in (loop.channel, *loop.ready) if name not in CHANNELS]
     names = dict.fromkeys((*CHANNELS, *others))
     signs = (">" if name == loop.channel else "*" if name in loop.ready else " " for name in names)
@@ -151,8 +154,18 @@ def network_lines(stepper: Stepper, picture: Picture) -> Iterator[str]:
     for pod, executions in picture.plugins.items():
         if here in ("", pod):
             yield from _plugin_lines(pod, executions)
-    if not sandboxes and not picture.plugins.get(here):
+    if stepper.is_observed:
+        yield from _reported_addresses(picture, here)
+    elif not sandboxes and not picture.plugins.get(here):
         yield f"{short(here)} has no sandbox" if here else "no sandbox"
+
+
+def _reported_addresses(picture: Picture, pod: str) -> Iterator[str]:
+    known = {name: summary["podIP"] for name, summary in picture.statuses.items() if summary.get("podIP")}
+    chosen = [name for name in known if pod in ("", name)]
+    yield from (f"{short(name)}  address {known[name]}" for name in chosen)
+    if not chosen:
+        yield UNSEEN
 
 
 def _sandbox_lines(sandbox: Sandbox) -> Iterator[str]:
@@ -187,6 +200,8 @@ def _result_lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 def log_lines(stepper: Stepper, limit: int) -> list[str]:
     """The last lines of output of the pod in focus, or of all pods."""
+    if stepper.is_observed:
+        return [UNSEEN]
     pod = stepper.here.pod
     found = stepper.logs(pod, limit)
     if not found:
@@ -217,7 +232,9 @@ def timeline_lines(stepper: Stepper, height: int) -> list[str]:
 # -- the whole node ---------------------------------------------------------------------------------------------
 
 
-def node_lines(picture: Picture, width: int, here: Record, *, with_node: bool = False) -> Iterator[str]:
+def node_lines(
+    picture: Picture, width: int, here: Record, *, with_node: bool = False, with_loop: bool = True
+) -> Iterator[str]:
     """The pod that the record is about comes first. `with_node`: each line names the node of its pod."""
 
     def named(pod: str) -> str:
@@ -230,7 +247,8 @@ def node_lines(picture: Picture, width: int, here: Record, *, with_node: bool = 
     ready = f"received from {loop.channel}, ready: {', '.join(loop.ready)}" if loop.channel else "nothing received yet"
     where = f"{loop.node}: " if with_node and loop.node else ""
     handler = f" -> {loop.handler}" if loop.handler else ""
-    yield from labelled("LOOP", f"{where}{ready}{handler}", width)
+    if with_loop:
+        yield from labelled("LOOP", f"{where}{ready}{handler}", width)
     for name, conditions in picture.node.items():
         unusual = [f"{type}={value}" for type, value in conditions.items() if (value == "True") != (type == "Ready")]
         yield from labelled("NODE", f"{name}: {', '.join(unusual) or 'Ready'}", width)

@@ -88,7 +88,8 @@ def _step(stepper: Stepper, width: int, room: int) -> list[str]:
 
 
 def _whole_node(stepper: Stepper, width: int) -> list[str]:
-    return list(node_lines(stepper.picture, width, stepper.here, with_node=stepper.has_several_nodes))
+    loop, nodes = not stepper.is_observed, stepper.has_several_nodes
+    return list(node_lines(stepper.picture, width, stepper.here, with_node=nodes, with_loop=loop))
 
 
 def _network(stepper: Stepper, width: int) -> list[str]:

@@ -42,6 +42,7 @@ class Stepper:
         self.filter: RecordFilter | None = None
         self.place = 0
         self.has_several_nodes = False  # then texts name the node
+        self.is_observed = False  # from outside: what only the kubelet and the runtime know is not in the records
         self._kept: list[Picture] = [Picture()]  # before record 0, _EVERY, 2 * _EVERY, ...
         self._index = _Index()
 

@@ -1,4 +1,4 @@
-"""Ten stories in the stepper's view of the whole screen; `python -m tools.step_screens` writes their screens."""
+"""Stories in the stepper's view of the whole screen; `python -m tools.step_screens` writes their screens."""
 
 from __future__ import annotations
 
@@ -50,6 +50,9 @@ def test_a_screen_has_the_size_of_the_terminal(screen: str, sizes: tuple[int, in
         ("speed-2-faster", ["playing at 5x"]),
         ("speed-3-to-a-break", ["stopped by the break pleg.event ContainerDied"]),
         ("speed-4-to-the-end", ["this is the last decision of the run"]),
+        ("recording-1-begins", ["the watch of real-0 begins"]),
+        ("recording-3-what-is-said", ["market/"]),
+        ("recording-4-only-a-pod", ["only pod=market/no-image"]),
         ("network-1-added", ["eth0 10.88.0.2/16 via 10.88.0"]),
         ("network-2-page", ["route 192.168.0.0/16 via 10.88.0.1", "ADD bridge ok", "ADD portmap ok"]),
         ("network-3-removed", ["web  not ready, sandbox f00d"]),
