@@ -289,11 +289,10 @@ def short(pod: str) -> str:
 
 def next_lines(stepper: Stepper, width: int) -> list[str]:
     """The next decision of the trace, and what is due."""
-    ahead = Stepper(stepper.records)
-    ahead.place, ahead.filter = stepper.place, stepper.filter
-    if ahead.forward():
-        wait = (ahead.here.t - stepper.here.t) / 1_000_000
-        lines = labelled("NEXT", f"in {wait:.3f}s: {text_of(stepper, ahead.here)}", width)[:1]
+    ahead = stepper.next_decision
+    if ahead is not None:
+        wait = (ahead.t - stepper.here.t) / 1_000_000
+        lines = labelled("NEXT", f"in {wait:.3f}s: {text_of(stepper, ahead)}", width)[:1]
     else:
         lines = labelled("NEXT", "the trace ends here", width)
     return lines + [_due_line("due", due, stepper) for due in stepper.due()]

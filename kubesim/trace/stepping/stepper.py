@@ -44,6 +44,7 @@ class Stepper:
         self.has_several_nodes = False  # then texts name the node
         self.is_observed = False  # from outside: what only the kubelet and the runtime know is not in the records
         self._kept: list[Picture] = [Picture()]  # before record 0, _EVERY, 2 * _EVERY, ...
+        self._newest: tuple[int, Picture] | None = None  # the one that was asked for last, with its place
         self._index = _Index()
 
     @property
@@ -62,6 +63,14 @@ class Stepper:
 
     def back(self, *, every_record: bool = False) -> bool:
         return self._move(-1, every_record)
+
+    @property
+    def next_decision(self) -> r.Record | None:
+        """Where `forward` leads to."""
+        place = self.place
+        found = self.here if self.forward() else None
+        self.place = place
+        return found
 
     def _move(self, direction: int, every_record: bool) -> bool:
         place = self.place + direction
@@ -140,7 +149,12 @@ class Stepper:
 
     @property
     def picture(self) -> Picture:
-        """The node just after the record on which we stand."""
+        """The node just after the record on which we stand. Nobody changes it: several parts of a screen ask for it."""
+        if self._newest is None or self._newest[0] != self.place:
+            self._newest = self.place, self._made_picture()
+        return self._newest[1]
+
+    def _made_picture(self) -> Picture:
         kept = (self.place + 1) // _EVERY
         while len(self._kept) <= kept:
             picture = self._kept[-1].copy()
