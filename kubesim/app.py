@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from kubesim.runtime.containerd.cni_nodes import CniNodes
     from kubesim.runtime.containerd.leaks.leftovers import Leak
     from kubesim.scenario.faults.interceptor import Interceptor
+    from kubesim.scenario.language.step_items import Step
 
 DEFAULT_LATENCIES = Latencies()
 LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
@@ -99,10 +100,11 @@ class RunResult:
 @value_object
 class Trial:
     """A run with other gates than the scenario's. It ends at `cut` (microseconds); other than `until`, that changes
-    nothing before. None: it is played to its end."""
+    nothing before. None: it is played to its end. Nor do the steps that are `added` change anything before them."""
 
     gates: FeatureGates
     cut: int | None = None
+    added: tuple[Step, ...] = ()
 
 
 class RunInterrupted(KeyboardInterrupt):
@@ -132,8 +134,8 @@ def run_scenario(
     clock (virtual seconds for each real one, 0 = as fast as possible). With `serve` agents answer
     questions over HTTP while it runs. `host_state` makes the host itself the
     node of runtime `cni`, with that directory for what has to outlive a crash. `on_progress` is called now and then
-    with the virtual time since the beginning. `trial` plays a part of the run with other gates. With `metrics`, the
-    result has those of kubelets.
+    with the virtual time since the beginning. `trial` plays a part of the run, with other gates or more steps. With
+    `metrics`, the result has those of kubelets.
     """
     spec, measured = scenario.spec, metrics or serve is not None
     chosen = spec.seed if seed is None else seed
@@ -237,8 +239,8 @@ class Simulation:
         self.scenario = scenario
         self.seed = seed
         self.tasks = tasks
-        self.gates = scenario.gates if trial is None else trial.gates
-        self._cut = None if trial is None else trial.cut
+        self._trial = trial or Trial(scenario.gates)
+        self.gates = self._trial.gates
         self.clock = LoopClock(start)
         self._story_start = self.clock.now() + LEAD
         self.randomness = Randomness(seed)
@@ -311,7 +313,8 @@ class Simulation:
     def make_interceptor(self) -> Interceptor | None:
         """Of a scenario with faults, or with steps before or after an operation."""
         spec = self.scenario.spec
-        return self.interceptor_of(spec.awaited_operations) if spec.faults or spec.awaited_operations else None
+        awaited = (*spec.awaited_operations, *(step.operation for step in self._trial.added if step.operation))
+        return self.interceptor_of(awaited) if spec.faults or awaited else None
 
     def interceptor_of(self, awaited: tuple[str, ...]) -> Interceptor:
         """`awaited` are names of operations that may get something to do with a step or a fault later."""
@@ -404,8 +407,9 @@ class Simulation:
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect, self._story())
         try:
             spec = self.scenario.spec
+            cut, added = self._trial.cut, self._trial.added
             await Player(
-                self.clock, self.tasks, self.world, judge, spec, until, self._look, self._cut, self.interceptor
+                self.clock, self.tasks, self.world, judge, spec, until, self._look, cut, self.interceptor, added
             ).play()
         except asyncio.CancelledError:
             self.result_so_far = replace(self._result(witness, judge, self._metrics()), interrupted=True)

@@ -1,139 +1,198 @@
-"""Drives the stepper through a pseudo-terminal of 80 columns and 24 rows and reads its screens.
+"""The stories of the stepper's view, and the screens that the tests compare with.
 
-`python -m tools.step_screens` writes the screens that the test compares with.
+`python -m tools.step_screens` writes them; look at what has changed.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
-import re
-import select
-import signal
-import struct
-import subprocess
-import sys
-import termios
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-SCREENS = ROOT / "tests" / "cli" / "screens"
-CLEAR = "\x1b[H\x1b[2J"
-ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
-COLOUR = re.compile(r"\x1b\[\d+m")
-ROWS, COLUMNS = 24, 80
-PATIENCE_S = 60
+from kubesim.app import Trial, run_scenario
+from kubesim.attach.replay.recording import read_recording
+from kubesim.attach.replay.replay import observed
+from kubesim.cli.tui.injecting import ScenarioInjections
+from kubesim.labs.network import to_records
+from kubesim.scenario.load.assembly.added import AddedItem
+from kubesim.scenario.load.loader import load_runs
+from kubesim.trace import MemorySink, Record
+from kubesim.trace.stepping import Stepper
+from kubesim.trace.stepping.session import StepSession
+from kubesim.values import value_object
+from tests.support.stepping import SCENARIOS
+from tests.support.stepping import stepper as opened_stepper
+from tests.support.tui import Shot, Size, screens
 
-CRASH = ["run", "--step", "--break-on", "pleg.event ContainerDied", "scenarios/crashloop.yaml"]
-
-# Name of the screen, and the keys that lead to it from the one before.
-CRASH_KEYS = (
-    ("1-first-break", ""),
-    ("2-next-decision", "n"),
-    ("3-plan", "nnnn"),
-    ("4-why", "w"),
-    ("5-what-next", "wx"),
-    ("6-back", "xp"),
-    ("7-second-break", "c"),
-    ("8-in-back-off", "nnnnnnn"),
-    ("9-node", "s"),
-    ("a-go-to-time", "sg20s\n"),
-    ("b-no-such-key", "!"),
-    ("c-help", "?"),
-    ("d-every-record", "xxPP"),
-    ("e-arrows", "\x1b[C"),
-    ("f-search", "/back-off\n"),
-    ("g-only-a-pod", "fcrash\n"),
-    ("h-own-break", "Bprobe.result\n"),
-    ("i-end", "\x1b[F"),
-)
-LAB = ["lab", "step", "--break-on", "cri.call StopContainer"]
-LAB_KEYS = (("lab-1-stop", ""), ("lab-2-last-stop", "cc"), ("lab-3-no-further", "c"))
+FOLDER = Path(__file__).parent.parent / "tests" / "cli" / "tui" / "screens"
+DIED = "pleg.event ContainerDied"
 
 
-class StepTerminal:
-    """The stepper in a pseudo-terminal. `press` and `resize` answer the screen that follows, as lines of text."""
+def session(name: str, *breaks: str) -> StepSession:
+    """Of a bundled scenario, as `kubesim run --step` opens it."""
+    path = str(SCENARIOS / f"{name}.yaml")
 
-    def __init__(self, arguments: list[str], **environment: str) -> None:
-        self.rows, self.columns = ROWS, COLUMNS
-        self.controller, terminal = pty.openpty()
-        self._set_size(terminal)
-        inherited = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "kubesim", *arguments],
-            stdin=terminal, stdout=terminal, stderr=subprocess.PIPE, cwd=ROOT,
-            env={**inherited, "TERM": "xterm", **environment}, start_new_session=True,
-        )  # fmt: skip
-        os.close(terminal)
-        self.first = self._frame(ENTER + CLEAR)
+    def play(added: Sequence[AddedItem]) -> Sequence[Record]:
+        ((_, changed),) = load_runs([path], added=added)
+        own, steps = changed.without_last_steps(sum(item.list == "steps" for item in added))
+        sink = MemorySink()
+        run_scenario(own, sinks=(sink,), trial=Trial(own.gates, added=steps))
+        return sink.records
 
-    def __enter__(self) -> StepTerminal:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.process.kill()
-        self.process.wait()
-        if self.process.stderr is not None:
-            self.process.stderr.close()
-        os.close(self.controller)
-
-    def press(self, keys: str) -> str:
-        """Keys go one by one; an escape sequence is a key of its own."""
-        shown = self.first
-        for part in [keys] if keys.startswith("\x1b") else list(keys):
-            os.write(self.controller, part.encode())
-            shown = self._frame()
-        return shown
-
-    def resize(self, rows: int, columns: int) -> str:
-        self.rows, self.columns = rows, columns
-        self._set_size(self.controller)
-        self.process.send_signal(signal.SIGWINCH)
-        return self._frame()
-
-    def quit(self) -> str:
-        """What is written last; the program must end with 0."""
-        os.write(self.controller, b"q")
-        left = ""
-        while not left.endswith(LEAVE):
-            left += self._read(left)
-        assert self.process.wait(timeout=PATIENCE_S) == 0, self.process.stderr and self.process.stderr.read()
-        return left
-
-    def _set_size(self, terminal: int) -> None:
-        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", self.rows, self.columns, 0, 0))
-
-    def _frame(self, begin: str = CLEAR) -> str:
-        """One whole screen: everything after a clear, up to the last row."""
-        text = ""
-        while text.count("\r\n") < self.rows - 1 or text.endswith("\r\n"):
-            text += self._read(text)
-        assert text.startswith(begin), text
-        rows = text.removeprefix(begin).split("\r\n")
-        assert len(rows) == self.rows
-        assert max(len(COLOUR.sub("", row)) for row in rows) <= self.columns
-        return "\n".join(rows) + "\n"
-
-    def _read(self, so_far: str) -> str:
-        ready, _, _ = select.select([self.controller], [], [], PATIENCE_S)
-        assert ready, f"no screen came; so far {so_far!r}"
-        return os.read(self.controller, 65536).decode()
+    opened = StepSession(opened_stepper(name, *breaks), f"{name}, seed 0", ScenarioInjections(play))
+    if breaks:
+        opened.key("c")
+    return opened
 
 
-def screens(arguments: list[str], keys: tuple[tuple[str, str], ...], **environment: str) -> Iterator[tuple[str, str]]:
-    """Each screen's name and its text, without colours; in the end `q` must end the program with 0."""
-    with StepTerminal(arguments, NO_COLOR="1", **environment) as terminal:
-        for name, typed in keys:
-            yield name, terminal.press(typed)
-        terminal.quit()
+def plugins() -> StepSession:
+    """A sandbox that gets its network from a list of two plugins, and loses it; of a stored execution."""
+    answer = {
+        "interfaces": [{"name": "cni0"}, {"name": "veth1a2b3c4d"}, {"name": "eth0", "sandbox": "/run/netns/a"}],
+        "ips": [{"address": "10.88.0.2/16", "gateway": "10.88.0.1", "interface": 2}],
+        "routes": [{"dst": "0.0.0.0/0"}, {"dst": "192.168.0.0/16", "gw": "10.88.0.1"}],
+    }
+
+    def step(do: str, command: str) -> dict[str, object]:
+        runs = [
+            {"plugin": name, "command": command, "answer": result, "error": "", "delegated": False}
+            for name, result in (("bridge", answer), ("portmap", answer))
+        ]
+        executions = runs if do == "add" else [{**each, "answer": None} for each in runs[::-1]]
+        reserved = ["10.88.0.2"] if do == "add" else []
+        return {"do": do, "pod": "web", "id": "f00d" * 16, "error": "", "executions": executions, "reserved": reserved}
+
+    return StepSession(Stepper(list(to_records([step("add", "ADD"), step("delete", "DEL")]))), "network")
+
+
+def recording() -> StepSession:
+    """Of a real node, as `kubesim attach --replay FILE --step` opens it."""
+    path = Path(__file__).parent.parent / "tests" / "attach" / "data" / "node.jsonl.gz"
+    found = read_recording(str(path))
+    stepper = Stepper(observed(found))
+    stepper.is_observed = True
+    return StepSession(stepper, f"{found.node}, seen from outside")
+
+
+@value_object
+class Story:
+    open: Callable[[], StepSession]
+    shots: tuple[Shot, ...]
+    size: Size = (80, 24)
+
+    def screens(self) -> dict[str, str]:
+        return screens(self.open(), self.shots, self.size)
+
+
+STORIES = {
+    "forth-and-back": Story(
+        lambda: session("crashloop", DIED),
+        (
+            Shot("1-first-break"),
+            Shot("2-next-decision", "n"),
+            Shot("3-plan", "nnnn"),
+            Shot("4-why", "w"),
+            Shot("5-what-next", "wx"),
+            Shot("6-back", "xp"),
+            Shot("7-no-such-key", "!"),
+            Shot("8-help", "?"),
+            Shot("9-every-record", "?PP"),
+            Shot("a-arrows", "<right>"),
+            Shot("b-end", "<end>"),
+        ),
+    ),
+    "breaks": Story(
+        lambda: session("crashloop", DIED),
+        (
+            Shot("1-second-break", "c"),
+            Shot("2-in-back-off", "nnnnnnn"),
+            Shot("3-node", "s"),
+            Shot("4-own-break", "sBevent reason=BackOff\nc"),
+            Shot("5-removed", "Xc"),
+        ),
+    ),
+    "search": Story(
+        lambda: session("crashloop"),
+        (Shot("1-found", "/back-off\n"), Shot("2-again", "/\n"), Shot("3-before", "\\\n"), Shot("4-none", "/zebra\n")),
+    ),
+    "filter": Story(
+        lambda: session("two-nodes"),
+        (
+            Shot("1-node", "fnode=node-2\n"),
+            Shot("2-stays-there", "nnnnn"),
+            Shot("3-none", "fzebra\n"),
+            Shot("4-all", "f\n"),
+        ),
+    ),
+    "jump": Story(
+        lambda: session("crashloop"),
+        (
+            Shot("1-time", "g20s\n"),
+            Shot("2-number", "g42\n"),
+            Shot("3-wrong", "g9999\n"),
+            Shot("4-typing", "gx12<backspace>"),
+        ),
+    ),
+    "inject": Story(
+        lambda: session("hello-pod"),
+        (
+            Shot("1-before", "/Container started\n"),
+            Shot("2-wrong", "ikil: {pod: hello}\n"),
+            Shot("3-injected", "ikill: {pod: hello}\n"),
+            Shot("4-its-effect", "nnn"),
+            Shot("5-a-fault", "ioperation: CreateContainer, error: no space left on device\n"),
+            Shot("6-its-effect", "/no space\n"),
+            Shot("7-fault-removed", "I"),
+            Shot("8-step-removed", "I"),
+            Shot("9-nothing-left", "I"),
+        ),
+    ),
+    "speed": Story(
+        lambda: session("crashloop"),
+        (
+            Shot("1-plays", "r", passed=500_000),
+            Shot("2-faster", "++", passed=2_000_000),
+            Shot("3-to-a-break", f"B{DIED}\n", passed=60_000_000),
+            Shot("4-to-the-end", "X+++++r", passed=60_000_000),
+        ),
+    ),
+    "small": Story(
+        lambda: session("crashloop", "cri.call StartContainer"),
+        (Shot("1-break"), Shot("2-logs", "ccl"), Shot("3-addresses", "a"), Shot("4-node", "s")),
+    ),
+    "resize": Story(
+        lambda: session("probes", "probe.result"),
+        (
+            Shot("1-large", resize=(120, 40)),
+            Shot("2-larger-page", "w"),
+            Shot("3-tiny", "w", resize=(60, 16)),
+            Shot("4-back", resize=(80, 24)),
+        ),
+        (100, 30),
+    ),
+    "recording": Story(
+        recording,
+        (
+            Shot("1-begins"),
+            Shot("2-a-restart", "g1m\n/Container started\n"),
+            Shot("3-what-is-said", "nn"),
+            Shot("4-only-a-pod", "fpod=market/no-image\n/pull\n"),
+            Shot("5-node", "s"),
+        ),
+    ),
+    "network": Story(plugins, (Shot("1-added", "g0s\nNNN"), Shot("2-page", "a"), Shot("3-removed", "a<end>"))),
+}
+
+
+def all_screens() -> dict[str, str]:
+    return {f"{name}-{shot}": text for name, story in STORIES.items() for shot, text in story.screens().items()}
 
 
 def main() -> None:
-    SCREENS.mkdir(exist_ok=True)
-    for name, text in screens(CRASH, CRASH_KEYS):
-        (SCREENS / f"{name}.txt").write_text(text)
+    FOLDER.mkdir(exist_ok=True)
+    for path in FOLDER.glob("*.txt"):
+        path.unlink()
+    for name, text in all_screens().items():
+        (FOLDER / f"{name}.txt").write_text(text)
 
 
 if __name__ == "__main__":

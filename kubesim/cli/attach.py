@@ -15,6 +15,7 @@ from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
     from kubesim.attach.watch.node_follower import NodeFollower
+    from kubesim.attach.watch.observed_trace import ObservedTrace
     from kubesim.clock import LoopClock
 
 HELP = "watch a node of a real cluster: what its kubelet will do next, when, and where it diverges from its rules"
@@ -53,6 +54,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_references(parser)
     node_periods.add(parser)
     recording_flags.add(parser)
+    parser.add_argument(
+        "--step", action="store_true", help="with --agent or --replay: at the end, step through what happened"
+    )
+    parser.add_argument(
+        "--tui", action="store_true", help="show what happens on the whole screen of a terminal, and step through it"
+    )
     attach_agent.configure(parser)
     log_flags.add(parser)
     runtime_flags.add_private(parser)
@@ -102,6 +109,7 @@ def _warn(args: argparse.Namespace) -> None:
 
 async def _attach(args: argparse.Namespace, output: str, log: log_flags.LogFile) -> int:
     from kubesim.attach.watch.node_follower import NodeFollower
+    from kubesim.attach.watch.observed_trace import ObservedTrace
     from kubesim.attach.watch.views import HeldView, LinesView, QuietView, respond
     from kubesim.clock import LoopClock, Randomness
     from kubesim.cluster.remote.connect import connect
@@ -110,7 +118,8 @@ async def _attach(args: argparse.Namespace, output: str, log: log_flags.LogFile)
 
     clock = LoopClock()
     quiet = HeldView(sys.stderr) if args.once else QuietView(sys.stderr)
-    viewer: Any = LinesView(sys.stdout, sys.stderr) if output == "jsonl" else quiet
+    trace = ObservedTrace(args.node, clock.now) if args.tui else None
+    viewer: Any = trace or (LinesView(sys.stdout, sys.stderr) if output == "jsonl" else quiet)
     transport = connect(clock, args.kubeconfig, args.context, request_timeout_s=options.request_timeout_s(args))
     if args.record is not None:
         from kubesim.attach.replay.recorder import RecordingTransport
@@ -125,6 +134,8 @@ async def _attach(args: argparse.Namespace, output: str, log: log_flags.LogFile)
     try:
         periods = await node_periods.of_node(args, transport, args.node)
         agent = NodeFollower(clock, transport, args.node, viewer, with_references=args.references, periods=periods)
+        if trace is not None:
+            trace.follow(agent)
         server = ReadOnlyServer(lambda method, target: respond(agent, method, target))
         async with TaskSet() as tasks:
             if args.serve:
@@ -132,7 +143,9 @@ async def _attach(args: argparse.Namespace, output: str, log: log_flags.LogFile)
                 print(f"kubesim: serving on {server.address}", file=sys.stderr, flush=True)
             # Which moment is drawn for a retry is nobody's business to reproduce.
             agent.start(tasks, Randomness(clock.now()))
-            await tasks.run_until(_watch(args, output, agent, clock))
+            await tasks.run_until(
+                _watch(args, output, agent, clock) if trace is None else _view(args, agent, trace, clock)
+            )
             agent.settle()
             if isinstance(quiet, HeldView):
                 quiet.release()
@@ -157,6 +170,15 @@ async def _watch(args: argparse.Namespace, output: str, agent: NodeFollower, clo
         for line in header(agent):
             warn(line)
     await _follow(args, output, agent, clock)
+
+
+async def _view(args: argparse.Namespace, agent: NodeFollower, trace: ObservedTrace, clock: LoopClock) -> None:
+    from kubesim.api.timestamps import SECOND
+    from kubesim.cli.tui.live import watch_live
+
+    await _listed(agent, clock, bool(args.duration), options.request_timeout_s(args))
+    closes_after_s = args.duration and args.duration / SECOND
+    await watch_live(trace.records, f"{args.node}, seen from outside", closes_after_s, observed=True)
 
 
 async def _follow(args: argparse.Namespace, output: str, agent: NodeFollower, clock: LoopClock) -> None:

@@ -6,6 +6,7 @@ The trace is shown as `kubesim run` shows it. What the kubelet would write goes 
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from kubesim.golang.json import printable_json
 if TYPE_CHECKING:
     from kubesim.app import Simulation
     from kubesim.attach.agent.comparison import Comparison
+    from kubesim.clock import LoopClock
     from kubesim.runtime.containerd.cni_nodes import CniNodes
     from kubesim.scenario.language.document import Scenario
     from kubesim.trace import Record, Sink
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 EXIT_DIFFERENT = 3
 SETTLING_S = 30  # with --once: for so long the agent may take to be as far as the node
-_AGENT_FLAGS = {"verbose": "-v", "quiet": "-q", "step": "--step", "report": "--report", "runtime": "--runtime"}
+_AGENT_FLAGS = {"verbose": "-v", "quiet": "-q", "report": "--report", "runtime": "--runtime"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +49,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     amount.add_argument(
         "-q", "--quiet", action="store_true", help="print only the Events and statuses that it would write"
     )
-    group.add_argument("--step", action="store_true", help="at the end, step through the run")
     report_flags.add(group)
     parser.add_argument("--view", help=argparse.SUPPRESS)  # of 0.1.0
 
@@ -62,12 +63,20 @@ def check(args: argparse.Namespace) -> None:
     if args.agent and (args.record or args.configz):
         flag = "--record" if args.record else "--configz"
         raise UsageError(f"{flag} cannot be combined with --agent; run a second attach for it")
-    if args.agent and args.step and args.output:
-        raise UsageError("--step cannot be combined with --output")
-    if args.agent and args.step and args.report:
-        raise UsageError("--step cannot be combined with --report, which has the steps")
+    if args.step and not args.agent and args.replay is None:
+        raise UsageError("--step needs --agent or --replay; --tui shows what is observed while the node is watched")
+    if (step := options.stepping_flag(args)) and args.output:
+        raise UsageError(f"{step} cannot be combined with --output")
+    if step and args.report:
+        raise UsageError(f"{step} cannot be combined with --report, which has the steps")
     if args.report is not None:
         report_flags.check_file(args.report)
+    if args.tui and args.once and not args.agent:
+        raise UsageError("--tui cannot be combined with --once, which looks once; remove one of them")
+    if args.tui:
+        from kubesim.cli.tui.opening import require_terminal
+
+        require_terminal()
 
 
 def execute(args: argparse.Namespace, output: str) -> int:
@@ -119,11 +128,13 @@ class _Shown:
         self._output = output
         level: Level = "verbose" if args.verbose else "quiet" if args.quiet else "story"
         self._console = console(sys.stdout, level, attached=True)
-        self._memory = MemorySink() if args.step else None
-        self._effects = EffectSink(sys.stderr)
-        self._silent = args.once or args.step
+        self._memory = MemorySink() if options.stepping_flag(args) else None
+        self._held = io.StringIO()  # while the view has the screen
+        self._effects = EffectSink(self._held if args.tui else sys.stderr)
+        self._silent = args.once or options.stepping_flag(args)
         self._node = args.node
         self.reported: report_flags.ReportingRun | None = None
+        self._is_live = args.tui and not args.once
 
     def sinks(self) -> tuple[Sink, ...]:
         return (self, self._effects, *((self._memory,) if self._memory is not None else ()))
@@ -137,11 +148,27 @@ class _Shown:
             self._console.record(record)
         sys.stdout.flush()
 
+    async def watch(self, clock: LoopClock, duration: int | None) -> None:
+        """Until the time is over or Ctrl-C; with a view, until the user closes it."""
+        import asyncio
+
+        from kubesim.api.timestamps import MILLISECOND, SECOND
+
+        if not self._is_live or self._memory is None:
+            await (clock.sleep(duration) if duration else asyncio.Event().wait())
+            return
+        from kubesim.cli.tui.live import watch_live
+
+        while not self._memory.records:
+            await clock.sleep(MILLISECOND)
+        await watch_live(self._memory.records, f"the agent of {self._node}", duration and duration / SECOND)
+
     def end(self, comparison: Comparison) -> None:
         if self.reported is not None:
             self.reported.finish_attached(comparison.lines())
-        if self._memory is not None:
-            from kubesim.cli.output.stepping import step_through
+        sys.stderr.write(self._held.getvalue())
+        if self._memory is not None and not self._is_live:
+            from kubesim.cli.tui.opening import step_through
 
             step_through(self._memory.records, f"the agent of {self._node}")
         if self._output == "json":
@@ -205,17 +232,15 @@ async def _run(
             address = parse_address(args.serve) if args.serve else None
             if (serving := report_flags.serving(address, reported.pages())) is not None:
                 await serving.start(tasks, simulation.kubelets, simulation.clock.now, simulation.measured)
-            await tasks.run_until(_attached(args, simulation, comparison))
+            await tasks.run_until(_attached(args, simulation, comparison, shown))
             if serving is not None:
                 await serving.end()
     finally:
         await transport.close()
 
 
-async def _attached(args: argparse.Namespace, simulation: Simulation, comparison: Comparison) -> None:
-    """Until the time is over, the agent is as far as the node (with --once), or Ctrl-C."""
-    import asyncio
-
+async def _attached(args: argparse.Namespace, simulation: Simulation, comparison: Comparison, shown: _Shown) -> None:
+    """Until the time is over, the agent is as far as the node (with --once), Ctrl-C, or the view is closed."""
     from kubesim.api.timestamps import MILLISECOND, SECOND
 
     clock = simulation.clock
@@ -226,9 +251,7 @@ async def _attached(args: argparse.Namespace, simulation: Simulation, comparison
             await clock.sleep(3 * SECOND)
             while clock.now() < end and not comparison.settled:
                 await clock.sleep(100 * MILLISECOND)
-        elif args.duration:
-            await clock.sleep(args.duration)
         else:
-            await asyncio.Event().wait()
+            await shown.watch(clock, args.duration)
     finally:
         await simulation.close()

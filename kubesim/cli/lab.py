@@ -142,7 +142,7 @@ def _act(args: argparse.Namespace, lesson: Lesson) -> int:
     elif args.action == "inside":
         _say(lesson.inside())
     elif args.action == "step":
-        from kubesim.cli.output.stepping import step_through
+        from kubesim.cli.tui.opening import step_through
         from kubesim.trace.stepping import RecordCondition
 
         breaks = [RecordCondition.parse(text) for text in args.break_on]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from kubesim.app import RunResult
     from kubesim.cli.output.report import Report
     from kubesim.scenario.language.document import Scenario
+    from kubesim.scenario.load.assembly.added import AddedItem
     from kubesim.scenario.load.overlay import Overlay
+    from kubesim.trace import Record
     from kubesim.trace.sinks.console import Level
 
 HELP = "run a scenario or any Kubernetes manifest and show what the kubelet does, and why"
@@ -59,9 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--speed", type=options.positive_number, metavar="N", help="pace the run: N virtual seconds per real second"
     )
-    parser.add_argument(
-        "--step", action="store_true", help="step through the run, decision by decision, forward and back"
-    )
+    options.add_stepping(parser, "step through the run, decision by decision, forward and back")
     parser.add_argument(
         "--break-on",
         action="append",
@@ -106,7 +106,7 @@ def execute(args: argparse.Namespace) -> int:
     _check_together(args)
     telemetry_flags.check_together(args)
     saving_flags.check_together(args)
-    if args.step or args.break_on:
+    if options.stepping_flag(args) or args.break_on:
         return _step(args, seed, until, overlay, gates)
     # Every mistake is reported before anything runs.
     chosen = runtime_flags.chosen(args)
@@ -208,14 +208,15 @@ def terminated_as_interrupted() -> Iterator[None]:
 
 def _check_together(args: argparse.Namespace) -> None:
     """Flags that exclude each other."""
-    if args.logs is not None and (args.output or args.step):
+    step = options.stepping_flag(args)
+    if args.logs is not None and (args.output or step):
         raise UsageError("--logs cannot be combined with --output and --step; -o jsonl has log records")
-    if args.show and (args.output or args.step):
+    if args.show and (args.output or step):
         raise UsageError("--show cannot be combined with --output and --step")
-    if args.report and args.step:
-        raise UsageError("--step cannot be combined with --report, which has the steps")
-    if args.host_network_node and args.step:
-        raise UsageError("--step cannot be combined with --host-network-node")
+    if args.report and step:
+        raise UsageError(f"{step} cannot be combined with --report, which has the steps")
+    if args.host_network_node and step:
+        raise UsageError(f"{step} cannot be combined with --host-network-node")
 
 
 def _check_runtimes(args: argparse.Namespace, scenarios: list[tuple[str, Scenario]], state: str) -> None:
@@ -230,28 +231,55 @@ def _step(
     args: argparse.Namespace, seed: int | None, until: int | None, overlay: Overlay, gates: dict[str, bool] | None
 ) -> int:
     """Play it all, then walk through the trace."""
-    from kubesim.app import run_scenario
-    from kubesim.cli.output.stepping import step_through
+    from kubesim.app import Trial, run_scenario
+    from kubesim.cli.tui.injecting import ScenarioInjections
+    from kubesim.cli.tui.opening import require_terminal, step_through
     from kubesim.trace import MemorySink
     from kubesim.trace.stepping import RecordCondition
 
-    if not args.step:
-        raise UsageError("--break-on needs --step")
-    if "-" in (*args.files, *args.filename) or (len(args.files) > 1 and not args.filename):
-        raise UsageError("--step steps through one file; standard input is used for keys")
-    if args.speed is not None or args.serve is not None or args.output is not None:
-        raise UsageError("--step cannot be combined with --speed, --serve and --output: it shows a finished run")
+    _check_step(args)
     breaks = [RecordCondition.parse(text) for text in args.break_on]
-    runs = manifest_flags.load(args, gates, overlay)
-    if len(runs) > 1:
-        raise UsageError(f"--step steps through one run, but the matrix of the file has {len(runs)}")
-    [(_, loaded)] = runs
-    scenario = loaded.with_runtime(*runtime_flags.chosen(args))
+    scenario = _one_run(args, gates, overlay)
+    if args.tui:
+        require_terminal()
     sink = MemorySink()
     with log_flags.opened(args) as log:
         result = run_scenario(scenario, seed=seed, until=until, sinks=(sink, *log.sinks(scenario)))
-    step_through(sink.records, f"{result.scenario}, seed {result.seed}", breaks, nodes=len(scenario.spec.nodes) > 1)
+
+    def play(added: Sequence[AddedItem]) -> list[Record]:
+        changed, again = _one_run(args, gates, overlay, added), MemorySink()
+        own, steps = changed.without_last_steps(sum(item.list == "steps" for item in added))
+        run_scenario(own, seed=seed, until=until, sinks=(again,), trial=Trial(own.gates, added=steps))
+        return again.records
+
+    step_through(
+        sink.records,
+        f"{result.scenario}, seed {result.seed}",
+        breaks,
+        nodes=len(scenario.spec.nodes) > 1,
+        injections=ScenarioInjections(play),
+    )
     return 0 if result.ok else 1
+
+
+def _check_step(args: argparse.Namespace) -> None:
+    flag = options.stepping_flag(args)
+    if not flag:
+        raise UsageError("--break-on needs --step")
+    if "-" in (*args.files, *args.filename) or (len(args.files) > 1 and not args.filename):
+        raise UsageError(f"{flag} steps through one file; standard input is used for keys")
+    if args.speed is not None or args.serve is not None or args.output is not None:
+        raise UsageError(f"{flag} cannot be combined with --speed, --serve and --output: it shows a finished run")
+
+
+def _one_run(
+    args: argparse.Namespace, gates: dict[str, bool] | None, overlay: Overlay, added: Sequence[AddedItem] = ()
+) -> Scenario:
+    runs = manifest_flags.load(args, gates, overlay, quiet=bool(added), added=added)
+    if len(runs) > 1:
+        raise UsageError(f"--step steps through one run, but the matrix of the file has {len(runs)}")
+    [(_, loaded)] = runs
+    return loaded.with_runtime(*runtime_flags.chosen(args))
 
 
 def _serve_address(text: str | None, speed: float) -> tuple[str, int] | None:

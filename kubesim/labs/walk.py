@@ -20,7 +20,7 @@ from kubesim.labs.playing import Play
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.trace.records import CriCall, Record
 from kubesim.trace.stepping import Stepper
-from kubesim.trace.stepping.screen import node_lines
+from kubesim.trace.stepping.panes import node_lines
 from kubesim.values import value_object
 
 FILE = Path(str(files("kubesim.labs") / "pod_creation.yaml"))

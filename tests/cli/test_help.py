@@ -58,6 +58,13 @@ def test_a_run_without_real_networks_imports_nothing_of_them() -> None:
     assert [name for name in modules if name.startswith(("kubesim.cni", "kubesim.runtime.containerd.cni_node"))] == []
 
 
+@pytest.mark.parametrize("flags", [[], ["--step"]], ids=" ".join)
+def test_only_the_view_of_the_whole_screen_imports_textual(flags: list[str]) -> None:
+    modules = imported_by(["run", *flags, "scenarios/hello-pod.yaml"])
+    assert "kubesim.app" in modules
+    assert [name for name in modules if name.partition(".")[0] in ("textual", "rich", "pygments")] == []
+
+
 def test_every_command_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--help"])

@@ -17,9 +17,11 @@ from kubesim.attach.replay.recording import NodeRecording
 from kubesim.attach.shadow.divergence import Divergence
 from kubesim.attach.shadow.shadow import ShadowReport
 from kubesim.attach.watch.node_follower import NodeFollower
+from kubesim.attach.watch.observed_trace import ObservedTrace
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.concurrency import TaskSet
 from kubesim.golang.text import duration
+from kubesim.trace.records import Record
 from kubesim.values import value_object
 
 STAY = 120 * SECOND  # of a follower that comes late, with `--every`
@@ -95,17 +97,38 @@ def replay(
     return tally
 
 
+def observed(recording: NodeRecording, late_by: int = 0, periods: KubeletPeriods = DEFAULT_PERIODS) -> list[Record]:
+    """The trace of what a follower finds that stays to the end."""
+    visit = Visit(recording.begin + late_by, recording.end)
+    records: list[Record] = run_virtual(_observe, recording, visit, periods)
+    return records
+
+
+async def _observe(recording: NodeRecording, visit: Visit, periods: KubeletPeriods) -> list[Record]:
+    clock = LoopClock(visit.begin)
+    trace = ObservedTrace(recording.node, clock.now)
+    server = RecordedServer(recording, clock, visit.begin)
+    follower = NodeFollower(clock, server, recording.node, trace, periods=periods)
+    trace.follow(follower)
+    await _played(follower, server, visit)
+    return trace.records
+
+
 async def _follow(
     recording: NodeRecording, visit: Visit, tally: Tally, periods: KubeletPeriods
 ) -> dict[tuple[str, str], int]:
     clock = LoopClock(visit.begin)
     server = RecordedServer(recording, clock, visit.begin)
     follower = NodeFollower(clock, server, recording.node, tally, periods=periods)
+    await _played(follower, server, visit)
+    return {(due, outcome): count for (due, outcome), count in follower.shadow.outcomes.items()}
+
+
+async def _played(follower: NodeFollower, server: RecordedServer, visit: Visit) -> None:
     async with TaskSet() as tasks:
         follower.start(tasks, Randomness(SEED))
         await tasks.run_until(server.play(visit.end))
     follower.settle()
-    return {(due, outcome): count for (due, outcome), count in follower.shadow.outcomes.items()}
 
 
 def moment(at: int, recording: NodeRecording) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubesim.cli.flags import options
@@ -13,6 +13,7 @@ from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
     from kubesim.scenario.language.document import Scenario
+    from kubesim.scenario.load.assembly.added import AddedItem
     from kubesim.scenario.load.overlay import Overlay
 
 
@@ -49,12 +50,18 @@ def settle(args: argparse.Namespace) -> None:
 
 
 def load(
-    args: argparse.Namespace, gates: Mapping[str, bool] | None, overlay: Overlay, *, quiet: bool = False
+    args: argparse.Namespace,
+    gates: Mapping[str, bool] | None,
+    overlay: Overlay,
+    *,
+    quiet: bool = False,
+    added: Sequence[AddedItem] = (),
 ) -> list[tuple[str, Scenario]]:
-    """The runs, each with a name for its report; `quiet` without warnings. Raises UsageError for the first mistake."""
+    """The runs, each with a name for its report; `quiet` without warnings, `added` with these steps and faults. Raises
+    UsageError for the first mistake."""
     from kubesim.scenario.load.loader import load_runs
 
-    how: Any = {"strict": args.strict, "warn": _ignore if quiet else _warn}
+    how: Any = {"strict": args.strict, "warn": _ignore if quiet else _warn, "added": added}
     files, has_seed = [_found(file) for file in args.files], options.seed(args) is not None
     if not args.filename:
         return [

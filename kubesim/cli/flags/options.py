@@ -32,6 +32,17 @@ def one_of(names: Sequence[str]) -> Callable[[str], str]:
     return check
 
 
+def add_stepping(parser: argparse._ActionsContainer, what: str) -> None:
+    where = "on the whole screen of a terminal, else with a screen for each line of keys"
+    parser.add_argument("--step", action="store_true", help=f"{what}: {where}")
+    parser.add_argument("--tui", action="store_true", help="as --step, and refuse to run without a terminal")
+
+
+def stepping_flag(args: argparse.Namespace) -> str:
+    """The one that is given; empty: none is."""
+    return "--tui" if args.tui else "--step" if args.step else ""
+
+
 def whole_number(text: str) -> int:
     """A seed: 0, 1, 2 ..."""
     try:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from kubesim.cli.flags import options
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def check_together(args: argparse.Namespace) -> None:
-    if args.save is not None and args.step:
-        raise UsageError("--step cannot be combined with --save: save the run first")
+    if args.save is not None and (step := options.stepping_flag(args)):
+        raise UsageError(f"{step} cannot be combined with --save: save the run first")
 
 
 def check_runs(args: argparse.Namespace, scenarios: Sequence[tuple[str, Scenario]]) -> None:

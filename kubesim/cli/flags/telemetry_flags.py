@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from kubesim.cli.flags import options
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,8 +42,9 @@ def check_together(args: argparse.Namespace) -> None:
     """Flags that exclude each other."""
     if args.metrics == "-" and args.output:
         raise UsageError("--metrics - and --output both write to stdout: give --metrics a FILE")
-    if args.step and (args.metrics is not None or args.otlp is not None):
-        raise UsageError("--step cannot be combined with --metrics and --otlp")
+    step = options.stepping_flag(args)
+    if step and (args.metrics is not None or args.otlp is not None):
+        raise UsageError(f"{step} cannot be combined with --metrics and --otlp")
 
 
 @contextmanager

@@ -1,1 +1,1 @@
-"""What commands print: progress, the result of a run, networks, the stepper."""
+"""What commands print: progress, the result of a run, networks."""

@@ -10,11 +10,12 @@ from kubesim.attach.replay.replay import (
     divergence_line,
     last_line,
     moment,
+    observed,
     predictions_table,
     replay,
 )
 from kubesim.attach.shadow.divergence import Divergence
-from kubesim.cli.flags import node_periods
+from kubesim.cli.flags import node_periods, options
 from kubesim.errors import UsageError
 from kubesim.golang.json import printable_json
 from kubesim.golang.text import printable
@@ -30,6 +31,14 @@ def replay_file(args: argparse.Namespace, output: str) -> int:
         raise UsageError(
             f"--from: {args.replay} is shorter than that: it ends {_length(recording)} after its first lists"
         )
+    if options.stepping_flag(args):
+        if every:
+            raise UsageError("--every replays several times: remove it to step through one replay")
+        from kubesim.cli.tui.opening import step_through
+
+        records = observed(recording, late_by, node_periods.from_file(args))
+        step_through(records, f"{recording.node}, seen from outside", observed=True)
+        return 0
     view = _Lines(recording) if output == "jsonl" else _Text(recording, several=bool(every))
     tally = replay(recording, view, late_by, every, node_periods.from_file(args))
     if output == "jsonl":

@@ -419,6 +419,12 @@ class Scenario(Strict):
         items = tuple(NodeItem.model_validate(node) for node in nodes)
         return self.model_copy(update={"spec": self.spec.model_copy(update={"nodes": items})})
 
+    def without_last_steps(self, count: int) -> tuple[Scenario, tuple[Step, ...]]:
+        """The same without so many of its last steps, and these steps."""
+        kept = self.spec.steps[: len(self.spec.steps) - count]
+        spec = self.spec.model_copy(update={"steps": kept})
+        return self.model_copy(update={"spec": spec}), self.spec.steps[len(kept) :]
+
     def with_objects(self, objects: tuple[JsonObject, ...]) -> Scenario:
         """The same with more objects, after its own."""
         spec = self.spec.model_copy(update={"objects": (*self.spec.objects, *objects)})

@@ -30,6 +30,7 @@ from kubesim.scenario.load.yaml_source import Marked, Path, read_documents
 from kubesim.values import replace, value_object
 
 if TYPE_CHECKING:
+    from kubesim.scenario.load.assembly.added import AddedItem
     from kubesim.scenario.load.assembly.matrix import Cell
 
 INCLUDE = "include"
@@ -103,11 +104,12 @@ def load_runs(
     strict: bool = False,
     warn: Callable[[str], None] = lambda text: None,
     has_seed: bool = False,
+    added: Sequence[AddedItem] = (),
 ) -> list[tuple[str, Scenario]]:
     """The runs of one scenario, each with the name of its cell: several with a matrix, else one without a name.
 
     The arguments are those of `load_scenarios`. `has_seed`: the seed is given, so those of a matrix do not count; nor
-    do its profiles if `overlay` has one.
+    do its profiles if `overlay` has one. `added` are items behind those of the files.
     """
     texts = [read_source(path) for path in paths]
     overlay = overlay or Overlay(gates=feature_gates or {})
@@ -115,6 +117,7 @@ def load_runs(
     for error in parser.repeated:
         warn(f"{error}; the last one counts")
     name = name or default_name(texts[0].source)
+    parser = parser.with_items(added, name) if added else parser
     scenario = parser.scenario(name)
     if scenario.spec.matrix is None:
         return [("", scenario)]
@@ -227,6 +230,16 @@ class ScenarioParser:
         changed._scenario, *changed._manifests = [
             Document(each.marked.holding(value), each.text) for each, value in zip(documents, values, strict=True)
         ]
+        return changed
+
+    def with_items(self, items: Sequence[AddedItem], name: str) -> ScenarioParser:
+        """The same with these items behind those of the files."""
+        from kubesim.scenario.load.assembly.added import with_items
+
+        given = {"apiVersion": API_VERSION, "kind": "Scenario", "metadata": {"name": name}}
+        document = self._scenario or Document(Marked(given, 1), self._texts[0])
+        changed = copy(self)
+        changed._scenario = Document(with_items(document.marked, items), document.text)
         return changed
 
     def scenario(self, name: str) -> Scenario:

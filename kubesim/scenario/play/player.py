@@ -51,7 +51,8 @@ LAST_WORDS = 3 * SECOND  # for what a kubelet still has to clean up
 @part
 class Player:
     """`look` is called once: when everything is idle, before pods are deleted, or at the end. `cut` ends the
-    run in the middle: other than `until`, it changes nothing before."""
+    run in the middle: other than `until`, it changes nothing before. `added` are steps that change nothing before
+    them either; the run does not end before they were taken and everything is idle again."""
 
     clock: LoopClock
     tasks: TaskSet
@@ -62,6 +63,8 @@ class Player:
     look: Callable[[], None] | None = None
     cut: int | None = None
     interceptor: Interceptor | None = None
+    added: tuple[Step, ...] = ()
+    _taken: int = 0  # of the added steps
     _start: int = field(init=False)
     _limit: int | None = field(init=False)
     _awaited: Callable[[], bool] | None = None  # what is waited for, if anything ...
@@ -84,6 +87,8 @@ class Player:
         stops = [self.world.watch("Pod", self._pod_changed)]
         stops += [self.world.watch(kind, self._workload_changed) for kind in WORKLOADS]
         self._begin_when()
+        if self.added:
+            self.tasks.start("added steps", self._take_added())
         try:
             for name, content in self.spec.sources.file.manifests.items():
                 self.world.write_static_pod_everywhere(name, content)
@@ -159,6 +164,13 @@ class Player:
         except StepFailed as error:
             self._failed(step, str(error))
 
+    async def _take_added(self) -> None:
+        for step in sorted(self.added, key=lambda step: step.at or 0):
+            await self.clock.sleep_until(self._start + (step.at or 0))
+            self._take(step)
+            self._taken += 1
+            self._wake()
+
     async def _take_time(self, step: Step, action: Callable[[], Awaitable[None]]) -> None:
         try:
             await action()
@@ -191,10 +203,16 @@ class Player:
             await self._sleep_until(NEVER)
             return
         await self._wait_until(lambda: self._at_rest(before_deletion=whole_life), self._patience())
-        if whole_life and await self._sleep_until(self.clock.now() + RUNNING_TIME):
+        if whole_life and await self._sleep_until(self.clock.now() + RUNNING_TIME) and not self._taken:
             self._look_once()
             await self._delete_all()
         await self._sleep_until(self.clock.now() + LAST_WORDS)
+        if self.added:
+            await self._wait_until(self._is_over, self._patience())
+            await self._sleep_until(self.clock.now() + LAST_WORDS)
+
+    def _is_over(self) -> bool:
+        return self._taken == len(self.added) and self._at_rest(before_deletion=False)
 
     def _look_once(self) -> None:
         look, self.look = self.look, None

@@ -1,22 +1,26 @@
 """What the keys of the stepper do. A terminal, a script and a test drive the same object.
 
-Keys are characters, and the names `home`, `end`, `escape`, `page up` and `page down`.
+Keys are characters, and the names `left`, `right`, `up`, `down`, `home`, `end`, `escape`, `page up` and `page down`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from kubesim.errors import UsageError
 from kubesim.golang.durations import parse_duration
+from kubesim.trace.compare.first import differing_fields
 from kubesim.trace.stepping.conditions import RecordCondition
 from kubesim.trace.stepping.filters import RecordFilter
-from kubesim.trace.stepping.screen import render
+from kubesim.trace.stepping.playback import Playback
+from kubesim.trace.stepping.screen import head, page_lines, render
 from kubesim.trace.stepping.stepper import Stepper
 
-_VIEWS = {"w": "why", "x": "next", "s": "node", "?": "help"}
+_VIEWS = {"w": "why", "x": "next", "s": "node", "a": "network", "l": "logs", "?": "help"}
 _ENTER, _ERASE = ("\n", "\r"), ("\x7f", "\b")
-_FORWARD = ("n", " ", "\n", "page down")
+_FORWARD = ("n", " ", "\n", "right", "down", "page down")
+_BACK = ("p", "left", "up", "page up")
 # Keys after which something is typed, up to a line break.
 PROMPTS = {
     "g": "go to (a number or a time)",
@@ -24,30 +28,66 @@ PROMPTS = {
     "\\": "search backwards",
     "f": "filter (web, pod=NAME, node=NAME; empty: all)",
     "B": "break at (a condition, such as pleg.event ContainerDied)",
+    "i": "inject now (kill: {pod: web}, or operation: CreateContainer, error: text)",
 }
 
 
-class StepSession:
-    """`key` answers False when the user has had enough."""
+class Injections(Protocol):
+    """Plays the run again with more steps and faults in it; raises UsageError, and then nothing has changed."""
 
-    def __init__(self, stepper: Stepper, title: str) -> None:
+    def add(self, text: str, t: int) -> Stepper: ...
+    def remove(self) -> Stepper: ...
+
+
+class StepSession:
+    """`key` answers False when the user has had enough.
+
+    A run that has to be played again is not played within `key`: `wish` says how, and `fulfil` does it, wherever the
+    caller can wait for it.
+    """
+
+    def __init__(self, stepper: Stepper, title: str, injections: Injections | None = None) -> None:
         self.stepper = stepper
+        self.view = "step"
+        self.message = ""
+        self.playback = Playback()
+        self.wish: Callable[[], Stepper] | None = None
+        self._follows = False
+        self._newest = 0  # the place up to which it was followed
+        self._injections = injections
         self._title = title
-        self._view = "step"
         self._page = 0
-        self._message = ""
         self._prompt = ""  # the key after which something is being typed
         self._typed = ""
         self._searched = ""
 
+    # -- what is shown ------------------------------------------------------------------------------------------
+
     def screen(self, width: int, height: int) -> list[str]:
-        message = f"{PROMPTS[self._prompt]}: {self._typed}" if self._prompt else self._message
+        """All of it as lines of text."""
+        return render(self.stepper, self.view, self.title, width, height, page=self._page, message=self.footer)
+
+    @property
+    def title(self) -> str:
         shown = self.stepper.filter
-        title = self._title if shown is None else f"{self._title}, only {shown.text}"
-        return render(self.stepper, self._view, title, width, height, page=self._page, message=message)
+        return self._title + (f", only {shown.text}" if shown is not None else "") + self.playback.text
+
+    @property
+    def footer(self) -> str:
+        """A message or what is being typed; empty: the keys can be shown."""
+        return f"{PROMPTS[self._prompt]}: {self._typed}" if self._prompt else self.message
+
+    def head(self, width: int) -> str:
+        return head(self.stepper, self.title, width)
+
+    def page(self, width: int, height: int) -> list[str]:
+        """The present page of a view other than `step`."""
+        return page_lines(self.stepper, self.view, width, height, self._page)
+
+    # -- keys ---------------------------------------------------------------------------------------------------
 
     def key(self, key: str) -> bool:
-        self._message = ""
+        self.message = ""
         if self._prompt:
             self._type(key)
         elif key == "q":
@@ -55,12 +95,12 @@ class StepSession:
         elif key in PROMPTS:
             self._prompt, self._typed = key, ""
         elif key in _VIEWS:
-            self._show("step" if self._view == _VIEWS[key] else _VIEWS[key])
-        elif self._view == "step":
+            self._show("step" if self.view == _VIEWS[key] else _VIEWS[key])
+        elif self.view == "step":
             self._move(key)
         elif key in _FORWARD:
             self._page += 1
-        elif key in ("p", "page up"):
+        elif key in _BACK:
             self._page = max(0, self._page - 1)
         else:
             self._show("step")
@@ -68,18 +108,24 @@ class StepSession:
 
     def _show(self, view: str) -> None:
         """Another view begins with its first page."""
-        self._view, self._page = view, 0
+        self.view, self._page = view, 0
 
     def _move(self, key: str) -> None:
         if key == "escape":
             return
+        if key in ("r", "+", "-"):
+            self.message = self.playback.key(key, self.stepper)
+            return
+        self.playback.stop()
         if key == "X":
             self.stepper.breaks = ()
-            self._message = "all breaks are removed"
-            return
-        move, edge = self._moves().get(key, (None, f"no such key: {key!r}; ? shows the keys"))
-        if move is None or not move():
-            self._message = edge
+            self.message = "all breaks are removed"
+        elif key == "I":
+            self._wish(lambda injections: injections.remove())
+        else:
+            move, edge = self._moves().get(key, (None, f"no such key: {key!r}; ? shows the keys"))
+            if move is None or not move():
+                self.message = edge
 
     def _moves(self) -> dict[str, tuple[Callable[[], bool], str]]:
         """What a key does, and what is said if there is nothing in that direction."""
@@ -88,17 +134,41 @@ class StepSession:
         last, first = "this is the last decision of the run", "this is the first decision of the run"
         return {
             **dict.fromkeys(_FORWARD, (forward, last)),
-            **dict.fromkeys(("p", "page up"), (back, first)),
+            **dict.fromkeys(_BACK, (back, first)),
             "N": (lambda: forward(every_record=True), "this is the last record of the run"),
             "P": (lambda: back(every_record=True), "this is the first record of the run"),
             "c": (stepper.go_on, self._no_break("no further")),
             "b": (stepper.go_back, self._no_break("no earlier")),
             **dict.fromkeys(("home", "^"), (stepper.go_first, "this is the first record of the run")),
-            **dict.fromkeys(("end", "$"), (stepper.go_last, "this is the last record of the run")),
+            **dict.fromkeys(("end", "$"), (self._go_last, "this is the last record of the run")),
         }
+
+    def _go_last(self) -> bool:
+        moved = self.stepper.go_last()
+        self._newest = self.stepper.place
+        return moved
 
     def _no_break(self, which: str) -> str:
         return f"{which} break" if self.stepper.breaks else "no break is set; B sets one"
+
+    # -- time that passes ---------------------------------------------------------------------------------------
+
+    def passed(self, elapsed: int) -> None:
+        """So many microseconds of the user's time are over: playing goes on."""
+        if self.playback.playing and self.view == "step" and not self._prompt:
+            self.message = self.playback.passed(elapsed, self.stepper)
+
+    def follow(self) -> None:
+        """Records come while the user looks: the place is the newest one until somebody moves, and at the end again."""
+        self._follows = True
+        self.grew()
+
+    def grew(self) -> None:
+        """More records may have come."""
+        stepper = self.stepper
+        if self._follows and stepper.place == self._newest:
+            stepper.go_last()
+            self._newest = stepper.place
 
     # -- typing -------------------------------------------------------------------------------------------------
 
@@ -112,7 +182,7 @@ class StepSession:
             try:
                 self._entered(prompt, self._typed.strip())
             except (UsageError, ValueError) as error:
-                self._message = str(error)
+                self.message = str(error)
         elif len(key) == 1:
             self._typed += key
 
@@ -123,7 +193,9 @@ class StepSession:
             self._filter(text)
         elif prompt == "B":
             self.stepper.breaks = (*self.stepper.breaks, RecordCondition.parse(text))
-            self._message = f"break at {text}: c continues to the next one"
+            self.message = f"break at {text}: c continues to the next one"
+        elif prompt == "i":
+            self._inject(text)
         else:
             self._search(text, back=prompt == "\\")
         self._show("step")
@@ -132,7 +204,7 @@ class StepSession:
         if not text.isdigit():
             self.stepper.go_to_time(parse_duration(text))
         elif not self.stepper.go_to(int(text)):
-            self._message = f"there is no record {text}; the last one is {len(self.stepper.records)}"
+            self.message = f"there is no record {text}; the last one is {len(self.stepper.records)}"
 
     def _filter(self, text: str) -> None:
         if not text:
@@ -141,12 +213,55 @@ class StepSession:
         before, self.stepper.filter = self.stepper.filter, RecordFilter.parse(text)
         if not self.stepper.go_to_shown():
             self.stepper.filter = before
-            self._message = f"no record of {text}"
+            self.message = f"no record of {text}"
 
     def _search(self, text: str, *, back: bool) -> None:
         """Without a text, for the last one again."""
         self._searched = text or self._searched
         if not self._searched:
-            self._message = "nothing to search for"
+            self.message = "nothing to search for"
         elif not self.stepper.search(self._searched, back=back):
-            self._message = f"{self._searched!r} is not in any {'earlier' if back else 'later'} record"
+            self.message = f"{self._searched!r} is not in any {'earlier' if back else 'later'} record"
+
+    # -- faults -------------------------------------------------------------------------------------------------
+
+    def _inject(self, text: str) -> None:
+        if not text:
+            self.message = "nothing to inject"
+        else:
+            moment = self.stepper.here.t
+            self._wish(lambda injections: injections.add(text, moment))
+
+    def _wish(self, play: Callable[[Injections], Stepper]) -> None:
+        injections = self._injections
+        if injections is None:
+            self.message = "nothing can be injected here: this is not the run of a scenario file"
+        else:
+            self.wish = lambda: play(injections)
+
+    def fulfil(self) -> None:
+        """Play the run that is wished for, if one is, and go on at the same place."""
+        wish, self.wish = self.wish, None
+        if wish is None:
+            return
+        try:
+            changed = wish()
+        except UsageError as error:
+            self.message = str(error)
+            return
+        before, self.stepper = self.stepper, changed
+        changed.breaks, changed.filter = before.breaks, before.filter
+        changed.has_several_nodes = before.has_several_nodes
+        same = _common(before, changed)
+        changed.place = min(before.place, len(changed.records) - 1)
+        if same == len(changed.records) == len(before.records):
+            self.message = "the run is the same as before"
+        else:
+            self.message = f"the run was played again: the same up to #{same}, other records follow"
+
+
+def _common(one: Stepper, other: Stepper) -> int:
+    """How many records at the beginning are the same, apart from what comes from outside the simulation."""
+    pairs = zip(one.records, other.records, strict=False)
+    differ = (n for n, (a, b) in enumerate(pairs) if a.KIND != b.KIND or (a != b and differing_fields(a, b)))
+    return next(differ, min(len(one.records), len(other.records)))

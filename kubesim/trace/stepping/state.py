@@ -77,7 +77,8 @@ class CallPicture:
 
 @mutable
 class Picture:
-    """By uid where the records have one, else by id."""
+    """By uid where the records have one, else by id. `plugins` are the executions of CNI plugins for the newest sandbox
+    of a pod."""
 
     loop: LoopPicture = field(default_factory=LoopPicture)
     workers: dict[str, WorkerPicture] = field(default_factory=dict)
@@ -89,6 +90,7 @@ class Picture:
     node: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # node -> conditions
     notes: dict[str, str] = field(default_factory=dict)  # node -> what is unusual about it
     nodes: dict[str, str] = field(default_factory=dict)  # pod -> its node
+    plugins: dict[str, tuple[r.CniExec, ...]] = field(default_factory=dict)  # pod -> in their order
 
     def copy(self) -> Picture:
         return Picture(
@@ -102,6 +104,7 @@ class Picture:
             dict(self.node),
             dict(self.notes),
             dict(self.nodes),
+            dict(self.plugins),
         )
 
     def take(self, record: r.Record) -> None:
@@ -152,6 +155,12 @@ def _cri_call(picture: Picture, record: r.CriCall) -> None:
     picture.calls[record.seq] = call
     if record.call == "StopContainer":
         _change_container(picture, record.args.get("id"), "stopping", record.t)
+    elif record.call == "RunPodSandbox":
+        picture.plugins.pop(record.pod, None)
+
+
+def _cni_exec(picture: Picture, record: r.CniExec) -> None:
+    picture.plugins[record.pod] = (*picture.plugins.get(record.pod, ()), record)
 
 
 def _cri_return(picture: Picture, record: r.CriReturn) -> None:
@@ -222,6 +231,7 @@ _TAKE: dict[type[r.Record], Callable[[Picture, Any], None]] = {
     r.SyncEnd: _sync_end,
     r.CriCall: _cri_call,
     r.CriReturn: _cri_return,
+    r.CniExec: _cni_exec,
     r.Note: _note,
     r.ProbeOutcome: _probe,
     r.ApiWrite: _api_write,

@@ -1,14 +1,15 @@
 """The stepper: a place in a trace that can be moved, and what can be asked there.
 
 `forward`, `back`, `go_on`, `go_back`, `go_to`, `search` move; `picture` is the state of the node; `why` the chain of
-causes, `due` what is on its way and when. All of it is computed from the records. With a filter, moving passes over the
-records that it does not let through.
+causes, `due` what is on its way and when. All of it is computed from the records; more may be added at the end. With a
+filter, moving passes over the records that it does not let through.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from operator import attrgetter
 
 from kubesim.trace import records as r
 from kubesim.trace.pod_nodes import PodNodes
@@ -41,7 +42,10 @@ class Stepper:
         self.filter: RecordFilter | None = None
         self.place = 0
         self.has_several_nodes = False  # then texts name the node
+        self.is_observed = False  # from outside: what only the kubelet and the runtime know is not in the records
         self._kept: list[Picture] = [Picture()]  # before record 0, _EVERY, 2 * _EVERY, ...
+        self._newest: tuple[int, Picture] | None = None  # the one that was asked for last, with its place
+        self._index = _Index()
 
     @property
     def here(self) -> r.Record:
@@ -59,6 +63,14 @@ class Stepper:
 
     def back(self, *, every_record: bool = False) -> bool:
         return self._move(-1, every_record)
+
+    @property
+    def next_decision(self) -> r.Record | None:
+        """Where `forward` leads to."""
+        place = self.place
+        found = self.here if self.forward() else None
+        self.place = place
+        return found
 
     def _move(self, direction: int, every_record: bool) -> bool:
         place = self.place + direction
@@ -112,13 +124,12 @@ class Stepper:
         return found is not None
 
     def is_shown(self, place: int) -> bool:
-        return self.filter is None or self.filter.lets_through(self.records[place], self._nodes[place])
+        return self.filter is None or self.filter.lets_through(self.records[place], self._indexed.nodes[place])
 
-    @cached_property
-    def _nodes(self) -> list[str]:
-        """The node of each record."""
-        nodes = PodNodes()
-        return [nodes.node_of(record) for record in self.records]
+    @property
+    def _indexed(self) -> _Index:
+        self._index.read(self.records)
+        return self._index
 
     def stopped_by(self, record: r.Record) -> RecordCondition | None:
         return next((condition for condition in self.breaks if condition.matches(record)), None)
@@ -132,13 +143,18 @@ class Stepper:
 
     def go_to_time(self, t: int) -> None:
         """To the first record at or after this time (microseconds), or to the last one."""
-        self.place = next((n for n, record in enumerate(self.records) if record.t >= t), len(self.records) - 1)
+        self.place = min(bisect_left(self.records, t, key=attrgetter("t")), len(self.records) - 1)
 
     # -- looking -------------------------------------------------------------------------------------------------
 
     @property
     def picture(self) -> Picture:
-        """The node just after the record on which we stand."""
+        """The node just after the record on which we stand. Nobody changes it: several parts of a screen ask for it."""
+        if self._newest is None or self._newest[0] != self.place:
+            self._newest = self.place, self._made_picture()
+        return self._newest[1]
+
+    def _made_picture(self) -> Picture:
         kept = (self.place + 1) // _EVERY
         while len(self._kept) <= kept:
             picture = self._kept[-1].copy()
@@ -160,15 +176,19 @@ class Stepper:
 
     def follows(self) -> list[r.Record]:
         """What the record on which we stand led to."""
-        return [self.records[place] for place in self._effects.get(self.here.seq, ())]
+        return [self.records[place] for place in self._indexed.effects.get(self.here.seq, ())]
 
-    @cached_property
-    def _effects(self) -> dict[int, list[int]]:
-        effects: dict[int, list[int]] = {}
-        for place, record in enumerate(self.records):
-            if record.cause is not None:
-                effects.setdefault(record.cause, []).append(place)
-        return effects
+    def logs(self, pod: str, limit: int) -> list[r.LogOutput]:
+        """The last lines that the containers of a pod have written by now; an empty name: those of all pods."""
+        places = self._indexed.logs
+        lines: list[r.LogOutput] = []
+        for number in range(bisect_right(places, self.place) - 1, -1, -1):
+            record = self.records[places[number]]
+            if isinstance(record, r.LogOutput) and pod in ("", record.pod):
+                lines.append(record)
+                if len(lines) == limit:
+                    break
+        return lines[::-1]
 
     def due(self) -> list[Due]:
         """What is under way or waits for its time here, soonest first."""
@@ -180,7 +200,7 @@ class Stepper:
 
     def _return_of(self, call: CallPicture) -> Due:
         about = _about(call.pod, call.container)
-        for place in self._effects.get(call.seq, ()):
+        for place in self._indexed.effects.get(call.seq, ()):
             record = self.records[place]
             if isinstance(record, r.CriReturn):
                 return Due(record.t, f"{call.call} returns", about, record.seq)
@@ -204,6 +224,25 @@ class Stepper:
     def _next_sync(self, uid: str) -> r.Record | None:
         later = self.records[self.place + 1 :]
         return next((record for record in later if isinstance(record, r.SyncBegin) and record.uid == uid), None)
+
+
+class _Index:
+    """What is looked up in the records, which may become more: their nodes, effects and lines of output."""
+
+    def __init__(self) -> None:
+        self.nodes: list[str] = []  # of each record
+        self.effects: dict[int, list[int]] = {}  # number of a record -> places of those that it caused
+        self.logs: list[int] = []  # places
+        self._pod_nodes = PodNodes()
+
+    def read(self, records: Sequence[r.Record]) -> None:
+        for place in range(len(self.nodes), len(records)):
+            record = records[place]
+            self.nodes.append(self._pod_nodes.node_of(record))
+            if record.cause is not None:
+                self.effects.setdefault(record.cause, []).append(place)
+            if isinstance(record, r.LogOutput):
+                self.logs.append(place)
 
 
 def is_decision(record: r.Record) -> bool:

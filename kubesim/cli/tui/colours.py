@@ -1,0 +1,27 @@
+"""Colours for lines of the stepper: labels, errors. They are the terminal's own; without them nothing is lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from textual.content import Content, Span
+
+_LABEL = re.compile(r"( {0,2})([A-Za-z#][\w.#]*(?: in)?)(?= {1,8}\S)")
+_BAD = re.compile(r"\b(?:Warning|[Ee]rrors?|[Ff]ailed|FAILED|BackOff|CrashLoopBackOff|OOMKilled|exited [1-9]\d*)\b")
+
+
+def coloured(lines: Iterable[str]) -> Content:
+    text = "\n".join(lines)
+    return Content(text, list(_spans(text)))
+
+
+def _spans(text: str) -> Iterator[Span]:
+    start = 0
+    for line in text.split("\n"):
+        label = _LABEL.match(line)
+        if label is not None:
+            yield Span(start + label.start(2), start + label.end(2), "ansi_cyan")
+        for bad in _BAD.finditer(line):
+            yield Span(start + bad.start(), start + bad.end(), "ansi_red")
+        start += len(line) + 1

@@ -1,0 +1,50 @@
+"""Playing a trace as it happened: so many virtual seconds for each second of the user, up to a break or the end."""
+
+from __future__ import annotations
+
+from kubesim.trace.stepping.stepper import Stepper
+
+SPEEDS = (0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)
+
+
+class Playback:
+    """`passed` moves a stepper by the time that is over."""
+
+    def __init__(self) -> None:
+        self.playing = False
+        self.speed = 1.0
+        self._now = 0.0  # of the run, in microseconds
+
+    @property
+    def text(self) -> str:
+        """For the title, while it plays."""
+        return f"  playing at {self.speed:g}x" if self.playing else ""
+
+    def key(self, key: str, stepper: Stepper) -> str:
+        """`r` starts and stops, `+` and `-` change the speed. Returns what to say about it."""
+        if key == "r":
+            self.playing = not self.playing
+            self._now = float(stepper.here.t)
+            return ""
+        place = SPEEDS.index(self.speed) + (1 if key == "+" else -1)
+        self.speed = SPEEDS[max(0, min(place, len(SPEEDS) - 1))]
+        return "" if self.playing else f"r plays at {self.speed:g} virtual seconds per second"
+
+    def stop(self) -> None:
+        self.playing = False
+
+    def passed(self, elapsed: int, stepper: Stepper) -> str:
+        """`elapsed` is microseconds. Returns why it stopped, if it did."""
+        self._now += elapsed * self.speed
+        while True:
+            place = stepper.place
+            if not stepper.forward():
+                self.playing = False
+                return "this is the last decision of the run"
+            if stepper.here.t > self._now:
+                stepper.place = place
+                return ""
+            stopped = stepper.stopped_by(stepper.here)
+            if stopped is not None:
+                self.playing = False
+                return f"stopped by the break {stopped.text}"

@@ -1,0 +1,56 @@
+"""`--step` and `--tui` in a real (pseudo-)terminal: what only such a one shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.step_terminal import COLOUR, ENTER, StepTerminal
+
+STEP = ["run", "--step", "scenarios/hello-pod.yaml"]
+LAST_KEY = "q quit"
+
+
+@pytest.mark.parametrize("flag", ["--step", "--tui"])
+def test_it_uses_the_alternate_screen_and_leaves_it(flag: str) -> None:
+    with StepTerminal(["run", flag, "scenarios/hello-pod.yaml"]) as terminal:
+        shown = terminal.until(LAST_KEY, raw=True)
+        assert ENTER in shown
+        assert COLOUR.search(shown)
+        terminal.press("q")
+        assert terminal.ended() == 0
+
+
+def test_no_color_takes_the_colours_away_and_nothing_else() -> None:
+    with StepTerminal(STEP, NO_COLOR="1") as terminal:
+        shown = terminal.until(LAST_KEY, raw=True)
+        assert not COLOUR.search(shown)
+        assert "hello-pod, seed 0" in shown
+        terminal.press("\x03")  # Ctrl-C, which quits
+        assert terminal.ended() == 0
+
+
+def test_it_is_drawn_again_when_the_terminal_changes_its_size() -> None:
+    with StepTerminal(STEP) as terminal:
+        terminal.until(LAST_KEY)
+        terminal.resize(40, 120)
+        terminal.until("─" * 110)
+        terminal.press("q")
+        assert terminal.ended() == 0
+
+
+def test_a_fault_is_injected_and_the_view_opens_again() -> None:
+    with StepTerminal(STEP) as terminal:
+        terminal.until(LAST_KEY)
+        terminal.press("/Container started\r")
+        terminal.until("#36")
+        terminal.press("ikill: {pod: hello}\r")
+        terminal.until("the run was played again")
+        terminal.press("q")
+        assert terminal.ended() == 0
+
+
+def test_a_terminal_that_cannot_move_its_cursor_gets_lines() -> None:
+    with StepTerminal(STEP, TERM="dumb") as terminal:
+        assert ENTER not in terminal.until(LAST_KEY, raw=True)
+        terminal.press("q\n")
+        assert terminal.process.wait(timeout=60) == 0
