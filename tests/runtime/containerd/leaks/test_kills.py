@@ -33,7 +33,12 @@ ENDED = {
     -signal.SIGINT,
     130,
 }  # SIGTERM and SIGINT as the shell counts them, or handled
+BEFORE_KUBESIM = "Fatal Python error: init_import_site"  # how Python ends when it is interrupted while it starts itself
 Left = list[Any]
+
+
+def ended_well(code: int, said: str) -> bool:
+    return code == 0 or code in ENDED or said.startswith(BEFORE_KUBESIM)
 
 
 def as_root(*words: str, **options: Any) -> subprocess.Popen[Any]:
@@ -67,7 +72,7 @@ def _private_lives(ground: Ground, scenario: str, starts: tuple[Start, ...], kil
         network = ["--cni-network", chance.choice(NETWORKS)]
         code, _, said = ground.life(starts[struck % len(starts)], [*words, *network], kill)
         found = {"processes": left_running(()), **_private_state(ground)}
-        if found != before or (code not in ENDED and code != 0):
+        if found != before or not ended_well(code, said):
             left.append(
                 [struck, str(kill), code, said, {key: found[key] for key in found if found[key] != before[key]}]
             )
@@ -113,7 +118,7 @@ class HostLives:
             self._stir()
             code, _, said = self._ground.life(as_root, [*self._words, *network], kill)
             struck += code != 0
-            if code not in ENDED and code != 0:
+            if not ended_well(code, said):
                 wrong.append([struck, str(kill), code, said])
             is_clean = code == 0 or (is_clean and kill.by != signal.SIGKILL)
             if not is_clean and chance.random() < 0.5:  # else the next start cleans up
