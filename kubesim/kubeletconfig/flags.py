@@ -33,6 +33,8 @@ def configuration_from_flags(texts: Mapping[str, Sequence[str]]) -> JsonObject:
     for name, field in flag_fields():
         if texts.get(field.flag):
             try:
+                if any("\udc80" <= char <= "\udcff" for text in texts[field.flag] for char in text):
+                    raise ValueError("the value is not UTF-8 text")
                 value = _value(field, texts[field.flag])
             except ValueError as error:
                 raise UsageError(f"--{field.flag}: {error}") from None

@@ -151,6 +151,16 @@ def test_a_time_that_is_none(time: str, tmp_path: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().err == f"kubesim: error: {file}:1: {problem}\n"
 
 
+def test_a_flag_that_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "-q", "--allowed-unsafe-sysctls", os.fsdecode(b"\xff"), "hello-pod"]) == 2
+    assert capsys.readouterr().err == "kubesim: error: --allowed-unsafe-sysctls: the value is not UTF-8 text\n"
+
+
+def test_a_selector_that_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["get", "pods", "-l", os.fsdecode(b"\xff"), "hello-pod"]) == 1
+    assert capsys.readouterr().err.startswith('Error from server (BadRequest): Unable to find "/v1, Resource=pods"')
+
+
 def test_a_url_of_manifests_without_a_host(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-q", "--manifest-url", "http://[", "hello-pod"]) == 2
     assert (

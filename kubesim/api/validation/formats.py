@@ -38,7 +38,7 @@ MAX_INT32 = 2**31 - 1
 
 def size(text: str) -> int:
     """The length in bytes: what Go's len counts."""
-    return len(text) if text.isascii() else len(text.encode())
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def regex_error(message: str, expression: str, *examples: str) -> str:

@@ -21,7 +21,7 @@ def manifest_files(names: Sequence[str], *, recursive: bool = False) -> list[str
 
 
 def _files(name: str, recursive: bool) -> Iterator[str]:
-    if name == STANDARD_INPUT or os.path.isfile(name):
+    if name == STANDARD_INPUT or (os.path.exists(name) and not os.path.isdir(name)):  # a pipe, too
         yield name
     elif os.path.isdir(name):
         found = [path for path in _in_directory(name, recursive) if path.endswith(EXTENSIONS)]
@@ -32,7 +32,7 @@ def _files(name: str, recursive: bool) -> Iterator[str]:
         yield from found
     else:
         matching = sorted(glob.glob(name))
-        if not matching:
+        if matching in ([], [name]):  # a link to nothing matches itself
             raise InputError(name, "no such file")
         for path in matching:
             yield from _files(path, recursive)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,19 @@ def test_a_file_that_is_named_needs_no_extension(folder: Path) -> None:
 
 def test_a_pattern_is_the_files_that_match(folder: Path) -> None:
     assert names(manifest_files([str(folder / "*.yaml")])) == ["b.yaml"]
+
+
+def test_a_pipe_is_a_file(tmp_path: Path) -> None:
+    pipe = str(tmp_path / "pipe")
+    os.mkfifo(pipe)
+    assert manifest_files([pipe]) == [pipe]
+
+
+def test_a_link_to_nothing_is_a_missing_file(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").symlink_to(tmp_path / "nowhere")
+    for name in ("a.yaml", "*.yaml"):
+        with pytest.raises(InputError, match=r"a\.yaml: no such file"):
+            manifest_files([str(tmp_path / name)])
 
 
 def test_a_directory_without_manifests_and_a_missing_file(folder: Path) -> None:
