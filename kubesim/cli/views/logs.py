@@ -49,6 +49,8 @@ def execute(args: argparse.Namespace) -> int:
     try:
         if args.container and args.all_containers:
             raise KubectlError("error: --all-containers=true should not be specified with container name")
+        if args.tail is not None and args.tail < -1:
+            raise KubectlError("error: --tail must be greater than or equal to -1")
         chosen: list[LogSource] = []
         for pod in _pods(args, moment, words):
             of_pod, remark = sources(

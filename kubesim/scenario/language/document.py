@@ -240,7 +240,7 @@ class Spec(Strict):
     @property
     def awaited_operations(self) -> tuple[str, ...]:
         """Operations that steps wait for or make hang: names or globs."""
-        return tuple(name for step in self.steps if (name := step.operation))
+        return tuple(name for step in self.steps for name in step.operations)
 
     def gates_of(self, profile: str) -> FeatureGates:
         """The gates of a kubelet of this version with the settings given here. Raises GateError."""

@@ -366,9 +366,10 @@ class Step(Placed):
         return getattr(getattr(self, self.action), "node", "")
 
     @property
-    def operation(self) -> str:
-        """The operation that it waits for or makes hang; empty: none."""
-        return (self.when.operation if self.when is not None else "") or (self.hang.call if self.hang else "")
+    def operations(self) -> tuple[str, ...]:
+        """The operations that it waits for and makes hang: names or globs."""
+        awaited = self.when.operation if self.when is not None else ""
+        return tuple(filter(None, (awaited, self.hang.call if self.hang is not None else "")))
 
     @property
     def plugin(self) -> PluginTarget | None:

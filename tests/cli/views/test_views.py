@@ -121,6 +121,8 @@ def test_logs_of_a_pod_with_several_containers(two: str, capsys: pytest.CaptureF
     assert asked(capsys, "logs", "two", "--all-containers", "--prefix", "--tail", "1", "--at", "30s", two) == (
         0, "[pod/two/first] init\n[pod/two/a] line 3\n[pod/two/b] from b\n", "",
     )  # fmt: skip
+    refused = "error: --tail must be greater than or equal to -1\n"
+    assert asked(capsys, "logs", "two", "--tail", "-5", "--at", "30s", two) == (1, "", refused)
 
 
 def test_logs_up_to_a_moment(two: str, capsys: pytest.CaptureFixture[str]) -> None:

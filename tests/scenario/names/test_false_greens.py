@@ -290,6 +290,7 @@ def test_what_was_not_there_is_not_as_expected(
         ("{at: 5s, hang: {call: StartContainer, pod: wbe, for: 5s}}", 1, "no operation of the run hung"),
         ("{at: 5s, hang: {call: StartContainer, pod: web, for: 5s}}", 1, "no operation of the run hung"),
         ("{at: 0s, hang: {call: StartContainer, pod: web, for: 5s}}", 0, ""),
+        ("{when: {after: StartContainer, pod: web}, hang: {call: PatchPodStatus, for: 5s}}", 0, ""),
         ("{at: 5s, exec: {pod: web, command: [sleep, '100']}}", 1, "the command has not ended at the end of the run"),
     ],
 )

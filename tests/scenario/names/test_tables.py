@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kubesim.scenario.names.tables import CONDITIONS, EVENT_REASONS, is_out_of
+from kubesim.scenario.names.tables import CONDITIONS, EVENT_REASONS, event_reasons, is_out_of
 
 ROOT = Path(__file__).parent.parent.parent.parent
 
@@ -52,3 +52,20 @@ def test_reasons_of_real_events_and_conditions_of_real_pods_are_known() -> None:
     assert len(reasons) > 25
     assert {reason for reason in reasons if not is_out_of(reason)} <= EVENT_REASONS
     assert conditions <= {*CONDITIONS["Pod"]}
+
+
+def test_real_events_are_about_kinds_that_have_them() -> None:
+    seen = set()
+    for value in recorded():
+        about = value.get("involvedObject") or value.get("regarding")
+        if isinstance(about, dict) and "kind" in about and value.get("reason") in EVENT_REASONS:
+            seen.add((about["kind"], value["reason"]))
+    assert len(seen) > 10
+    assert {(kind, reason) for kind, reason in seen if reason not in event_reasons(kind)} == set()
+
+
+def test_out_of_and_a_resource() -> None:
+    assert all(
+        map(is_out_of, ("OutOfcpu", "OutOfmemory", "OutOfephemeral-storage", "OutOfpods", "OutOfexample.com/gpu"))
+    )
+    assert not any(map(is_out_of, ("OutOf", "OutOfMemory", "OutOfluck")))

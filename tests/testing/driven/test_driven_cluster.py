@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,6 +85,31 @@ def test_what_is_expected_is_asked_of_this_moment_or_awaited(cluster: DrivenClus
     cluster.expect(pod="web", phase="Running")
     cluster.expect(pod="web", event="Killing", never=True, by="20s")
     assert cluster.clock.now == pytest.approx(took + 20, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("expectation", "problem"),
+    [
+        ({"event": "Kiling", "never": True, "by": "5s"}, "event: unknown Event reason Kiling; did you mean Killing?"),
+        ({"condition": "Redy=False", "never": True, "by": "5s"}, "condition: unknown condition of a Pod Redy"),
+        ({"field": "status.phse", "equals": "Failed", "never": True, "by": "5s"}, "field: there is no field phse"),
+        ({"call": "RunPodSandBox", "never": True, "by": "5s"}, "call: unknown call RunPodSandBox"),
+    ],
+)
+def test_names_that_kubernetes_does_not_know_are_refused(
+    cluster: DrivenCluster, expectation: dict[str, Any], problem: str
+) -> None:
+    cluster.apply(pod("web"))
+    with pytest.raises(UsageError, match=re.escape(problem)):
+        cluster.expect(pod="web", **expectation)
+
+
+def test_a_number_that_may_be_0_is_awaited(cluster: DrivenCluster) -> None:
+    cluster.apply(pod("web"))
+    cluster.wait_for(pod="web", condition="Ready")
+    before = cluster.clock.now
+    cluster.wait_for(pod="web", field="metadata.deletionGracePeriodSeconds", equals=0, within="1m")
+    assert cluster.clock.now == before
 
 
 def test_a_failed_expectation_names_the_line_of_the_test_and_the_output_of_the_pod(cluster: DrivenCluster) -> None:
