@@ -57,7 +57,8 @@ ResourceDefinition: @TypeMeta, kind string, apiVersion string, @, metadata Objec
   DefinitionStatus
 DefinitionSpec: group! string, names! DefinitionNames, scope! string, versions! []DefinitionVersion, conversion
   *DefinitionConversion, preserveUnknownFields bool
-DefinitionNames: plural! string, singular string, shortNames []string, kind! string, listKind string, categories []string
+DefinitionNames: plural! string, singular string, shortNames []string, kind! string, listKind string, categories
+  []string
 DefinitionVersion: name! string, served! bool, storage! bool, deprecated bool, deprecationWarning *string, schema
   *DefinitionSchema, subresources *DefinitionSubresources, additionalPrinterColumns []DefinitionColumn,
   selectableFields []DefinitionField

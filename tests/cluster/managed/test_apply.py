@@ -84,7 +84,7 @@ def test_an_update_takes_fields_from_an_applier() -> None:
 def test_an_object_without_managers_gets_its_first_one() -> None:
     store = new_store()
     apply(store, "a", {"x": "1"})
-    reset = {"metadata": {"managedFields": [{}]}}
+    reset: dict[str, Any] = {"metadata": {"managedFields": [{}]}}
     cleared = send(store, "PATCH", f"{MAPS}/m", reset, "application/merge-patch+json")
     assert "managedFields" not in body_of(cleared)["metadata"]
     assert owners(apply(store, "b", {"z": "1"})) == {"before-first-apply": ["x"], "b": ["z"]}

@@ -14,10 +14,20 @@ from tests.support.soak import LONG, rounds
 REQUESTS = 8000
 # A real server answers these with 500, too.
 KNOWN = (
-    "strconv.ParseUint", "failed to create typed patch object", "resourceVersion should not be set", "unknown patch type",
-    "merge key", "connection refused", "target.", "list element types are not identical", "retainKeys", "expected a []",
-    "lists of lists", "doesn't match $setElementOrder", "cannot yet be specified",
-)  # fmt: skip
+    "strconv.ParseUint",
+    "failed to create typed patch object",
+    "resourceVersion should not be set",
+    "unknown patch type",
+    "merge key",
+    "connection refused",
+    "target.",
+    "list element types are not identical",
+    "retainKeys",
+    "expected a []",
+    "lists of lists",
+    "doesn't match $setElementOrder",
+    "cannot yet be specified",
+)
 
 
 @LONG

@@ -285,8 +285,8 @@ ProjectedVolumeSource: sources defaultMode
 QuobyteVolumeSource: registry volume readOnly user group tenant
 RBDPersistentVolumeSource: monitors image fsType pool user keyring secretRef readOnly
 RBDVolumeSource: monitors image fsType pool user keyring secretRef readOnly
-RegardingEvent: metadata eventTime series reportingController reportingInstance action reason regarding related note type
-  deprecatedSource deprecatedFirstTimestamp deprecatedLastTimestamp deprecatedCount
+RegardingEvent: metadata eventTime series reportingController reportingInstance action reason regarding related note
+  type deprecatedSource deprecatedFirstTimestamp deprecatedLastTimestamp deprecatedCount
 ReplicaSet: metadata spec status
 ReplicaSetCondition: type status lastTransitionTime reason message
 ReplicaSetSpec: replicas selector template minReadySeconds

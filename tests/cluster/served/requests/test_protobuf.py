@@ -52,21 +52,12 @@ def test_bytes_that_are_no_object_are_refused(data: bytes) -> None:
 
 
 def test_bytes_with_errors_are_read_or_refused() -> None:
-    chance, whole = random.Random(29), bytes.fromhex(PRIORITY_CLASS)
+    chance, whole, store = random.Random(29), bytes.fromhex(PRIORITY_CLASS), new_store()
     for _ in range(300):
         broken = bytearray(whole)
         for _ in range(chance.randint(1, 4)):
             broken[chance.randrange(4, len(broken))] = chance.randrange(256)
         headers = {"content-type": "application/vnd.kubernetes.protobuf"}
         path = "/apis/scheduling.k8s.io/v1/priorityclasses"
-        response = handle(new_store_once(), Request("POST", path, headers, raw=bytes(broken)))
+        response = handle(store, Request("POST", path, headers, raw=bytes(broken)))
         assert response.status < 500 or "resourceVersion should not be set" in body_of(response)["message"]
-
-
-_STORES = []
-
-
-def new_store_once():  # type: ignore[no-untyped-def]
-    if not _STORES:
-        _STORES.append(new_store())
-    return _STORES[0]
