@@ -10,7 +10,7 @@ RegardingEvent: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMet
   *EventSeries, reportingController string, reportingInstance string, action string, reason string, regarding
   ObjectReference, related *ObjectReference, note string, type string, deprecatedSource EventSource,
   deprecatedFirstTimestamp Time, deprecatedLastTimestamp Time, deprecatedCount int32
-TokenRequest: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec! TokenRequestSpec, status
+AccountTokenRequest: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec! TokenRequestSpec, status
   TokenRequestStatus
 TokenRequestSpec: audiences! []string, expirationSeconds! *int64, boundObjectRef! *BoundObjectReference
 TokenRequestStatus: token! string, expirationTimestamp! Time
@@ -45,6 +45,39 @@ SubjectRulesReviewStatus: resourceRules! []ResourceRule, nonResourceRules! []Non
   evaluationError string
 ResourceRule: verbs! []string, apiGroups []string, resources []string, resourceNames []string
 NonResourceRule: verbs! []string, nonResourceURLs []string
+AccessRole: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, rules! []PolicyRule, aggregationRule
+  *AggregationRule
+AggregationRule: clusterRoleSelectors []LabelSelector
+PolicyRule: verbs! []string, apiGroups []string, resources []string, resourceNames []string, nonResourceURLs []string
+AccessBinding: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, subjects []Subject, roleRef! RoleRef
+Subject: kind! string, apiGroup string, name! string, namespace string
+RoleRef: apiGroup! string, kind! string, name! string
+UndeclaredObject: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta
+ResourceDefinition: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec! DefinitionSpec, status
+  DefinitionStatus
+DefinitionSpec: group! string, names! DefinitionNames, scope! string, versions! []DefinitionVersion, conversion
+  *DefinitionConversion, preserveUnknownFields bool
+DefinitionNames: plural! string, singular string, shortNames []string, kind! string, listKind string, categories
+  []string
+DefinitionVersion: name! string, served! bool, storage! bool, deprecated bool, deprecationWarning *string, schema
+  *DefinitionSchema, subresources *DefinitionSubresources, additionalPrinterColumns []DefinitionColumn,
+  selectableFields []DefinitionField
+DefinitionSchema: openAPIV3Schema *SchemaProps
+DefinitionSubresources: status *RawExtension, scale *DefinitionScale
+DefinitionScale: specReplicasPath! string, statusReplicasPath! string, labelSelectorPath *string
+DefinitionColumn: name! string, type! string, format string, description string, priority int32, jsonPath! string
+DefinitionField: jsonPath! string
+DefinitionConversion: strategy! string, webhook *RawExtension
+DefinitionStatus: conditions! []Condition, acceptedNames! DefinitionNames, storedVersions! []string
+SchemaProps: id string, $schema string, $ref *string, description string, type string, format string, title string,
+  default *RawExtension, maximum *RawExtension, exclusiveMaximum bool, minimum *RawExtension, exclusiveMinimum bool,
+  maxLength *int64, minLength *int64, pattern string, maxItems *int64, minItems *int64, uniqueItems bool, multipleOf
+  *RawExtension, enum []RawExtension, maxProperties *int64, minProperties *int64, required []string, items *SchemaProps,
+  allOf []SchemaProps, oneOf []SchemaProps, anyOf []SchemaProps, not *SchemaProps, properties map[string]SchemaProps,
+  additionalProperties *RawExtension, patternProperties map[string]SchemaProps, example *RawExtension, nullable bool,
+  x-kubernetes-preserve-unknown-fields *bool, x-kubernetes-embedded-resource bool, x-kubernetes-int-or-string bool,
+  x-kubernetes-list-map-keys []string, x-kubernetes-list-type *string, x-kubernetes-map-type *string,
+  x-kubernetes-validations []RawExtension
 Scale: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec ScaleSpec, status ScaleStatus
 ScaleSpec: replicas int32
 ScaleStatus: replicas! int32, selector string

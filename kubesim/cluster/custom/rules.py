@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kubesim.api.schema.codec import DecodeError, decode
+from kubesim.api.schema.codec import decode
 from kubesim.api.validation.field import Errors
 from kubesim.cluster.custom.definitions import KIND, default_definition, prepare_definition, validate_definition
 from kubesim.cluster.custom.schemas import add_defaults, pruned, validate
@@ -19,16 +19,23 @@ from kubesim.golang import json as gojson
 
 JsonObject = dict[str, Any]
 
+# Kinds of which nobody here keeps a type, but which are read: what they must look like.
+_TYPES = {
+    KIND: "ResourceDefinition",
+    **dict.fromkeys(("Role", "ClusterRole"), "AccessRole"),
+    **dict.fromkeys(("RoleBinding", "ClusterRoleBinding"), "AccessBinding"),
+}
 # Kinds whose objects do not count their changes.
 _WITHOUT_GENERATION = ("Endpoints", "PodTemplate", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 
 
 def read_undeclared(resource: Resource, value: JsonObject) -> JsonObject:
     """A JSON value as an object, with its defaults; raises `DecodeError` for metadata that is none."""
+    head = decode(_TYPES.get(resource.kind, "UndeclaredObject"), value)  # complains about what has another type
     body: JsonObject = json.loads(gojson.dumps(value))
-    body["metadata"] = decode("ObjectMeta", value.get("metadata") or {})
-    if not isinstance(body["metadata"], dict):
-        raise DecodeError("json: cannot unmarshal into Go struct field .metadata of type v1.ObjectMeta")
+    body["metadata"] = head.get("metadata") or {}
+    if resource.kind in _TYPES:
+        body |= head
     if resource.schema is not None:
         body = pruned(resource.schema, body)
         add_defaults(resource.schema, body)

@@ -148,16 +148,19 @@ def _check_text(errors: Errors, schema: Schema, value: str, path: str) -> None:
 
 
 def _check_number(errors: Errors, schema: Schema, value: float, path: str) -> None:
-    least, most = schema.get("minimum"), schema.get("maximum")
+    least, most, step = (_number(schema.get(name)) for name in ("minimum", "maximum", "multipleOf"))
     if least is not None and (value < least or (value == least and schema.get("exclusiveMinimum"))):
         than = "greater than" if schema.get("exclusiveMinimum") else "greater than or equal to"
         errors.invalid(path, value, f"{path} in body should be {than} {least}")
     if most is not None and (value > most or (value == most and schema.get("exclusiveMaximum"))):
         than = "less than" if schema.get("exclusiveMaximum") else "less than or equal to"
         errors.invalid(path, value, f"{path} in body should be {than} {most}")
-    step = schema.get("multipleOf")
     if step and value % step:
         errors.invalid(path, value, f"{path} in body should be a multiple of {step}")
+
+
+def _number(value: Any) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _check_items(errors: Errors, schema: Schema, value: list[Any], path: str) -> None:

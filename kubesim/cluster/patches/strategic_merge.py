@@ -66,7 +66,7 @@ def _merge_map(original: JsonObject, patch: JsonObject, type_: Type | None) -> J
 
 
 def _bad_directive(directive: Json, patch: JsonObject) -> StrategicPatchError:
-    return StrategicPatchError(f"unknown patch type: {directive} in map: {go_value(patch)}")
+    return StrategicPatchError(f"unknown patch type: {go_value(directive)} in map: {go_value(patch)}")
 
 
 def _put(original: JsonObject, name: str, value: Json) -> None:

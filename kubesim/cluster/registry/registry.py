@@ -371,11 +371,12 @@ def apply(
 ) -> tuple[ApiObject, bool]:
     """Server-side apply: the object as it is stored then, and whether it was created."""
     resource = target.resource
-    version, kind = config.get("apiVersion") or "", config.get("kind") or ""
+    version, kind = (value if isinstance(value := config.get(name), str) else "" for name in ("apiVersion", "kind"))
     if (version, kind) != (resource.api_version, resource.kind_name):
         group, _, short = version.rpartition("/")
         raise bad_request(f"invalid object type: {group}/{short}, Kind={kind}")
-    if (config.get("metadata") or {}).get("managedFields") is not None:
+    metadata = found if isinstance(found := config.get("metadata"), dict) else {}
+    if metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
     current = store.find(resource.kind, target.namespace, target.name)
     if current is None and target.subresource:
@@ -388,8 +389,7 @@ def apply(
     except Conflicts as conflicts:
         raise conflict_error(conflicts.found) from None
     except ValueError as error:
-        name = (config.get("metadata") or {}).get("name", "")
-        namespace = (config.get("metadata") or {}).get("namespace", "")
+        name, namespace = metadata.get("name", ""), metadata.get("namespace", "")
         group, _, short = resource.api_version.rpartition("/")
         what = f"{namespace}/{name}; {group}/{short}, Kind={resource.kind}"
         raise internal_error(f"failed to create typed patch object ({what}): {error}") from None

@@ -138,6 +138,9 @@ def parse_version(text: str) -> int:
     if text and not text.isdigit():
         problem = f'strconv.ParseUint: parsing "{text}": invalid syntax'
         raise internal_error(f'resourceVersion: Invalid value: "{text}": {problem}')
+    if text and int(text) >= 1 << 64:
+        problem = f'strconv.ParseUint: parsing "{text}": value out of range'
+        raise internal_error(f'resourceVersion: Invalid value: "{text}": {problem}')
     return int(text or 0)
 
 

@@ -19,8 +19,8 @@ from kubesim.api.timestamps import format_time
 from kubesim.api.validation.field import JsonObject
 from kubesim.cluster.kubectl.yaml_writer import to_yaml
 from kubesim.cluster.managed.tracking import track_create, writer
-from kubesim.cluster.patches.json_patch import json_patch, merge_patch
-from kubesim.cluster.problems import bad_request, status_of, unsupported_media_type
+from kubesim.cluster.patches.json_patch import PatchError, json_patch, merge_patch
+from kubesim.cluster.problems import bad_request, rejected, status_of, unsupported_media_type
 from kubesim.cluster.registry import registry
 from kubesim.cluster.registry.deletion import DeleteOptions, check_delete_options
 from kubesim.cluster.registry.registry import STRATEGIC_MERGE_PATCH, Target
@@ -214,9 +214,8 @@ def _post_subresource(store: Store, call: _Call) -> Response:
     target, dry_run = call.target, call.options.dry_run
     if target.subresource == "token":
         account = store.get(target.resource.kind, target.namespace, target.name)
-        return Response(
-            201, encoded_kind("TokenRequest", request_token(store, account, _read_as("TokenRequest", call)))
-        )
+        token = request_token(store, account, _read_as("TokenRequest", call, "AccountTokenRequest"))
+        return Response(201, encoded_kind("AccountTokenRequest", token))
     if target.subresource == "eviction":
         body = _read_as("Eviction", call)
         options = options_of(body.get("deleteOptions") or {})
@@ -251,15 +250,28 @@ def _scale(store: Store, call: _Call) -> Response:
     if method == "PUT":
         new = _read_as("Scale", call)
     else:
-        body: Any = json.loads(_patch_text(call))
-        new = decode("Scale", (json_patch if isinstance(body, list) else merge_patch)(scale, body))
+        new = _patched_scale(call, scale)
     obj = write_scale(store, target, new, options.manager, dry_run=options.dry_run)
     return Response(200, encoded_kind("Scale", scale_of(obj)))
 
 
-def _read_as(kind: str, call: _Call) -> JsonObject:
+def _patched_scale(call: _Call, scale: JsonObject) -> JsonObject:
+    patch: Any = json.loads(_patch_text(call))
+    if isinstance(patch, list) and not all(isinstance(operation, dict) for operation in patch):
+        raise bad_request("error decoding patch: an operation is no object")
     try:
-        body: JsonObject = decode(kind, parse(call.body, kind))
+        found = json_patch(scale, patch) if isinstance(patch, list) else merge_patch(scale, patch)
+        new: JsonObject = decode("Scale", found)
+    except PatchError:
+        raise rejected() from None
+    except DecodeError as error:
+        raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {error}') from None
+    return new
+
+
+def _read_as(kind: str, call: _Call, type_name: str = "") -> JsonObject:
+    try:
+        body: JsonObject = decode(type_name or kind, parse(call.body, kind))
         return body
     except DecodeError as error:
         raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {error}') from None

@@ -19,7 +19,8 @@ _PATCHES = (
 _LIST = (
     ("allowWatchBookmarks", "boolean"), ("continue", "string"), ("fieldSelector", "string"),
     ("labelSelector", "string"), ("limit", "integer"), ("resourceVersion", "string"),
-    ("resourceVersionMatch", "string"), ("sendInitialEvents", "boolean"), ("timeoutSeconds", "integer"), ("watch", "boolean"),
+    ("resourceVersionMatch", "string"), ("sendInitialEvents", "boolean"),
+    ("timeoutSeconds", "integer"), ("watch", "boolean"),
 )  # fmt: skip
 _WRITE = (("dryRun", "string"), ("fieldManager", "string"), ("fieldValidation", "string"))
 _DELETE = (

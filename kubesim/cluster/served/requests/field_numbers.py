@@ -7,7 +7,11 @@ Mirrors: the generated.proto files of k8s.io/api and apimachinery
 
 NUMBERS = """
 AWSElasticBlockStoreVolumeSource: volumeID fsType partition readOnly
+AccessBinding: metadata subjects roleRef
+AccessRole: metadata rules aggregationRule
+AccountTokenRequest: metadata spec status
 Affinity: nodeAffinity podAffinity podAntiAffinity
+AggregationRule: clusterRoleSelectors
 AllocatedDeviceStatus: driver pool device conditions data networkData shareID
 AllocationResult: devices 3=nodeSelector 5=allocationTimestamp
 AppArmorProfile: type localhostProfile
@@ -268,6 +272,7 @@ PodStatus: phase conditions message reason hostIP podIP startTime containerStatu
   nominatedNodeName podIPs ephemeralContainerStatuses resize resourceClaimStatuses hostIPs observedGeneration
   extendedResourceClaimStatus allocatedResources resources nodeAllocatableResourceClaimStatuses
 PodTemplateSpec: metadata spec
+PolicyRule: verbs apiGroups resources resourceNames nonResourceURLs
 PortStatus: port protocol error
 PortworxVolumeSource: volumeID fsType readOnly
 Preconditions: uid resourceVersion
@@ -280,6 +285,8 @@ ProjectedVolumeSource: sources defaultMode
 QuobyteVolumeSource: registry volume readOnly user group tenant
 RBDPersistentVolumeSource: monitors image fsType pool user keyring secretRef readOnly
 RBDVolumeSource: monitors image fsType pool user keyring secretRef readOnly
+RegardingEvent: metadata eventTime series reportingController reportingInstance action reason regarding related note
+  type deprecatedSource deprecatedFirstTimestamp deprecatedLastTimestamp deprecatedCount
 ReplicaSet: metadata spec status
 ReplicaSetCondition: type status lastTransitionTime reason message
 ReplicaSetSpec: replicas selector template minReadySeconds
@@ -307,6 +314,7 @@ ResourceRequirements: limits requests claims
 ResourceSlice: metadata spec
 ResourceSliceSpec: driver pool nodeName nodeSelector allNodes devices perDeviceNodeSelection sharedCounters
 ResourceStatus: name resources
+RoleRef: apiGroup kind name
 RollingUpdateDaemonSet: maxUnavailable maxSurge
 RollingUpdateDeployment: maxUnavailable maxSurge
 RollingUpdateStatefulSetStrategy: partition maxUnavailable
@@ -363,6 +371,7 @@ StorageClass: metadata provisioner parameters reclaimPolicy mountOptions allowVo
   allowedTopologies
 StorageOSPersistentVolumeSource: volumeName volumeNamespace fsType readOnly secretRef
 StorageOSVolumeSource: volumeName volumeNamespace fsType readOnly secretRef
+Subject: kind apiGroup name namespace
 SubjectAccessReview: metadata spec status
 SubjectAccessReviewSpec: resourceAttributes nonResourceAttributes user groups extra uid
 SubjectAccessReviewStatus: allowed reason evaluationError denied

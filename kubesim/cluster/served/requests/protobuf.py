@@ -19,6 +19,15 @@ MAGIC = b"k8s\0"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _MAX_DEPTH = 100
 
+# Kinds whose types have other names here.
+_STRUCTS = {
+    ("authentication.k8s.io/v1", "TokenRequest"): "AccountTokenRequest",
+    ("events.k8s.io/v1", "Event"): "RegardingEvent",
+    **dict.fromkeys((("rbac.authorization.k8s.io/v1", kind) for kind in ("Role", "ClusterRole")), "AccessRole"),
+    **dict.fromkeys(
+        (("rbac.authorization.k8s.io/v1", kind) for kind in ("RoleBinding", "ClusterRoleBinding")), "AccessBinding"
+    ),
+}
 Fields = Iterator[tuple[int, int | bytes]]
 
 
@@ -36,9 +45,10 @@ def decode_object(data: bytes) -> dict[str, Any]:
             version, kind = named.get(1, ""), named.get(2, "")
         elif number == 2:
             raw = _bytes(value)
-    if kind not in _messages():
+    struct = _STRUCTS.get((version, kind), kind)
+    if struct not in _messages():
         raise ProtobufError(f'no kind "{kind}" is registered for version "{version}"')
-    return {"kind": kind, "apiVersion": version, **_message(kind, raw, 0)}
+    return {"kind": kind, "apiVersion": version, **_message(struct, raw, 0)}
 
 
 @cache
@@ -87,7 +97,7 @@ def _message(struct: str, data: bytes, depth: int) -> dict[str, Any]:
 def _is_unset(type_: Type, value: Any) -> bool:
     """Scalars that are written though nobody set them."""
     zero: Any = {"bool": False, "int": "0", "map": {}, "struct": {}}.get(type_.kind, "")
-    return not type_.pointer and value == zero and type_.kind != "Quantity"
+    return value is None or (not type_.pointer and value == zero and type_.kind != "Quantity")
 
 
 def _add(out: dict[str, Any], name: str, type_: Type, value: int | bytes, depth: int) -> None:

@@ -1,0 +1,63 @@
+"""Objects in protobuf, as kubectl 1.36 sends them, and bytes that are none."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from kubesim.cluster.served.requests.protobuf import ProtobufError, decode_object
+from kubesim.cluster.served.rest import Request, handle
+from tests.support.cluster.rest import body_of, new_store
+
+CONFIG_MAP = "6b3873000a0f0a0276311209436f6e6669674d617012240a1a0a02706212001a086b742d6465762d6122002a0032003800420012060a01611201311a002200"  # noqa: E501
+PRIORITY_CLASS = "6b3873000a250a147363686564756c696e672e6b38732e696f2f7631120d5072696f72697479436c61737312310a130a0370626312001a0022002a003200380042001005180022002a14507265656d70744c6f7765725072696f726974791a002200"  # noqa: E501
+REVIEW = "6b3873000a320a17617574686f72697a6174696f6e2e6b38732e696f2f7631121753656c665375626a656374416363657373526576696577123d0a100a0012001a0022002a00320038004200121f0a1d0a086b742d6465762d6112036765741a0022002a04706f647332003a001a08080012001a0020001a002200"  # noqa: E501
+
+
+def test_a_config_map() -> None:
+    found = decode_object(bytes.fromhex(CONFIG_MAP))
+    assert found == {
+        "kind": "ConfigMap",
+        "apiVersion": "v1",
+        "metadata": {"name": "pb", "namespace": "kt-dev-a"},
+        "data": {"a": "1"},
+    }
+
+
+def test_numbers_that_are_set_are_kept_and_others_are_not() -> None:
+    found = decode_object(bytes.fromhex(PRIORITY_CLASS))
+    assert (found["value"], found["preemptionPolicy"]) == ("5", "PreemptLowerPriority")
+    assert "globalDefault" not in found
+
+
+def test_a_review_is_answered() -> None:
+    request = Request(
+        "POST",
+        "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+        {"content-type": "application/vnd.kubernetes.protobuf"},
+        raw=bytes.fromhex(REVIEW),
+    )
+    response = handle(new_store(), request)
+    assert response.status == 201
+    body = body_of(response)
+    assert body["spec"] == {"resourceAttributes": {"namespace": "kt-dev-a", "verb": "get", "resource": "pods"}}
+    assert body["status"] == {"allowed": True}
+
+
+@pytest.mark.parametrize("data", [b"", b"k8s", b"k8s\0\xff", b"k8s\0\x0a\xff\xff", b'{"kind":"Pod"}', b"k8s\0\x12\x00"])
+def test_bytes_that_are_no_object_are_refused(data: bytes) -> None:
+    with pytest.raises(ProtobufError):
+        decode_object(data)
+
+
+def test_bytes_with_errors_are_read_or_refused() -> None:
+    chance, whole, store = random.Random(29), bytes.fromhex(PRIORITY_CLASS), new_store()
+    for _ in range(300):
+        broken = bytearray(whole)
+        for _ in range(chance.randint(1, 4)):
+            broken[chance.randrange(4, len(broken))] = chance.randrange(256)
+        headers = {"content-type": "application/vnd.kubernetes.protobuf"}
+        path = "/apis/scheduling.k8s.io/v1/priorityclasses"
+        response = handle(store, Request("POST", path, headers, raw=bytes(broken)))
+        assert response.status < 500 or "resourceVersion should not be set" in body_of(response)["message"]

@@ -1,0 +1,54 @@
+"""Whatever a client sends, the server answers it: with a Status that says what is wrong, and never with a crash.
+
+`hostile_request(n)` makes the n-th request again.
+"""
+
+from __future__ import annotations
+
+from kubesim.cluster.served.rest import handle
+from kubesim.cluster.wire import encoded
+from tests.support.cluster.hostile_requests import furnish, hostile_request
+from tests.support.cluster.rest import new_store
+from tests.support.soak import LONG, rounds
+
+REQUESTS = 8000
+# A real server answers these with 500, too.
+KNOWN = (
+    "strconv.ParseUint",
+    "failed to create typed patch object",
+    "resourceVersion should not be set",
+    "unknown patch type",
+    "merge key",
+    "connection refused",
+    "target.",
+    "list element types are not identical",
+    "retainKeys",
+    "expected a []",
+    "lists of lists",
+    "doesn't match $setElementOrder",
+    "cannot yet be specified",
+)
+
+
+@LONG
+def test_every_request_is_answered() -> None:
+    store = new_store()
+    for number in range(rounds(REQUESTS)):
+        if number % 200 == 0:
+            store = new_store()
+        if number % 10 == 0:
+            furnish(store)
+        request = hostile_request(number)
+        response = handle(store, request)
+        where = f"request {number}: {request.method} {request.path}"
+        if response.stream is not None:
+            response.stream.lines()
+            response.stream.close()
+        elif response.body is not None:
+            encoded(response.body)
+            if response.status >= 400:
+                assert response.body["kind"] == "Status", where
+                assert response.body["code"] == response.status, where
+        if response.status >= 500 and response.status != 504:
+            said = response.text or str(response.body)
+            assert any(known in said for known in KNOWN), f"{where}: {said}"
