@@ -347,8 +347,9 @@ class Simulation:
             TokensController(self.store)
         self.store.proposes_resizes = self.gates.rules.proposes_resizes
         create_kubernetes_service(self.store)  # also here for a live cluster, of which only the pods are read
-        NodeTaints(controllers)
-        TaintEviction(controllers)
+        if live is None or live.decides_alone:
+            NodeTaints(controllers)
+            TaintEviction(controllers)
         if live is None:  # a live cluster has controllers, a scheduler and classes of its own
             self._start_cluster(controllers)
 
@@ -425,9 +426,9 @@ class Simulation:
         if on_progress is not None and isinstance(loop, VirtualLoop):
             loop.on_progress = lambda: on_progress(self.clock.elapsed())
 
-    def begin_attached(self) -> None:
+    def begin_attached(self, speed: float = 0.0) -> None:
         """Start the nodes at once and record from the beginning: a run beside a live cluster has no story."""
-        self._begin(0.0)
+        self._begin(speed)
         for node in self.nodes.values():
             node.start()
 

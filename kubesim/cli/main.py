@@ -25,10 +25,10 @@ from kubesim.errors import KubesimError, UsageError
 
 # By name, the module of each.
 COMMANDS = {
-    "run": "run", "up": "up", "test": "testing.command", "scenario": "testing.scenario", "diff": "diff",
-    "get": "views.get", "describe": "views.describe", "logs": "views.logs",
-    "events": "views.events", "lab": "lab", "explain": "explain", "attach": "attach",
-    "cni": "cni.command", "conformance": "conformance", "completion": "testing.completion",
+    "run": "run", "up": "up.command", "node": "up.node", "test": "testing.command", "scenario": "testing.scenario",
+    "diff": "diff", "get": "views.get", "describe": "views.describe", "logs": "views.logs", "events": "views.events",
+    "lab": "lab", "explain": "explain", "attach": "attach", "cni": "cni.command", "conformance": "conformance",
+    "completion": "testing.completion",
 }  # fmt: skip
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             gc.set_threshold(200_000, 20, 100)
         given = list(sys.argv[1:] if arguments is None else arguments)
         _check_streams()
-        if given[:1] == ["run"]:
+        if given[:1] in (["run"], ["up"]):
             from kubesim.cli.flags.kubelet_flags import spell_out
 
             given = spell_out(given)

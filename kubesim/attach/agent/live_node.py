@@ -9,9 +9,11 @@ Only reads leave this program: the transport refuses anything else.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 from urllib.parse import quote
 
+from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.schema.codec import DecodeError, decode
@@ -70,12 +72,26 @@ class AttachedNode:
         self.transport = ReadOnlyTransport(transport)
         self._found: dict[ObjectKey, bool] | None = {} if references else None
 
+    def is_for(self, name: str) -> bool:
+        return name == self.node_name
+
+    @property
+    def decides_alone(self) -> bool:
+        return True
+
     @property
     def known_answers(self) -> KnownAnswer:
         return self._known_answer if self.lessons is not None else lambda subject, status: None
 
     def source(
-        self, clock: LoopClock, tasks: TaskSet, recorder: Recorder, store: Store, config: ConfigStream, own: Source
+        self,
+        name: str,
+        clock: LoopClock,
+        tasks: TaskSet,
+        recorder: Recorder,
+        store: Store,
+        config: ConfigStream,
+        own: Source,
     ) -> Source:
         stand_ins = PlaceholderObjects(store, self._found)
         followers: list[PodFollower] = [stand_ins, *self.followers]
@@ -107,11 +123,17 @@ class AttachedNode:
         )
 
     def client(
-        self, clock: LoopClock, store: Store, latencies: ApiLatencies, connection: ApiConnection, recorder: Recorder
+        self,
+        name: str,
+        clock: LoopClock,
+        store: Store,
+        latencies: ApiLatencies,
+        connection: ApiConnection,
+        recorder: Recorder,
     ) -> MemoryClient:
         return OverlayClient(clock, store, latencies, connection, recorder, self.node_name)
 
-    def renewed_lease(self, recorder: Recorder) -> None:
+    def renewed_lease(self, name: str, recorder: Recorder, lease: Callable[[], ApiObject]) -> None:
         recorder.because(None)
         record_write(recorder, self.node_name, "update", "leases", "a kubelet renews its lease every 10 s")
 

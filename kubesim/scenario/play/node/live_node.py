@@ -1,13 +1,15 @@
-"""`LiveNode`: what a simulated node needs when its pods come from a live API server, to which nothing is written.
+"""`LiveNode`: what a simulated node needs when its pods come from a live API server.
 
-The node's own API server in memory is then an overlay: the live pods with the statuses of this kubelet. The kubelet
-reads and writes there, as it does in any run.
+Where nothing is written to that (`attach`), the node's own API server in memory is an overlay: the live pods with the
+statuses of this kubelet. Where the node is one of the live cluster (`up/node`), it is a copy of what that has.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from kubesim.api.meta import ApiObject
 from kubesim.clock import LoopClock
 from kubesim.cluster.connection import ApiConnection
 from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
@@ -24,9 +26,13 @@ if TYPE_CHECKING:
 class LiveNode(Protocol):
     """Made before the node; `source` is called once for each life of its kubelet."""
 
+    def is_for(self, name: str) -> bool:
+        """Is this node of the scenario one of the live cluster?"""
+        ...
+
     @property
-    def node_name(self) -> str:
-        """The node of the live cluster, and of the scenario, that it is for."""
+    def decides_alone(self) -> bool:
+        """Are taints and evictions decided here, because nobody at the other end hears of this node?"""
         ...
 
     @property
@@ -35,22 +41,35 @@ class LiveNode(Protocol):
         ...
 
     @property
-    def known_answers(self) -> KnownAnswer:
-        """How probes of the real containers are answered."""
+    def known_answers(self) -> KnownAnswer | None:
+        """How probes of the real containers are answered; None: by ours."""
         ...
 
     def source(
-        self, clock: LoopClock, tasks: TaskSet, recorder: Recorder, store: Store, config: ConfigStream, own: Source
+        self,
+        name: str,
+        clock: LoopClock,
+        tasks: TaskSet,
+        recorder: Recorder,
+        store: Store,
+        config: ConfigStream,
+        own: Source,
     ) -> Source:
         """Brings the live pods into the store. `own` passes on what is in the store; it begins after the first list."""
         ...
 
     def client(
-        self, clock: LoopClock, store: Store, latencies: ApiLatencies, connection: ApiConnection, recorder: Recorder
+        self,
+        name: str,
+        clock: LoopClock,
+        store: Store,
+        latencies: ApiLatencies,
+        connection: ApiConnection,
+        recorder: Recorder,
     ) -> MemoryClient:
-        """The client of the overlay, which also records writes that the kubelet itself does not record."""
+        """The client of the node's kubelet."""
         ...
 
-    def renewed_lease(self, recorder: Recorder) -> None:
+    def renewed_lease(self, name: str, recorder: Recorder, lease: Callable[[], ApiObject]) -> None:
         """The kubelet would renew its lease."""
         ...

@@ -61,7 +61,7 @@ class NodeAgent:
         client, volumes = self._with_faults(
             MemoryClient(clock, context.store, API_LATENCIES, node.api)
             if live is None
-            else live.client(clock, context.store, API_LATENCIES, node.api, recorder),
+            else live.client(name, clock, context.store, API_LATENCIES, node.api, recorder),
             node,
         )
         stream, rate = randomness.stream("events"), {"qps": settings.event_qps, "burst": settings.event_burst}
@@ -79,7 +79,8 @@ class NodeAgent:
             self._checkpoints = PodCheckpoints(node.checkpoints, partial(_note, recorder, name))
         self._api_source: Source = ClusterSource(clock, context.store, self._config, name, WATCH_LATENCY, node.api)
         if live is not None:
-            self._api_source = live.source(clock, self._tasks, recorder, context.store, self._config, self._api_source)
+            own = self._api_source
+            self._api_source = live.source(name, clock, self._tasks, recorder, context.store, self._config, own)
         self._objects = MemoryObjectWatcher(clock, context.store, node.api)
         # Kubelets that had checkpoints started pods without having seen Services.
         self._services = MemoryInformer(clock, context.store, "Service", node.api, synced=self._checkpoints is not None)

@@ -75,7 +75,7 @@ class SimulatedNode:
         self.gates = context.gates  # of the agent of now
         self.name = item.name
         self._number = number
-        self.live = context.live if context.live is not None and context.live.node_name == item.name else None
+        self.live = context.live if context.live is not None and context.live.is_for(item.name) else None
         clock, spec = context.clock, context.spec
         self._randomness = Randomness(context.randomness.stream("node", item.name).getrandbits(62))
         configuration = spec.kubelet_configuration
@@ -154,7 +154,8 @@ class SimulatedNode:
         )
         store.create(self._heartbeat.lease())
         if (live := self.live) is not None:
-            self._heartbeat.on_renewal = lambda: live.renewed_lease(context.recorder)
+            beat = self._heartbeat
+            beat.on_renewal = lambda: live.renewed_lease(item.name, context.recorder, beat.lease)
 
     def _make_device_plugins(self, item: NodeItem) -> DevicePlugins | None:
         if not item.device_plugins:

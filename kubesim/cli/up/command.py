@@ -54,6 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_profile(parser)
     runtime_flags.add_private(parser)
     kubelet_flags.add_configuration(parser)
+    parser.usage = "kubesim up [options] [FILE] [-f PATH ...]"
 
 
 def execute(args: argparse.Namespace) -> int:

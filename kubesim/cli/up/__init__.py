@@ -1,0 +1,1 @@
+"""`kubesim up` and `kubesim node`: clusters and nodes for real clients."""

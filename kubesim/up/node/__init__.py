@@ -1,0 +1,1 @@
+"""`kubesim node`: nodes of somebody else's API server, with simulated containers."""

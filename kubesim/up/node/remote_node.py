@@ -1,0 +1,101 @@
+"""Simulated nodes of an API server at the other end of a connection: `LiveNode`s that write.
+
+API server -> ApiServerSource -> PodCopies -> the store -> mux, sync loop, workers, SyncPod
+    ^                                                                |
+    +---------------- RemoteClient: statuses, Events, lease ---------+
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kubesim.api.meta import ApiObject
+from kubesim.clock import LoopClock, Randomness
+from kubesim.cluster.connection import ApiConnection
+from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
+from kubesim.cluster.remote.transport import Transport
+from kubesim.cluster.store.store import Store
+from kubesim.concurrency import TaskSet
+from kubesim.errors import ApiError
+from kubesim.kubelet.probes.known_answers import KnownAnswer
+from kubesim.runtime.simulated.containers.learnt import RealContainers
+from kubesim.sources.apiserver import ApiServerSource
+from kubesim.sources.config import ConfigStream, Source
+from kubesim.trace import Recorder
+from kubesim.up.node.client import RemoteClient, new_body, request
+from kubesim.up.node.mirror import PodCopies
+
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+
+
+class RemoteNodes:
+    """Implements `LiveNode` for all nodes of a simulation. `report` is called with a line about what failed."""
+
+    lessons: RealContainers | None = None
+
+    def __init__(self, transport: Transport, tasks: TaskSet, report: Callable[[str], None]) -> None:
+        self._transport = transport
+        self._tasks = tasks
+        self._report = report
+
+    def is_for(self, name: str) -> bool:
+        return True
+
+    @property
+    def decides_alone(self) -> bool:
+        """The cluster has controllers that taint nodes and evict pods."""
+        return False
+
+    @property
+    def known_answers(self) -> KnownAnswer | None:
+        return None
+
+    def source(
+        self, name: str, clock: LoopClock, tasks: TaskSet, recorder: Recorder, store: Store, config: ConfigStream,
+        own: Source,
+    ) -> Source:  # fmt: skip
+        copies = PodCopies(store, config.updates, own.start)
+        chance = Randomness(clock.now()).stream("node", name)
+        return _Both(ApiServerSource(clock, tasks, recorder, copies, self._transport, name, chance), own)
+
+    def client(
+        self, name: str, clock: LoopClock, store: Store, latencies: ApiLatencies, connection: ApiConnection,
+        recorder: Recorder,
+    ) -> MemoryClient:  # fmt: skip
+        return RemoteClient(clock, store, connection, self._transport)
+
+    def renewed_lease(self, name: str, recorder: Recorder, lease: Callable[[], ApiObject]) -> None:
+        self._tasks.start(f"lease of {name}", self._write_lease(name, lease()))
+
+    async def _write_lease(self, name: str, lease: ApiObject) -> None:
+        try:
+            await write_lease(self._transport, name, lease)
+        except ApiError as error:
+            self._report(f"the lease of {name} is not renewed: {error}")
+
+
+async def write_lease(transport: Transport, name: str, lease: ApiObject) -> None:
+    """Update it, or create it. Mirrors: component-helpers/apimachinery/lease controller.go"""
+    try:
+        known = await request(transport, "get", f"{LEASES}/{name}")
+        spec = {**(known.get("spec") or {}), **lease.to_json()["spec"]}
+        await request(transport, "update", f"{LEASES}/{name}", known | {"spec": spec})
+    except ApiError as error:
+        if error.code != 404:
+            raise
+        await request(transport, "create", LEASES, new_body(lease))
+
+
+class _Both:
+    """The source at the other end, and behind it the one that reads the store: that begins after the first list."""
+
+    def __init__(self, remote: Source, own: Source) -> None:
+        self._remote = remote
+        self._own = own
+
+    def start(self) -> None:
+        self._remote.start()
+
+    def stop(self) -> None:
+        self._remote.stop()
+        self._own.stop()

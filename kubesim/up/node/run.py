@@ -1,0 +1,117 @@
+"""Registers simulated nodes at an API server and runs their kubelets, until somebody stops it.
+
+Mirrors: pkg/kubelet/kubelet_node_status.go registerWithAPIServer, tryRegisterWithAPIServer
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from kubesim.api.node import Node
+from kubesim.app import Simulation, raise_failures_of_callbacks
+from kubesim.clock import LoopClock, Randomness, run_virtual
+from kubesim.clock.wall import wall_now
+from kubesim.cluster.remote.connect import connect
+from kubesim.cluster.remote.transport import PATIENCE_S, Transport
+from kubesim.concurrency import TaskSet
+from kubesim.errors import ApiError, UsageError
+from kubesim.scenario.language.document import Scenario
+from kubesim.trace import Sink
+from kubesim.up.node.client import new_body, request
+from kubesim.up.node.mirror import KINDS, follow
+from kubesim.up.node.remote_node import RemoteNodes
+from kubesim.values import value_object
+
+SIMULATED = "kubesim.dev/simulated"  # annotation of the nodes that were registered here
+
+
+@value_object
+class NodeSettings:
+    """`duration` is microseconds of real time; None: until it is stopped. `report` gets a line about each failure."""
+
+    kubeconfig: str
+    context: str
+    ready: Callable[[], None]
+    report: Callable[[str], None]
+    speed: float = 1.0
+    duration: int | None = None
+    seed: int = 0
+    allow_real_nodes: bool = False
+
+
+def run_nodes(scenario: Scenario, settings: NodeSettings, sinks: Sequence[Sink] = ()) -> None:
+    """Raises UsageError, and KeyboardInterrupt when a signal ends it."""
+    run_virtual(_run, scenario, settings, sinks, speed=settings.speed)
+
+
+async def _run(scenario: Scenario, settings: NodeSettings, sinks: Sequence[Sink]) -> None:
+    patience = PATIENCE_S * settings.speed  # the loop is paced, so its seconds are shorter
+    clock, config, context = LoopClock(wall_now()), settings.kubeconfig, settings.context
+    transport = connect(clock, config, context, may_write=True, request_timeout_s=patience)
+    try:
+        async with TaskSet() as tasks:
+            raise_failures_of_callbacks(tasks)
+            names = [node.name for node in scenario.spec.nodes]
+            known = await _known_nodes(transport, names, settings)
+            live = RemoteNodes(transport, tasks, settings.report)
+            simulation = Simulation(scenario, settings.seed, tasks, sinks, live=live, start=wall_now())
+            for name in names:
+                await _register(transport, simulation, name, name in known)
+            chance = Randomness(simulation.clock.now())
+            for kind in ("Node", *KINDS):
+                stream = chance.stream("copies", kind)
+                copies = follow(kind, simulation.clock, transport, stream, simulation.store, settings.report)
+                tasks.start(f"copies of {kind}", copies.run())
+            simulation.begin_attached(settings.speed)
+            settings.ready()
+            try:
+                await tasks.run_until(_wait(simulation, settings))
+            finally:
+                await simulation.close()
+    finally:
+        await transport.close()
+
+
+async def _wait(simulation: Simulation, settings: NodeSettings) -> None:
+    if settings.duration is None:
+        await asyncio.Event().wait()
+    else:
+        await simulation.clock.sleep(round(settings.duration * settings.speed))
+
+
+async def _known_nodes(transport: Transport, names: Sequence[str], settings: NodeSettings) -> set[str]:
+    """Those of the names that the cluster has, from an earlier run. Raises UsageError."""
+    try:
+        items = (await request(transport, "list", "/api/v1/nodes")).get("items") or []
+    except ApiError as error:
+        raise UsageError(f"cannot list the nodes of the cluster: {error}") from None
+    real = [each for each in items if SIMULATED not in (each["metadata"].get("annotations") or {})]
+    found = {each["metadata"]["name"] for each in real}
+    for name in names:
+        if name in found:
+            raise UsageError(f"--name {name}: the cluster has a node of that name that is not simulated: name another")
+    if real and not settings.allow_real_nodes:
+        example = real[0]["metadata"]["name"]
+        raise UsageError(
+            f"the cluster has {len(real)} nodes that are not simulated, such as {example}: pods of its users could "
+            "come to simulated nodes and would not run; add --allow-real-nodes if that is what you want"
+        )
+    return {each["metadata"]["name"] for each in items} & set(names)
+
+
+async def _register(transport: Transport, simulation: Simulation, name: str, known: bool) -> None:
+    """Create the Node, or take over the one of an earlier run."""
+    node = simulation.store.get("Node", "", name)
+    try:
+        if known:
+            value = await request(transport, "get", f"/api/v1/nodes/{name}")
+        else:
+            body = new_body(node)
+            body["metadata"].setdefault("annotations", {})[SIMULATED] = "true"
+            for field in ("podCIDR", "podCIDRs"):  # these are for the cluster to give
+                body.get("spec", {}).pop(field, None)
+            value = await request(transport, "create", "/api/v1/nodes", body)
+    except ApiError as error:
+        raise UsageError(f"cannot register node {name}: {error}") from None
+    simulation.store.put(Node.from_json(value))

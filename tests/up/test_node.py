@@ -1,0 +1,132 @@
+"""`kubesim node`: simulated nodes of an API server that another process serves, which knows nothing of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubesim.cli.main import main
+from kubesim.up.node.status_patch import changes
+from tests.support.processes import start
+from tests.support.up import PATIENCE_S, Up, is_ready, running_up
+
+SPEED = ("--speed", "5")
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    with running_up(tmp_path_factory.mktemp("up"), *SPEED) as up:
+        yield up
+
+
+@contextmanager
+def nodes(up: Up, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """Runs while the block does; it is registered when the block begins."""
+    given = ("--kubeconfig", str(up.kubeconfig), "--allow-writes", "--allow-real-nodes", *SPEED)
+    process = start("node", *given, *words)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("kubesim: registered ")
+        yield process
+    finally:
+        process.terminate()
+        process.communicate(timeout=PATIENCE_S)
+
+
+def pod_on(node: str, name: str, **container: Any) -> str:
+    body = {"containers": [{"name": "main", "image": "busybox", **container}], "nodeName": node}
+    return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": body})
+
+
+def create(up: Up, manifest: str) -> None:
+    up.kubectl("create", "--validate=false", "-f", "-", input=manifest)
+
+
+def reasons(up: Up, name: str) -> list[str]:
+    items = up.get("events", f"--field-selector=involvedObject.name={name}")["items"]
+    return [item["reason"] for item in items]
+
+
+def test_a_pod_lives_and_ends_on_a_node_of_another_process(up: Up) -> None:
+    with nodes(up, "--name", "far"):
+        up.wait_for(lambda: is_ready(up.get("node", "far")), "the node to be ready")
+        create(up, pod_on("far", "one", command=["sleep", "3600"]))
+        up.wait_for(lambda: is_ready(up.get("pod", "one")), "the pod to be ready")
+        status = up.get("pod", "one")["status"]
+        assert status["phase"] == "Running"
+        assert status["containerStatuses"][0]["containerID"].startswith("containerd://")
+        up.wait_for(lambda: "Started" in reasons(up, "one"), "its Events")
+        assert reasons(up, "one") == ["Pulling", "Pulled", "Created", "Started"]
+        lease = up.get("lease", "-n", "kube-node-lease", "far")["spec"]
+        assert lease["holderIdentity"] == "far"
+        up.kubectl("delete", "pod", "one", "--grace-period=1")
+        assert up.run("get", "pod", "one").returncode == 1
+
+
+def test_a_pod_reads_the_config_map_that_it_names(up: Up) -> None:
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "42"}}
+    with nodes(up, "--name", "reads", "--count", "2"):
+        variable = {"name": "A", "valueFrom": {"configMapKeyRef": {"name": "settings", "key": "a"}}}
+        create(up, pod_on("reads-2", "two", env=[variable], command=["sh", "-c", 'test "$A" = 42; exit $?']))
+        up.wait_for(lambda: "Failed" in reasons(up, "two"), "the ConfigMap to be missed")
+        create(up, json.dumps(settings))
+        up.wait_for(lambda: restarts(up, "two") > 0, "the container to run")
+        ended = up.get("pod", "two")["status"]["containerStatuses"][0]
+        state = ended["state"].get("terminated") or ended["lastState"]["terminated"]
+        assert state["exitCode"] == 0
+
+
+def restarts(up: Up, name: str) -> int:
+    return sum(each["restartCount"] for each in up.get("pod", name)["status"].get("containerStatuses", ()))
+
+
+def test_a_node_of_an_earlier_run_is_taken_over(up: Up) -> None:
+    for _ in range(2):
+        with nodes(up, "--name", "again"):
+            up.wait_for(lambda: is_ready(up.get("node", "again")), "the node to be ready")
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["node", *words]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    return error.removeprefix("kubesim: error: ").rstrip("\n")
+
+
+def test_it_writes_only_where_it_may(up: Up, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ("--kubeconfig", str(up.kubeconfig))
+    assert "add --allow-writes; --print-rbac prints the rights" in refusal(capsys, "--name", "n", *where)
+    problem = refusal(capsys, "--name", "n", "--allow-writes", *where)
+    assert "nodes that are not simulated" in problem
+    assert "--allow-real-nodes" in problem
+    problem = refusal(capsys, "--name", "node-1", "--allow-writes", "--allow-real-nodes", *where)
+    assert problem == "--name node-1: the cluster has a node of that name that is not simulated: name another"
+    assert refusal(capsys, "--allow-writes", *where) == "give a --name for the node"
+    file = tmp_path / "pod.yaml"
+    file.write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: i}]}\n")
+    assert "spec.objects is not for kubesim node" in refusal(capsys, "--name", "n", "--allow-writes", str(file))
+
+
+def test_the_rights_that_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["node", "--print-rbac"]) == 0
+    assert "resources: [nodes/status, pods/status]\n  verbs: [patch]\n" in capsys.readouterr().out
+
+
+def test_a_status_patch_has_what_differs_and_nothing_else() -> None:
+    ready, gone = {"type": "Ready", "status": "False"}, {"type": "Gone", "status": "True"}
+    old = {"phase": "Pending", "podIP": "1.1.1.1", "hostIP": "h", "conditions": [ready, gone], "list": [1]}
+    new = {"phase": "Running", "hostIP": "h", "conditions": [{**ready, "status": "True"}], "list": [1, 2]}
+    assert changes(old, new) == {
+        "phase": "Running",
+        "podIP": None,
+        "list": [1, 2],
+        "conditions": [{"type": "Ready", "status": "True"}, {"type": "Gone", "$patch": "delete"}],
+        "$setElementOrder/conditions": [{"type": "Ready"}],
+    }
+    assert changes(new, new) == {}
