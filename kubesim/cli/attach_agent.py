@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 EXIT_DIFFERENT = 3
 SETTLING_S = 30  # with --once: for so long the agent may take to be as far as the node
+PROGRESS = 500_000  # microseconds between two looks at how far it is
 _AGENT_FLAGS = {"verbose": "-v", "quiet": "-q", "report": "--report", "runtime": "--runtime"}
 
 
@@ -123,30 +124,39 @@ class _Shown:
     def __init__(self, args: argparse.Namespace, output: str) -> None:
         from kubesim.cli.output.effects import EffectSink
         from kubesim.cli.output.report import console
+        from kubesim.cli.progress.run_progress import RunProgress
         from kubesim.trace import MemorySink
 
         self._output = output
         level: Level = "verbose" if args.verbose else "quiet" if args.quiet else "story"
-        self._console = console(sys.stdout, level, attached=True)
+        self.progress = RunProgress(sys.stderr, quiet=args.quiet or args.once or args.tui)
+        self.progress.begin(args.duration)
+        self._out = self.progress.above(sys.stdout)
+        self._console = console(self._out, level, attached=True)
         self._memory = MemorySink() if options.stepping_flag(args) else None
         self._held = io.StringIO()  # while the view has the screen
-        self._effects = EffectSink(self._held if args.tui else sys.stderr)
+        self._effects = EffectSink(self._held if args.tui else self.progress.above(sys.stderr))
         self._silent = args.once or options.stepping_flag(args)
         self._node = args.node
         self.reported: report_flags.ReportingRun | None = None
         self._is_live = args.tui and not args.once
 
     def sinks(self) -> tuple[Sink, ...]:
-        return (self, self._effects, *((self._memory,) if self._memory is not None else ()))
+        return (self, self._effects, self.progress, *((self._memory,) if self._memory is not None else ()))
 
     def record(self, record: Record) -> None:
         if self._silent:
             return
         if self._output == "jsonl":
-            sys.stdout.write(_line(record) + "\n")
+            self._out.write(_line(record) + "\n")
         else:
             self._console.record(record)
-        sys.stdout.flush()
+        self._out.flush()
+
+    async def report_progress(self, clock: LoopClock) -> None:
+        while True:
+            self.progress.advance(clock.elapsed())
+            await clock.sleep(PROGRESS)
 
     async def watch(self, clock: LoopClock, duration: int | None) -> None:
         """Until the time is over or Ctrl-C; with a view, until the user closes it."""
@@ -164,6 +174,7 @@ class _Shown:
         await watch_live(self._memory.records, f"the agent of {self._node}", duration and duration / SECOND)
 
     def end(self, comparison: Comparison) -> None:
+        self.progress.clear()
         if self.reported is not None:
             self.reported.finish_attached(comparison.lines())
         sys.stderr.write(self._held.getvalue())
@@ -232,6 +243,7 @@ async def _run(
             address = parse_address(args.serve) if args.serve else None
             if (serving := report_flags.serving(address, reported.pages())) is not None:
                 await serving.start(tasks, simulation.kubelets, simulation.clock.now, simulation.measured)
+            tasks.start("progress", shown.report_progress(simulation.clock))
             await tasks.run_until(_attached(args, simulation, comparison, shown))
             if serving is not None:
                 await serving.end()

@@ -156,3 +156,23 @@ def test_a_scenario_takes_its_pods_from_a_live_api_server(
     (tmp_path / "live.yaml").write_text(json.dumps(scenario))
     assert main(["run", str(tmp_path / "live.yaml")]) == 2
     assert "typo is no node of this scenario; name it in nodes" in capsys.readouterr().err
+
+
+def test_its_progress_is_shown_at_the_bottom_of_a_terminal(
+    attach: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main([*attach, "-q", "--for", "3s"]) == 0
+    err = capsys.readouterr().err
+    assert re.search(r"\[#+\.*\] \d\S* on the node of 3s \(\d+\.\d%\) in \ds", err)
+    assert "pods: 1 Running; " in err
+    assert err.endswith("\x1b[K")  # the view is gone at the end
+
+
+def test_a_report_needs_the_agent(attach: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    assert main([*attach[:-1], "--once", "--report", str(report)]) == 2
+    assert "--report needs --agent" in capsys.readouterr().err
+    assert not report.exists()
+    assert main([*attach, "--step", "--report", str(report)]) == 2
+    assert "--step cannot be combined with --report" in capsys.readouterr().err

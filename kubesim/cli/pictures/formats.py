@@ -8,6 +8,10 @@ from typing import BinaryIO, TextIO
 
 from kubesim.app import RunResult
 from kubesim.cli.pictures.network import NetworkDrawing
+from kubesim.cluster.saved.history import ObjectChange
+from kubesim.cluster.saved.observer import RunObserver
+from kubesim.cluster.saved.pod_summary import shown_pod
+from kubesim.cluster.store.store import Store
 from kubesim.errors import UsageError
 from kubesim.golang.text import duration, printable
 from kubesim.trace import Record
@@ -25,7 +29,14 @@ class SvgReport:
         self._out = out
 
     def begin(self, file: str, *, nodes: bool = False) -> None:
-        self._lanes = LaneSink()
+        self._lanes = LaneSink(sees_objects=True)
+
+    def follow_store(self, store: Store) -> None:
+        RunObserver(self).follow_store(store)
+
+    def change(self, change: ObjectChange) -> None:
+        if change.object["kind"] == "Pod":
+            self._lanes.show(change.t, *shown_pod(change))
 
     def record(self, record: Record) -> None:
         self._lanes.record(record)

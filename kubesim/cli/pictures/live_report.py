@@ -18,7 +18,7 @@ from kubesim.trace.report.mark import Mark, parse_mark
 from kubesim.trace.report.page_file import page
 
 PERIOD_S = 1.0  # between two questions of a page
-FOLLOWED_S = 5.0  # a page that has asked within this time is there
+FOLLOWED_S = 5.0  # a page that has asked within this time is there, and is waited for as long
 HTML = "text/html; charset=utf-8"
 _WRONG: Answer = (HTTPStatus.BAD_REQUEST, TEXT, "400 bad request: after=MARK is the mark of an earlier answer\n")
 _UNKNOWN: Answer = (HTTPStatus.NOT_FOUND, TEXT, "404 page not found; there are /report and /report/data?after=MARK\n")
@@ -53,8 +53,11 @@ class LiveReport:
         return HTTPStatus.OK, JSON, json.dumps(answer, separators=(",", ":"))
 
     async def ended(self) -> None:
-        """Wait until a page that follows has asked again."""
-        self._ended = True
-        if self._asked is not None and self._watch.seconds() - self._asked < FOLLOWED_S:
-            with external():
-                await wall_sleep(2 * PERIOD_S)
+        """Wait until a page that follows has asked again, and a moment for further ones; not for long."""
+        self._ended, end = True, self._watch.seconds()
+        if self._asked is None or end - self._asked > FOLLOWED_S:
+            return
+        with external():
+            while self._asked < end and self._watch.seconds() - end < FOLLOWED_S:
+                await wall_sleep(PERIOD_S / 10)
+            await wall_sleep(PERIOD_S)

@@ -9,8 +9,10 @@ from kubesim import __version__
 from kubesim.app import RunResult
 from kubesim.cli.output.report import summary
 from kubesim.cli.pictures.network import NetworkDrawing
+from kubesim.cluster.saved.history import ObjectChange
 from kubesim.cluster.saved.lines import RunHeader
 from kubesim.cluster.saved.observer import RunObserver
+from kubesim.cluster.saved.pod_summary import shown_pod
 from kubesim.cluster.saved.rows import RowTimeline
 from kubesim.runtime.containerd.cni_settings import NetworkPicture
 from kubesim.trace import Record, Sink
@@ -25,15 +27,23 @@ _MOST_LINES, _MOST_FAILED = 5, 3
 
 
 class ReportedRun:
-    """Collects a run for a page; `sinks` are to be given to the run."""
+    """Collects a run for a page, and listens to its objects; `sinks` are to be given to the run."""
 
     def __init__(self, header: RunHeader, label: str = "") -> None:
         self._header, self._label = header, label
-        self._rows, self._data = RowTimeline(header.start), RunDataSink()
-        self._observer = RunObserver(self._rows)
+        self._rows, self._data = RowTimeline(header.start), RunDataSink(sees_objects=True)
+        self._observer = RunObserver(self)
 
     def sinks(self) -> tuple[Sink, ...]:
         return self._data, self._observer
+
+    def record(self, record: Record) -> None:
+        """Records go to the data alone."""
+
+    def change(self, change: ObjectChange) -> None:
+        self._rows.change(change)
+        if change.object["kind"] == "Pod":
+            self._data.show_pod(change.t, *shown_pod(change))
 
     def data(self, end: int) -> dict[str, Any]:
         return {**self._about(), **self._data.data(end), "tables": self._rows.data()}

@@ -1,6 +1,6 @@
 """The life of each pod as lanes of bands: phase, conditions, containers and probes, from when to when.
 
-Phase, conditions and states of containers are those that the API server was given: what kubectl shows.
+Phase, conditions and states of containers are those of the API server: what kubectl shows.
 """
 
 from __future__ import annotations
@@ -66,23 +66,51 @@ class _OpenPod:
     node: str = ""
     open: dict[tuple[LaneKind, str], Band] = field(default_factory=dict)
     done: dict[tuple[LaneKind, str], list[Band]] = field(default_factory=dict)
-    changed: dict[tuple[LaneKind, str], int] = field(default_factory=dict)  # the record that changed a lane last
+    changed: dict[tuple[LaneKind, str], int] = field(default_factory=dict)  # the number of the last change of a lane
     events: list[r.EventRecorded] = field(default_factory=list)
 
 
-class LaneSink:
-    """A sink that follows each pod; `pods` answers with what is known so far."""
+@value_object
+class _Moment:
+    """`seq` is the last record; `number` grows with each record and each change of an object."""
 
-    def __init__(self) -> None:
+    t: int
+    seq: int
+    number: int
+
+
+class LaneSink:
+    """A sink that follows each pod; `pods` answers with what is known so far.
+
+    With `sees_objects`, phase, conditions and containers are those of the objects that it is shown: others than the
+    kubelet write them, too. Without, they are those that the kubelet wrote.
+    """
+
+    def __init__(self, *, sees_objects: bool = False) -> None:
+        self._sees_objects = sees_objects
         self._pods: dict[str, _OpenPod] = {}
         self._nodes = PodNodes()
-        self._last = 0
+        self._last = _Moment(0, 0, 0)
+
+    @property
+    def number(self) -> int:
+        """Of the last record or change of an object."""
+        return self._last.number
+
+    def show(self, t: int, name: str, node: str, status: Mapping[str, Any] | None) -> None:
+        """A pod was created or changed; the status is summarized as in the trace. None: the pod is gone."""
+        now = self._last = _Moment(max(t, self._last.t), self._last.seq, self._last.number + 1)
+        pod = self._pods.get(name)
+        if pod is None:
+            pod = self._pods[name] = _OpenPod()
+        pod.node = node or pod.node
+        _show(pod, {} if status is None else dict(_status_bands(status)), now)
 
     def record(self, record: r.Record) -> None:
-        self._last = record.t
+        now = self._last = _Moment(record.t, record.seq, self._last.number + 1)
         node = self._nodes.node_of(record)
         if isinstance(record, r.Note) and record.ends_kubelet:
-            self._end_probes(node, record)
+            self._end_probes(node, now)
         if not record.pod:
             return
         pod = self._pods.get(record.pod)
@@ -92,46 +120,47 @@ class LaneSink:
         if isinstance(record, r.EventRecorded):
             pod.events.append(record)
         elif isinstance(record, r.ApiWrite) and record.is_pod_status:
-            _show(pod, dict(_status_bands(record.summary)), record)
+            if not self._sees_objects:
+                _show(pod, dict(_status_bands(record.summary)), now)
         elif isinstance(record, r.ApiWrite) and (record.verb, record.resource, record.by) == (
             "delete",
             "pods",
             "kubelet",
         ):
             for key in list(pod.open):
-                _end(pod, key, record)
+                _end(pod, key, now)
         elif isinstance(record, r.ProbeOutcome):
             tone = _PROBES.get(record.result, "waiting")
-            _begin(pod, ("probe", f"{record.container} {record.probe}"), record.result, tone, record)
+            _begin(pod, ("probe", f"{record.container} {record.probe}"), record.result, tone, now)
         elif isinstance(record, r.WorkerState):
-            _begin(pod, ("worker", ""), record.state, _WORKER.get(record.state, "running"), record)
+            _begin(pod, ("worker", ""), record.state, _WORKER.get(record.state, "running"), now)
         elif isinstance(record, r.SyncBegin) and ("worker", "") not in pod.open:
-            _begin(pod, ("worker", ""), "syncing", "running", record)
+            _begin(pod, ("worker", ""), "syncing", "running", now)
 
-    def _end_probes(self, node: str, record: r.Record) -> None:
+    def _end_probes(self, node: str, now: _Moment) -> None:
         """The verdicts of probes are in the kubelet's memory, and so are its workers."""
         for pod in self._pods.values():
             if pod.node == node:
                 for key in [key for key in pod.open if key[0] in ("probe", "worker")]:
-                    _end(pod, key, record)
+                    _end(pod, key, now)
 
     def pods(self, end: int | None = None) -> list[PodLanes]:
         """In the order in which the pods appear; open bands go on until `end`, or until the last record."""
-        until = self._last if end is None else end
+        until = self._last.t if end is None else end
         return [
             PodLanes(name, pod.node, tuple(_lanes(pod, until)), tuple(pod.events))
             for name, pod in self._pods.items()
             if pod.open or pod.done
         ]
 
-    def changed(self, seq: int, t: int, end: int) -> Iterator[ChangedPod]:
-        """The pods with lanes that a record after `seq` changed, and of each such lane the bands that end at `t` or
+    def changed(self, number: int, t: int, end: int) -> Iterator[ChangedPod]:
+        """The pods with lanes that have changed after this number, and of each such lane the bands that end at `t` or
         later. A lane may have no such band any more."""
-        for number, (name, pod) in enumerate(self._pods.items()):
-            keys = [key for key, changed in pod.changed.items() if changed > seq]
+        for place, (name, pod) in enumerate(self._pods.items()):
+            keys = [key for key, changed in pod.changed.items() if changed > number]
             if keys:
                 recent = tuple((_recent(pod, key, t, end), key in pod.open) for key in _in_order(keys))
-                yield ChangedPod(number, name, pod.node, recent)
+                yield ChangedPod(place, name, pod.node, recent)
 
 
 def _status_bands(summary: Mapping[str, Any]) -> Iterator[tuple[tuple[LaneKind, str], tuple[str, Tone]]]:
@@ -160,30 +189,30 @@ def container_band(state: Mapping[str, Any]) -> tuple[str, Tone]:
     return (f"{text} (restart {count})" if count else text), tone
 
 
-def _show(pod: _OpenPod, shown: Mapping[tuple[LaneKind, str], tuple[str, Tone]], record: r.Record) -> None:
+def _show(pod: _OpenPod, shown: Mapping[tuple[LaneKind, str], tuple[str, Tone]], now: _Moment) -> None:
     for key, (text, tone) in shown.items():
-        _begin(pod, key, text, tone, record)
+        _begin(pod, key, text, tone, now)
     for key in [key for key in pod.open if key[0] not in ("probe", "worker") and key not in shown]:
-        _end(pod, key, record)
+        _end(pod, key, now)
 
 
-def _begin(pod: _OpenPod, key: tuple[LaneKind, str], text: str, tone: Tone, record: r.Record) -> None:
+def _begin(pod: _OpenPod, key: tuple[LaneKind, str], text: str, tone: Tone, now: _Moment) -> None:
     known = pod.open.get(key)
     if known is not None and (known.text, known.tone) == (text, tone):
         return
-    _end(pod, key, record)
-    pod.open[key] = Band(record.t, record.t, text, tone, record.seq)
-    pod.changed[key] = record.seq
+    _end(pod, key, now)
+    pod.open[key] = Band(now.t, now.t, text, tone, now.seq)
+    pod.changed[key] = now.number
     pod.done.setdefault(key, [])  # lanes stay in the order in which they appear
 
 
-def _end(pod: _OpenPod, key: tuple[LaneKind, str], record: r.Record) -> None:
+def _end(pod: _OpenPod, key: tuple[LaneKind, str], now: _Moment) -> None:
     band = pod.open.pop(key, None)
     if band is None:
         return
-    pod.changed[key] = record.seq
-    if record.t > band.begin:
-        pod.done.setdefault(key, []).append(Band(band.begin, record.t, band.text, band.tone, band.seq))
+    pod.changed[key] = now.number
+    if now.t > band.begin:
+        pod.done.setdefault(key, []).append(Band(band.begin, now.t, band.text, band.tone, band.seq))
 
 
 def _lanes(pod: _OpenPod, end: int) -> Iterator[Lane]:

@@ -25,13 +25,13 @@ _TONES = {"plain": 0, "good": 1, "warning": 2, "bad": 3}
 
 
 class RunDataSink:
-    """A sink that collects what a report shows."""
+    """A sink that collects what a report shows. With `sees_objects` it is shown each change of a pod, too."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, sees_objects: bool = False) -> None:
         self._strings = Strings()
         self._columns: dict[str, list[int]] = {name: [] for name in COLUMNS}
         self._more: dict[int, dict[str, Any]] = {}  # what else a record has to show, by its number
-        self._lanes, self._facts, self._nodes = LaneSink(), FactSink(), PodNodes()
+        self._lanes, self._facts, self._nodes = LaneSink(sees_objects=sees_objects), FactSink(), PodNodes()
         self._statuses: dict[str, Mapping[str, Any]] = {}
         self._held: dict[int, r.Record] = {}  # calls of probes, until something is caused by them
         self._seq = self._t = 0
@@ -55,6 +55,10 @@ class RunDataSink:
         else:
             record_cause = record.cause
         self._add(record, record_cause)
+
+    def show_pod(self, t: int, name: str, node: str, status: Mapping[str, Any] | None) -> None:
+        """A pod has changed at the API server; None: it is gone."""
+        self._lanes.show(t, name, node, status)
 
     def _add(self, record: r.Record, cause: int | None) -> None:
         said = self._phrase(record)
@@ -99,7 +103,7 @@ class RunDataSink:
                 "number": pod.number, "pod": text[pod.pod], "node": text[pod.node],
                 "lanes": [{**self._lane(lane), "open": is_open} for lane, is_open in pod.lanes],
             }
-            for pod in self._lanes.changed(mark.seq, mark.t, end)
+            for pod in self._lanes.changed(mark.lanes, mark.t, end)
         ]  # fmt: skip
         facts = {}
         for pod, changes in self._facts.changes.items():
@@ -115,7 +119,7 @@ class RunDataSink:
 
     def mark(self, t: int) -> Mark:
         """How far the data is now; nothing that is added later is before `t`."""
-        return Mark(self.seen_seq, t, len(self._columns["seq"]), len(self._strings))
+        return Mark(self.seen_seq, t, len(self._columns["seq"]), len(self._strings), self._lanes.number)
 
     def _lane(self, lane: Lane) -> dict[str, Any]:
         text = self._strings

@@ -6,20 +6,22 @@ import re
 
 from kubesim.values import value_object
 
-_FORM = re.compile(r"\d{1,18}(?:\.\d{1,18}){3}", re.ASCII)
+_FORM = re.compile(r"\d{1,18}(?:\.\d{1,18}){4}", re.ASCII)
 
 
 @value_object
 class Mark:
-    """The last record that was seen and the time of it; how many records and texts the reader has."""
+    """The last record that was seen and the time of it; how many records, texts and changes of lanes the
+    reader has."""
 
     seq: int = 0
     t: int = 0
     records: int = 0
     strings: int = 1  # the empty text
+    lanes: int = 0
 
     def __str__(self) -> str:
-        return f"{self.seq}.{self.t}.{self.records}.{self.strings}"
+        return f"{self.seq}.{self.t}.{self.records}.{self.strings}.{self.lanes}"
 
 
 def parse_mark(text: str) -> Mark | None:

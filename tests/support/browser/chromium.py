@@ -21,7 +21,16 @@ FLAGS = (
     "--disable-dev-shm-usage", "--remote-debugging-pipe",
 )  # fmt: skip
 PATIENCE = 120  # seconds on the wall: the machine may be busy
-_KEYS = {"ArrowLeft": 37, "ArrowRight": 39, "ArrowUp": 38, "ArrowDown": 40, "PageUp": 33, "PageDown": 34, "Home": 36, "End": 35}
+_KEYS = {
+    "ArrowLeft": 37,
+    "ArrowRight": 39,
+    "ArrowUp": 38,
+    "ArrowDown": 40,
+    "PageUp": 33,
+    "PageDown": 34,
+    "Home": 36,
+    "End": 35,
+}
 
 
 class Chromium:

@@ -30,6 +30,11 @@ def texts(svg: str) -> list[str]:
     return [str(each.text) for each in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
+def test_the_timeline_has_what_controllers_write(capsys: pytest.CaptureFixture[str]) -> None:
+    found = texts(printed(capsys, str(SCENARIOS / "workloads" / "node-lost.yaml"), "-o", "svg"))
+    assert "False" in found  # Ready, when the node is lost
+
+
 def test_the_picture_of_a_run_names_its_pod_its_containers_and_what_they_went_through(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

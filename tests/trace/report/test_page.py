@@ -15,6 +15,7 @@ import pytest
 from kubesim.cli.main import main
 from kubesim.cli.pictures.report import outcome_of
 from kubesim.trace import records as r
+from kubesim.trace.lanes.bands import LaneSink
 from kubesim.trace.report.data import run_data
 from kubesim.trace.report.facts import FactSink
 from kubesim.trace.report.page_file import embedded_json, page
@@ -156,3 +157,49 @@ def test_failures_and_counts_come_before_pods() -> None:
     ]
     assert [each["failed"] for each in outcome] == [True, True, False, False, False]
     assert outcome_of(lines[-1:]) == [{"text": lines[-1], "failed": False}]
+
+
+def bands_at(data: dict[str, Any], pod: str, t: int) -> dict[str, str]:
+    """The words of the lanes of a pod at a moment, by the name of the lane."""
+    text = data["strings"]
+    lanes = next(each["lanes"] for each in data["lanes"] if text[each["pod"]] == pod)
+    found = {}
+    for lane in lanes:
+        for begin, length, words, *_ in lane["bands"]:
+            if begin <= t < begin + length:
+                found[text[lane["name"]] or lane["kind"]] = text[words]
+    return found
+
+
+def test_lanes_have_what_others_than_the_kubelet_write(tmp_path: Path) -> None:
+    """A node is lost at 20 s: its controller writes that the pods are not ready, and later the pod is evicted."""
+    html = report(tmp_path, "workloads/node-lost")
+    data = json.loads(html.split('id="data">')[1].split("</script>")[0])["runs"][0]
+    lost = next(
+        pod
+        for each in data["lanes"]
+        if data["strings"][each["node"]] == "node-1" and (pod := data["strings"][each["pod"]])
+    )
+    before, after = bands_at(data, lost, 15_000_000), bands_at(data, lost, 100_000_000)
+    assert (before["Ready"], before["main"]) == ("True", "running, ready")
+    assert after["Ready"] == "False"
+    assert after["DisruptionTarget"] == "True/DeletionByTaintManager"
+
+
+def test_lanes_end_when_anybody_deletes_the_pod() -> None:
+    sink = LaneSink(sees_objects=True)
+    status = {"phase": "Running", "conditions": {"Ready": "True"}}
+    sink.show(0, "default/web", "", {"phase": "Pending", "conditions": {}})
+    sink.record(r.WorkerState(t=5, seq=1, pod="default/web", node="n", state="syncing"))
+    sink.show(10, "default/web", "n", status)
+    kubelet = r.ApiWrite(t=20, seq=2, pod="default/web", verb="patch", resource="pods/status", by="kubelet")
+    kubelet.summary = {"phase": "Failed"}
+    sink.record(kubelet)  # the answer to a write that is in the objects already
+    sink.show(30, "default/web", "n", None)
+    [pod] = sink.pods(50)
+    bands = {(lane.kind, lane.name): [(b.begin, b.end, b.text) for b in lane.bands] for lane in pod.lanes}
+    assert bands == {
+        ("phase", ""): [(0, 10, "Pending"), (10, 30, "Running")],
+        ("worker", ""): [(5, 50, "syncing")],
+        ("condition", "Ready"): [(10, 30, "True")],
+    }

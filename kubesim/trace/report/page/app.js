@@ -144,7 +144,8 @@ Report.start = () => {
         follow(place);
         place = "";
       }
-      if (following) toEnd();
+      const choosing = document.activeElement?.closest(".panel select"); // drawn again, its list would close
+      if (following && !choosing) toEnd();
       else showMoment();
     };
     Report.live.follow(data.live, take, (state, words) => {
@@ -158,6 +159,7 @@ Report.start = () => {
     if (!data.live) return;
     following = wanted;
     get("follow").setAttribute("aria-pressed", String(wanted));
+    get("follow").textContent = wanted ? "Following" : "Follow";
     if (wanted) toEnd();
   }
 
