@@ -45,6 +45,7 @@ from tools.language_tables import cell, described_model, plain_models
 from tools.not_simulated import rows as left_out_rows
 from tools.programs_page import program_lines
 from tools.run_picture import crash_loop
+from tools.step_screens import step_picture
 from tools.terminal_recording import recording
 from tools.walks.page import walk_lines
 
@@ -411,6 +412,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands,
     "crashloop.svg": crash_loop,
     "recording.svg": recording,
+    "stepper.svg": step_picture,
     "how-to/programs-and-images.md": programs,
     "scenarios.md": scenarios,
     "labs.md": lab_index,

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from kubesim.trace.stepping.session import StepSession
 from kubesim.values import value_object
 from tests.support.stepping import SCENARIOS
 from tests.support.stepping import stepper as opened_stepper
-from tests.support.tui import Shot, Size, screens
+from tests.support.tui import Shot, Size, screens, shown
 
 FOLDER = Path(__file__).parent.parent / "tests" / "cli" / "tui" / "screens"
 DIED = "pleg.event ContainerDied"
@@ -38,7 +40,9 @@ def session(name: str, *breaks: str) -> StepSession:
         run_scenario(own, sinks=(sink,), trial=Trial(own.gates, added=steps))
         return sink.records
 
-    opened = StepSession(opened_stepper(name, *breaks), f"{name}, seed 0", ScenarioInjections(play))
+    ((_, scenario),) = load_runs([path])
+    opened = StepSession(opened_stepper(name, *breaks), f"{scenario.name}, seed 0", ScenarioInjections(play))
+    opened.stepper.has_several_nodes = len(scenario.spec.nodes) > 1
     if breaks:
         opened.key("c")
     return opened
@@ -115,7 +119,7 @@ STORIES = {
         (Shot("1-found", "/back-off\n"), Shot("2-again", "/\n"), Shot("3-before", "\\\n"), Shot("4-none", "/zebra\n")),
     ),
     "filter": Story(
-        lambda: session("two-nodes"),
+        lambda: session("workloads/drain-pdb"),
         (
             Shot("1-node", "fnode=node-2\n"),
             Shot("2-stays-there", "nnnnn"),
@@ -181,6 +185,20 @@ STORIES = {
     ),
     "network": Story(plugins, (Shot("1-added", "g0s\nNNN"), Shot("2-page", "a"), Shot("3-removed", "a<end>"))),
 }
+
+
+def step_picture() -> str:
+    """`docs/stepper.svg`: the stepper where a container that crashed is started again, drawn by Textual."""
+
+    async def drawn(opened: StepSession) -> str:
+        async with shown(opened, (110, 36)) as view:
+            await view.press("nnnnn")
+            return view.app.export_screenshot(title="kubesim run --step scenarios/crashloop.yaml")
+
+    svg = asyncio.run(drawn(session("crashloop", DIED)))
+    svg = re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)  # the fonts would come from the network
+    svg = re.sub(r"\s*<!--.*?-->", "", svg)
+    return re.sub(r"[ \t]+$", "", svg, flags=re.MULTILINE).rstrip("\n") + "\n"
 
 
 def all_screens() -> dict[str, str]:

@@ -44,9 +44,9 @@ Pane { height: 1; width: 1fr; text-wrap: nowrap; background: ansi_default; color
 #network { height: 4; }
 #logs { height: 1fr; }
 #next { height: 4; }
-#records { display: none; height: 12; }
+#records { display: none; height: 10; }
 .-tall #records { display: block; }
-.-tall #decision { height: 10; }
+.-tall #decision { height: 8; }
 .-tall #network { height: 2fr; }
 .-tall #logs { height: 3fr; }
 .-low #loop { height: 2; }

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from textual.content import Content, Span
 
-_LABEL = re.compile(r"( {0,2})([A-Za-z#][\w.#]*(?: in)?)(?= {1,8}\S)")
+from kubesim.trace.stepping.panes import MARGIN
+
+_LABEL = re.compile(r"( {0,2})([A-Za-z][\w.]*(?: in)?) +(?=\S)")
 _BAD = re.compile(r"\b(?:Warning|[Ee]rrors?|[Ff]ailed|FAILED|BackOff|CrashLoopBackOff|OOMKilled|exited [1-9]\d*)\b")
 
 
@@ -20,7 +22,7 @@ def _spans(text: str) -> Iterator[Span]:
     start = 0
     for line in text.split("\n"):
         label = _LABEL.match(line)
-        if label is not None:
+        if label is not None and label.end() == MARGIN:
             yield Span(start + label.start(2), start + label.end(2), "ansi_cyan")
         for bad in _BAD.finditer(line):
             yield Span(start + bad.start(), start + bad.end(), "ansi_red")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kubesim.cli.main import main
-from tests.cli.test_attach import kubeconfig
 from tests.support.attach.pods import pod, running
+from tests.support.cluster.kubeconfig import kubeconfig
 from tests.support.cluster.served import served_cluster
 from tests.support.step_terminal import StepTerminal
 

@@ -100,3 +100,17 @@ def test_a_fault_cannot_be_injected_where_no_scenario_is_played() -> None:
         assert "nothing can be injected here" in await view.press("I")
 
     in_view(StepSession(stepper("hello-pod"), "x"), story)
+
+
+def test_a_filter_by_node_passes_over_the_other_nodes() -> None:
+    session = StepSession(stepper("workloads/drain-pdb"), "x")
+    session.stepper.has_several_nodes = True
+
+    async def story(view: View) -> None:
+        assert ", only node=node-2" in await view.press("fnode=node-2\n")
+        for _ in range(5):
+            assert "node-1 " not in (await view.press("n")).split("sync loop")[0]
+        assert "#1 of" not in await view.press("<end>")
+        assert "node-1 " not in (await view.press("<home>")).split("sync loop")[0]
+
+    in_view(session, story)
