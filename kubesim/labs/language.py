@@ -100,10 +100,10 @@ class TimeLookup(Strict):
 
 
 class PeriodicCount(Strict):
-    """Something that happens once every period, at a phase that depends on the seed: `{during: 12s, every: 5s}`."""
+    """Something that happens once every period, at a phase that depends on the seed: `{during: 12s, period: 5s}`."""
 
     during: Duration  # the whole time
-    every: Duration = Field(gt=0)  # the period
+    period: Duration = Field(gt=0)  # the time between two of them
 
 
 class CountLookup(Strict):
@@ -157,6 +157,8 @@ class Question(Strict):
     periodic: PeriodicCount | None = None  # for a count: the range that every seed stays in
     within: Duration = 500_000  # accepted difference of a time from the run, or from the range
     choices: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()  # shown with letters
+    # other words for an answer: `{"no": [it keeps running]}`
+    accept: dict[str, Annotated[tuple[str, ...], BeforeValidator(as_list)]] = Field(default_factory=dict)
     instead: MomentOrText | None = None  # the record that shows why something does not happen, or not again
     profile: Annotated[str, AfterValidator(_profile)] = ""  # look at a run of the scenario with this kubelet version
     kubectl: str = ""  # shown with the answer, instead of the lab's

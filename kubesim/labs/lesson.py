@@ -107,9 +107,7 @@ class Lesson:
 
     def take_words(self, words: list[str]) -> tuple[str, list[str]]:
         """The words that answer the open question, and those that are left for the next ones."""
-        question = self.open_question
-        assert question is not None
-        return split_words(question, words)
+        return split_words([q for q in self.lab.file.questions if not self.progress.of(q.id).done], words)
 
     def answer(self, text: str) -> tuple[list[str], bool]:
         """Take an answer to the open question; False if it was wrong. Any prediction is accepted."""

@@ -13,6 +13,7 @@ from kubesim.labs.lesson import Lesson, expecting
 from kubesim.labs.load import Lab
 from kubesim.labs.playing import Play
 from kubesim.labs.progress import LabProgress
+from kubesim.labs.reading import read_answer
 from kubesim.scenario.load.manifests import field_name
 from kubesim.scenario.names.check import expectation_problems
 
@@ -76,6 +77,8 @@ def _question(lesson: Lesson, question: Question, answer: str | None) -> Iterato
     if truth.allowed is not None and not truth.allowed.has(truth.value, question.within if question.time else 0):
         limits = truth.allowed.text if question.time else f"{truth.allowed.low} to {truth.allowed.high}"
         yield f"{question.id}: the run says {truth.text}, which is outside of its range: {limits}"
+    for meaning in question.accept:
+        read_answer(question, meaning)  # raises if it is no answer
     if answer is not None and not judge(run.records, question, answer).right:
         yield f"solution.yaml: {question.id}: {answer!r} is wrong: the run says {truth.text}"
     for wrong in question.wrong:

@@ -91,7 +91,7 @@ def test_progress_outlives_the_command(lab: Learner) -> None:
 
 def test_answers_before_one_that_cannot_be_read_count(lab: Learner) -> None:
     lab("start", "1")
-    assert "'Running' is not a duration" in lab("check", "10s", "Running", code=2)
+    assert "'Running' is not a duration" in lab("check", "10 seconds", "Running", code=2)
     assert "1 The first crash is free 1/5" in lab("list")
 
 
