@@ -108,10 +108,10 @@ def scenarios() -> str:
     lines += [
         "A file holds YAML documents: plain Kubernetes objects, which are applied at time 0, and at most one of",
         "kind `Scenario`. A file with only objects is a scenario with defaults. Unknown fields are errors.",
-        "Durations are written as Go writes them: `1m30s`, `250ms`. Editors check and complete such files with the",
+        "Durations have the format of Go: `1m30s`, `250ms`. Editors check and complete such files with the",
         "JSON Schema that `kubesim scenario schema` prints; it is made from the same table as this page.",
         "",
-        "A run names each field of an object that nothing here acts on, as a note of the trace and on stderr:",
+        "A run names each field of an object that has no effect here, as a note in the trace and on stderr:",
         "`without effect here: spec.containers[0].tty (pod default/web)`.",
         "[fidelity](fidelity.md#fields-without-effect) lists these fields.",
         "",
@@ -151,8 +151,9 @@ def labs() -> str:
 def trace() -> str:
     lines = ["# Records and conditions", "", MADE, ""]
     lines += [
-        "Everything that happens is a record: `seq`, `t` (seconds), `kind`, whom it is about (`node`, `pod`, `uid`,",
-        "`container`), the fields of its kind, `cause` (the `seq` that led to it), `why` and `ref`, what it mirrors.",
+        "Everything that happens is a record: `seq`, `t` (seconds), `kind`, its subject (`node`, `pod`, `uid`,",
+        "`container`), the fields of its kind, `cause` (the `seq` of its cause), `why`, and `ref` (the upstream",
+        "function that it mirrors).",
         "",
         "| kind | fields | mirrors | |",
         "|---|---|---|---|",

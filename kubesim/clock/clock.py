@@ -135,7 +135,8 @@ class LoopClock:
     async def outside(self, limit_s: float, *, hold: bool = False) -> AsyncIterator[None]:
         """Around an exchange with the real world that may take this many seconds of the wall; then TimeoutError.
 
-        Virtual time stands still in the meantime, unless it is paced: then an exchange takes the time that it takes, or
+        Virtual time does not advance in the meantime, unless it is paced: then an exchange takes the time that it
+        takes, or
         none with `hold`.
         """
         virtual = self.virtual

@@ -161,7 +161,7 @@ class Lesson:
         """Run the learner's scenario with the expectations of the task."""
         failed = self.failed_expectations(load_scenario(str(self._work)))
         if failed:
-            return ["Not quite. These expectations are not met:", *(f"  {text}" for text in failed)], False
+            return ["Not quite. These expectations failed:", *(f"  {text}" for text in failed)], False
         self.progress.task_done = True
         return ["Correct: every expectation of the task is met."], True
 

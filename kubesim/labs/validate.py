@@ -30,7 +30,7 @@ def problems(lab: Lab, play: Play) -> list[str]:
     if lab.network is None and not any(link.startswith(_UPSTREAM) for link in lab.file.links):
         out.append(f"lab.yaml: links: none leads to {_UPSTREAM}")
     if lab.network is None:
-        out += [f"scenario.yaml: not met: {text}" for text in play(lab.scenario()).failed]
+        out += [f"scenario.yaml: failed: {text}" for text in play(lab.scenario()).failed]
     try:
         history = lesson.run().history
         if history is not None:
@@ -46,7 +46,7 @@ def problems(lab: Lab, play: Play) -> list[str]:
     if lab.file.task is not None:
         wished = expecting(lab.solved(), lab.file.task.expect).spec
         out += [f"task.{field_name(problem.path)}: {problem.text}" for problem in expectation_problems(wished)]
-        out += [f"solved.yaml: not met: {text}" for text in lesson.failed_expectations(lab.solved())]
+        out += [f"solved.yaml: failed: {text}" for text in lesson.failed_expectations(lab.solved())]
         if not lesson.failed_expectations(lab.scenario()):
             out.append("task: the scenario already meets all of its expectations")
     return out

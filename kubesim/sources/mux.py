@@ -63,7 +63,7 @@ class _Source:
     pods: dict[str, Pod] = field(default_factory=dict)
     """By uid: the pod as the kubelet holds it."""
     given: dict[str, Pod] = field(default_factory=dict)
-    """By full name: the pod as the source last gave it."""
+    """By full name: the pod as the source last reported it."""
 
     def has_shared_uids(self) -> bool:
         """Only a confused source gives one uid to several names."""

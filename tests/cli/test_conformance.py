@@ -123,7 +123,7 @@ def test_stories_are_one_corpus(stories: Path, tmp_path: Path, capsys: pytest.Ca
     out = tmp_path / "out"
     assert main(["conformance", str(stories), "--only", "traces", "--emit", str(out)]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == ["odd", "    could not be played: story job-quick: the action 'dance' is not simulated"]
+    assert lines[:2] == ["odd", "    could not be replayed: story job-quick: the action 'dance' is not simulated"]
     assert lines[-1].split()[:4] == ["traces", "3", "1", "1"]
     assert sorted(path.name for path in out.iterdir()) == ["bare.json", "good.json"]
     assert json.loads((out / "bare.json").read_text())["seed"] == 1

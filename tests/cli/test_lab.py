@@ -65,7 +65,7 @@ def test_from_the_start_of_lab_1_to_its_end(lab: Learner, state: Path) -> None:
     assert "Question 3 of 5" in lab("check", "11s")
     lab("check", "40s", "Running", "6")
     assert "Task: Change the scenario" in lab("start", "1")
-    assert "Not quite. These expectations are not met: " in lab("check", code=1)
+    assert "Not quite. These expectations failed: " in lab("check", code=1)
     assert lab("hint").startswith("Hint 1 of 3: ")
     assert lab("hint").startswith("Hint 2 of 3: ")
     assert lab("hint").endswith("spec: + restartPolicy: Never containers:")

@@ -57,7 +57,7 @@ def test_right_answers_lead_to_its_end(lab: Lab, tmp_path: Path) -> None:
     if lab.file.task is not None:
         told, right = learner.check_task()
         assert not right, "the unchanged scenario solves the task"
-        assert "Not quite. These expectations are not met" in flat(told)
+        assert "Not quite. These expectations failed" in flat(told)
         shutil.copy(lab.folder / "solved.yaml", work)
         assert learner.check_task()[1]
     assert learner.is_done

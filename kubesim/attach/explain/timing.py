@@ -124,7 +124,7 @@ def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | N
         # An attempt whose image cannot be pulled doubles the back-off, too, and is not counted (doBackOff comes first).
         return CrashEntry(seen.periods.crash_backoff().maximum, last_update), COUNTED
     if view.status.restart_count == 0:
-        return None, "a first crash is answered at once"
+        return None, "there is no back-off after the first crash"
     return CrashEntry(seen.periods.crash_wait(view.status.restart_count), last_update), COUNTED
 
 

@@ -84,7 +84,7 @@ class ReferencePolls:
             return  # the watches tell of that
         except UsageError as error:
             self._due[key] = self.clock.now() + REFUSED_AGAIN
-            self.problem(f"cannot see whether it is there: {error}")
+            self.problem(f"cannot check whether it exists: {error}")
             return
         self._due[key] = self.clock.now() + AGAIN
         before = self.found.get(key)

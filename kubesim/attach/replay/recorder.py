@@ -162,7 +162,7 @@ class _Collection:
     def got(self, obj: Object) -> None:
         """An object was asked for by name."""
         if not self.is_down and _number(obj["metadata"]["resourceVersion"]) > _number(self.version):
-            self.broke("the watch has gone silent", silent=True)
+            self.broke("the watch has stalled", silent=True)
             self._is_silent = True
 
     def failed(self, status: Object) -> None:

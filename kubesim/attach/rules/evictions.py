@@ -19,9 +19,10 @@ _REASONS = {EVICTED: EVICTED, "Preempting": PREEMPTED}  # of an Event, and of a 
 
 _RULES = {
     EVICTED: "When a threshold of memory, disk or process ids is crossed the kubelet evicts one pod at a time: first "
-    "those that use more than they requested, by priority, then by how far they exceed it. A pod that exceeds a size "
-    "limit of its own is evicted for that alone.",
-    PREEMPTED: "A critical pod that finds no room on its node makes the kubelet stop others of lower priority.",
+    "those that use more than they requested, by priority, then by how far they exceed it. A pod that exceeds "
+    "its own size limit "
+    "is evicted for that reason alone.",
+    PREEMPTED: "If a critical pod does not fit on its node, the kubelet stops pods of lower priority.",
 }
 _REFS = {EVICTED: "eviction/eviction_manager.go synchronize", PREEMPTED: "preemption/preemption.go"}
 _LOST = (
@@ -76,7 +77,7 @@ def being_ended_by_kubelet(seen: Observation) -> Cause | None:
 def _says(code: str, evicts: str, preempts: str, message: str) -> str:
     if code == PREEMPTED:
         return f"The kubelet {preempts}."
-    return f"The kubelet {evicts}: {message or 'its node ran short of something.'}"
+    return f"The kubelet {evicts}: {message or 'its node was short of a resource.'}"
 
 
 def _event(seen: Observation) -> Event | None:

@@ -255,7 +255,7 @@ def _sandbox_gone(seen: Observation, views: list[ContainerView]) -> Cause | None
             NextStep("ended", "or, if the pod is being stopped, its phase becomes terminal", firm=False),
             NextStep("exited", "containers of the old sandbox end", firm=False),
         ),
-        remedies=("if it happens again and again, check the runtime and the CNI plugins of the node",),
+        remedies=("if it happens repeatedly, check the runtime and the CNI plugins of the node",),
         facts=seen.condition_facts("PodReadyToStartContainers"),
     )
 
@@ -292,7 +292,7 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
                 )
             )
         if runs_another_image(view):
-            facts.append(view.fact("image", f"{view.status.image}, where the spec asks for {view.spec.image}"))
+            facts.append(view.fact("image", f"{view.status.image}, but the spec requires {view.spec.image}"))
             steps.append(
                 NextStep(
                     "waits",

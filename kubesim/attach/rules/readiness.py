@@ -149,7 +149,9 @@ def gates_not_ready(seen: Observation) -> Cause | None:
         "kubelet only reads those conditions; a controller writes them.",
         ref="status/generate.go GeneratePodReadyCondition",
         steps=(
-            NextStep("ready", "when the condition becomes True, the kubelet writes Ready at once", firm=not missing),
+            NextStep(
+                "ready", "when the condition becomes True, the kubelet writes Ready immediately", firm=not missing
+            ),
         ),
         remedies=tuple(f"the controller that owns condition {name} has to set it to True" for name, _ in missing),
         facts=(

@@ -399,7 +399,8 @@ def _told_at_the_wrong_time(
                 seen,
                 "lag",
                 f"{what} is reported {duration(lag // SECOND * SECOND)} after it happened",
-                "Relists come every second and a changed status is written at once; a write that failed is repeated "
+                "Relists come every second and a changed status is written immediately; a write that failed is "
+                "repeated "
                 "within 10 s.",
                 Fact("told at", format_micro_time(seen.now)),
                 Fact(what, format_micro_time(at)),

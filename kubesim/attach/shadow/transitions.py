@@ -172,7 +172,7 @@ def _same_attempt(seen: Observation, old: ContainerStatus, new: ContainerStatus)
             yield _breaks(
                 seen,
                 f"{new.name} runs again under its old container id",
-                "A container that ended never runs again: a restart makes a new one.",
+                "A container that ended never runs again: a restart creates a new one.",
                 Fact(f"container {new.name} containerID", new.container_id),
             )
         elif now.terminated is not None and _contradicts_end(old, now.terminated):
@@ -221,7 +221,7 @@ def _attempts_counted(seen: Observation, old: ContainerStatus, new: ContainerSta
         yield _breaks(
             seen,
             f"restartCount of {new.name} rose, but it is the same container",
-            "A restart makes a new container.",
+            "A restart creates a new container.",
             *_restart_counts(old, new),
         )
 

@@ -20,8 +20,10 @@ _ORGANISATION = bytes.fromhex("060355040a")
 _CONTEXT_0 = 0xA0
 
 WARNING = (
-    f"the client certificate is of {MASTERS}: it may do anything, and no rule of the cluster limits it. kubesim sends "
-    "nothing but get, list and watch; better use an account with what `kubesim attach --print-rbac` prints"
+    f"the client certificate is of {MASTERS}: it has all permissions, and no rule of the cluster limits it. "
+    f"kubesim sends "
+    "nothing but get, list and watch; use an account with the permissions that `kubesim attach --print-rbac` "
+    "prints instead"
 )
 UNKNOWN = "these credentials are not a client certificate, so their rights cannot be checked here"
 

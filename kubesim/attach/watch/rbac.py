@@ -60,7 +60,7 @@ subjects:
 
 _REFERENCES = """\
 - apiGroups: [""]
-  resources: [configmaps, secrets]  # for --references: of these only the metadata is asked for
+  resources: [configmaps, secrets]  # for --references: only their metadata is requested
   verbs: [get]
 """
 
@@ -75,7 +75,7 @@ _CONFIGZ = """\
 
 _CLAIMS = """\
 - apiGroups: [""]
-  resources: [persistentvolumeclaims]  # for --agent with --references: only the metadata is asked for
+  resources: [persistentvolumeclaims]  # for --agent with --references: only the metadata is requested
   verbs: [get]
 """
 

@@ -72,7 +72,7 @@ INPUTS: dict[str, Callable[[PodSyncStatuses], None]] = {
     "SyncPod: the pod has come to its end": _ended("syncing", lambda pods: pods.complete_sync(_UID, 1)),
     "SyncTerminatingPod succeeded": _ended("terminating", lambda pods: pods.complete_terminating(_UID, 1)),
     "SyncTerminatedPod succeeded": _ended("terminated", lambda pods: pods.complete_terminated(_UID)),
-    "housekeeping: no source wants it": _housekeeping,
+    "housekeeping: no source lists it": _housekeeping,
 }
 
 

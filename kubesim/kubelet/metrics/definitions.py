@@ -39,7 +39,7 @@ class Definition:
 
 WORKER = Definition(
     "kubelet_pod_worker_duration_seconds",
-    "From an update of a pod to the end of the sync that it led to, by the type of the update.",
+    "From an update of a pod to the end of the resulting sync, by the type of the update.",
     DEFAULT_BUCKETS,
     "operation_type",
 )
@@ -90,7 +90,7 @@ NETWORK_OPERATIONS = Definition(
 )
 NETWORK_OPERATION = Definition(
     f"{NETWORK}_duration_seconds_seconds",
-    "How long the plugins of a set-up or tear-down took.",
+    "The duration of the plugins of a set-up or tear-down.",
     DEFAULT_BUCKETS,
     "operation_type",
 )

@@ -80,7 +80,7 @@ class Underlay:
         try:
             message, fds = messages.receive(self._socket)
         except OSError as error:
-            raise NodeGone(f"the process under the nodes does not answer: {error}") from error
+            raise NodeGone(f"the holder process of the nodes does not respond: {error}") from error
         if message is None:
             raise NodeGone("the process under the nodes has ended")
         if "problem" in message:

@@ -71,7 +71,7 @@ def _new_node(number: int, requests: socket.socket) -> tuple[socket.socket, sock
     with said:
         message, fds = messages.receive(said)
     if message is None or "problem" in message:
-        message = message or {"step": "a node", "errno": 0, "problem": "it ended at once"}
+        message = message or {"step": "a node", "errno": 0, "problem": "it ended immediately"}
         raise private.Forbidden(message["step"], OSError(message["errno"], message["problem"]))
     rtnetlink.add_veth(f"node{number}", SWITCH, "eth0", fds[0])
     os.close(fds[0])

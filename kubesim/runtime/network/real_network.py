@@ -1,6 +1,6 @@
 """The network of a private node: probes, hooks and simulated containers connect over real sockets.
 
-Virtual time stands still during an exchange, which is counted with what it takes in the simulation. Where nobody
+Virtual time does not advance during an exchange, which is counted with what it takes in the simulation. Where nobody
 answers, the wall clock is watched only for a moment, and virtual time goes on to the end of the caller's patience.
 """
 

@@ -70,7 +70,7 @@ class Bounds(Strict):
 
 
 class TextPart(Strict):
-    """`some text` is a part of it; `{equals: ...}` is all of it, `{matches: ...}` a regular expression as in Go."""
+    """`some text` is a part of it; `{equals: ...}` is all of it, `{matches: ...}` a regular expression in Go syntax."""
 
     contains: str | None = None  # a part of the text; `some text` is short for `{contains: some text}`
     equals: str | None = None  # the whole text: `{equals: "line 1"}`

@@ -265,9 +265,9 @@ class Spec(Strict):
     @model_validator(mode="after")
     def _sources_fit(self) -> Spec:
         if self.sources.bootstrap_checkpoint is not None and not rules_of(self.profile).bootstrap_checkpoints:
-            raise PydanticCustomError("sources", "bootstrapCheckpoint is there in profile v1.12 only")
+            raise PydanticCustomError("sources", "bootstrapCheckpoint exists only in profile v1.12")
         if self.sources.notification_mode != INCREMENTAL and not rules_of(self.profile).has_config_modes:
-            problem = f"notificationMode is there in profiles until v1.35, not in {self.profile}: leave it out"
+            problem = f"notificationMode exists in profiles until v1.35, not in {self.profile}: leave it out"
             raise PydanticCustomError("sources", "{problem}", {"problem": problem})
         live = self.sources.apiserver
         if live is not None and live.node not in [node.name for node in self.nodes]:

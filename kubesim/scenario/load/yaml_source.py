@@ -128,7 +128,7 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: str, source: str) -> InputE
         mark, problem = error.context_mark, f"{problem} before the end of the file"
     line = lines[mark.line] if mark.line < len(lines) else ""
     if "\t" in line[: len(line) - len(line.lstrip())]:
-        problem = "a tab in the indentation, where YAML wants spaces"
+        problem = "a tab in the indentation, where YAML requires spaces"
     return InputError(source, f"malformed YAML: {problem} (column {mark.column + 1})", line=mark.line + 1)
 
 

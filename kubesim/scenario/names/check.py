@@ -23,7 +23,7 @@ from kubesim.scenario.names import tables
 from kubesim.scenario.names.paths import path_problem
 from kubesim.scenario.names.pods import CHECKED_KINDS, Cast, Makeable, cast_of
 
-_CUSTOM = "custom: true allows names of your own"
+_CUSTOM = "custom: true allows other names"
 
 
 def expectation_problems(spec: Spec) -> Iterator[Problem]:
@@ -82,7 +82,7 @@ def _no_such_object(target: ObjectQuestion, cast: Cast) -> str:
     elsewhere = [name for name in sorted(names) if name.rpartition("/")[2] == target.key[1]]
     hint = f"; did you mean {elsewhere[0]}?" if elsewhere else _hint(wanted, names, "; there can be ")
     what = {"Pod": "pod", "Node": "node"}.get(target.kind, target.kind)
-    return f"nothing in this scenario makes {what} {wanted}{hint}"
+    return f"nothing in this scenario creates {what} {wanted}{hint}"
 
 
 def _words(question: ObjectQuestion, kind: str, cast: Cast, path: Path) -> Iterator[Problem]:

@@ -110,7 +110,7 @@ class Player:
             return
         for state in self.interceptor.faults:
             if not state.operations and state.fault in self.spec.faults:
-                why = "no operation of the run was about it: check its names and times"
+                why = "no operation of the run matched it: check its names and times"
                 self.judge.step_failed(f"fault of {state.fault.operation}", why, state.fault.place)
 
     async def _steps(self) -> bool:
@@ -273,7 +273,7 @@ class Player:
         if self._limit is not None:
             deadline = min(deadline, self._limit)
         while not condition() and self.clock.now() < deadline:
-            self._awaited, self._over = condition, Awaited("what the scenario waits for")
+            self._awaited, self._over = condition, Awaited("the condition that the scenario waits for")
             timer = self.clock.call_at(deadline, wake, self._over, None)
             try:
                 await self._over

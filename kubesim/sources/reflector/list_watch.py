@@ -245,7 +245,7 @@ class ListWatch(Generic[T]):
             self._in_doubt |= isinstance(found, OutOfOrder)
         follows = after_watch(error, self._clock.now() - started, self._events)
         if follows is not Next.RESUME:
-            problem = error or "it ended at once"
+            problem = error or "it ended immediately"
             await self._wait(f"a watch of {self._watched.kind}s failed: {problem}", error)
         return follows
 

@@ -34,9 +34,9 @@ class OutOfOrder(ValueError):
 class Next(Enum):
     """What follows when a watch has ended."""
 
-    RESUME = "watch on from the last version"
-    RESUME_LATER = "the same, after a while"
-    RELIST = "list everything again, after a while"
+    RESUME = "continue the watch from the last version"
+    RESUME_LATER = "the same, after the back-off"
+    RELIST = "list everything again after the back-off"
 
 
 class Reflector(Generic[T]):

@@ -227,7 +227,7 @@ def test_a_fault_that_nothing_is_about_fails_the_run(wrong: dict[str, str]) -> N
     story = played({"operation": "PullImage", "error": "no", **wrong}, images=[], duration="40s")
     [failure] = story.result.failures
     assert failure.text == "fault of PullImage"
-    assert failure.why == "no operation of the run was about it: check its names and times"
+    assert failure.why == "no operation of the run matched it: check its names and times"
 
 
 def test_a_fault_that_chance_left_out_fails_nothing() -> None:

@@ -63,7 +63,7 @@ def test_a_violation_fails_the_run_and_says_what_led_to_it() -> None:
     result = play(sinks=(sink,))
     (failure,) = result.failures
     assert (failure.kind, failure.text, failure.pod) == ("invariant", "addresses: pod default/web", "default/web")
-    assert failure.why.startswith("its sandbox has ended, and its address was not given back, at 3")
+    assert failure.why.startswith("its sandbox has ended, but its address was not released, at 3")
     assert failure.at is not None
     told = [re.sub(r"[0-9a-f]{12}", "ID", line.partition(" ")[2]) for line in failure.records]
     assert told == [

@@ -86,7 +86,7 @@ def test_files_make_one_scenario(folder: Path) -> None:
 def test_two_scenarios_are_one_too_many(folder: Path) -> None:
     for name in ("s.yaml", "t.yaml"):
         (folder / name).write_text(SCENARIO)
-    with pytest.raises(InputError, match=r"t\.yaml:1: a second Scenario; a run has one, and .*s\.yaml has another"):
+    with pytest.raises(InputError, match=r"t\.yaml:1: a second Scenario; a run has one, but .*s\.yaml has another"):
         load_scenarios(manifest_files([str(folder)]))
 
 

@@ -1,7 +1,7 @@
 """No container runs for a pod that is gone.
 
 A pod that was removed from the API server is stopped by its kubelet: HandlePodRemoves makes its worker terminate it,
-and housekeeping kills what runs for a pod that no worker knows (HandlePodCleanups). A static pod is gone when its
+and housekeeping kills the containers of a pod without a worker (HandlePodCleanups). A static pod is gone when its
 mirror pod is. From the moment at which a worker terminates a pod, no container of it starts any more.
 
 Exceptions: a forced deletion removes the pod first, so its containers run until the worker has stopped them. A SyncPod

@@ -63,7 +63,7 @@ class FaultItem(Placed):
         if self.results and self.times is not None:
             raise PydanticCustomError("fault", "give times or results, not both")
         if "crash" in self.results and self.crash is None:
-            raise PydanticCustomError("fault", "results has crash: say which component, such as crash: kubelet")
+            raise PydanticCustomError("fault", "results has crash: name the component, such as crash: kubelet")
         if "late" in self.results and self.latency is None:
             raise PydanticCustomError("fault", "results has late: give the latency")
         if self.end is not None and self.end <= self.begin:

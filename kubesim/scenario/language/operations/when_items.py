@@ -106,4 +106,6 @@ class When(Strict):
         if self.after and self.before:
             raise PydanticCustomError("when", "give after or before, not both")
         if asked or self.object:
-            raise PydanticCustomError("when", "after and before go with pod, container, node and count only")
+            raise PydanticCustomError(
+                "when", "after and before can be combined only with pod, container, node and count"
+            )

@@ -21,7 +21,7 @@ def is_about(when: When, kind: str, namespace: str, name: str) -> bool:
 def ask(when: When, obj: ApiObject, deleted: bool) -> tuple[bool, str]:
     """Is it true of this object now, and what was seen?"""
     if when.gone or deleted:
-        return bool(when.gone and deleted), "it is gone" if deleted else "it is still there"
+        return bool(when.gone and deleted), "it is gone" if deleted else "it still exists"
     if when.exists:
         return True, "it exists"
     if when.phase is not None:

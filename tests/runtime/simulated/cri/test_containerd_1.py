@@ -77,8 +77,8 @@ def test_what_is_undone_when_the_task_does_not_start(user_namespace: bool, kept:
 @pytest.mark.parametrize(
     ("fault", "problem"),
     [
-        ("{step: lease, error: x}", "step lease is not there in containerd 1.7: use name, image, ociRuntime"),
-        ("{step: spec, error: x, cleanUpError: busy}", "nothing is made yet before step spec; use rootDirectory"),
+        ("{step: lease, error: x}", "step lease does not exist in containerd 1.7: use name, image, ociRuntime"),
+        ("{step: spec, error: x, cleanUpError: busy}", "nothing exists yet before step spec; use rootDirectory"),
     ],
 )
 def test_faults_that_cannot_be(fault: str, problem: str) -> None:

@@ -135,7 +135,7 @@ def test_a_fault_of_another_pod_does_not_happen() -> None:
     ("fault", "problem"),
     [
         ("{step: pause, error: x}", "'pause' is not a step of RunPodSandbox: name, lease, runtime"),
-        ("{step: image, error: x, cleanUpError: busy}", "nothing is made yet before step image; use stateDirectory"),
+        ("{step: image, error: x, cleanUpError: busy}", "nothing exists yet before step image; use stateDirectory"),
     ],
 )
 def test_faults_that_cannot_be(fault: str, problem: str) -> None:
