@@ -106,7 +106,12 @@ def test_the_copy_of_a_scenario_that_is_no_text_is_refused(tmp_path: Path) -> No
         ("lab.yaml", "https://kubernetes.io/", "https://example.org/", "none leads to https://kubernetes.io/"),
         ("lab.yaml", "level: beginner", "level: beginner\nkubectl: describe pod", "only `get TYPE`"),
         ("lab.yaml", "level: beginner", "level: beginner\nkubectl: get pots", "doesn't have a resource type"),
-        ("scenario.yaml", "duration: 20s", "duration: 20s\n  expect: [{pod: short, phase: Failed}]", "not met"),
+        (
+            "scenario.yaml",
+            "duration: 20s",
+            "duration: 20s\n  expect: [{pod: short, phase: Failed}]",
+            "scenario.yaml: failed",
+        ),
         ("scenario.yaml", "sleep 2", "sleep 200", "second-start: the run has no record"),
     ],
 )

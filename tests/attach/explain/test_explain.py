@@ -134,7 +134,7 @@ def test_a_container_that_ran_after_crashes_tells_when_they_are_forgotten() -> N
 def test_the_next_pull_is_told_from_the_events() -> None:
     found = cause(pod(waiting("ImagePullBackOff")), event("Failed", PULL, 4, count=3, container="main"))
     assert in_seconds(step(found, "waits").window) == (36, 51)
-    assert any("nothing answers" in remedy for remedy in found.remedies)
+    assert any("does not respond" in remedy for remedy in found.remedies)
 
 
 def test_without_events_the_next_pull_is_not_guessed() -> None:

@@ -421,8 +421,8 @@ class SimulatedNode:
         self.start()
 
     async def run_on_machine(self, script: str) -> None:
-        """Run a shell script in the real network of a private node. Raises PluginError; virtual time does not "
-        "advance."""
+        """Run a shell script in the real network of a private node. Raises PluginError; virtual time does
+        not advance."""
         from kubesim.cni.exec.context import BACKGROUND
         from kubesim.cni.exec.process import RealExec
 
