@@ -83,7 +83,7 @@ def test_it_walks_and_explains(kubesim: Kubesim) -> None:
     assert kubesim("attach", "--print-rbac").stdout.startswith("apiVersion: rbac")
 
 
-def test_a_scenario_that_does_not_exist_is_told_with_those_that_do(kubesim: Kubesim) -> None:
+def test_a_scenario_that_does_not_exist_is_reported_with_those_that_do(kubesim: Kubesim) -> None:
     absent = kubesim("run", "absent")
     assert absent.returncode == 2
     assert absent.stderr.startswith("kubesim: error: absent: no such file, and no bundled scenario has this name")

@@ -161,9 +161,9 @@ def trace() -> str:
     common = set(records.Record.__dataclass_fields__)
     for kind in records.KINDS:
         own = ", ".join(f"`{name}`" for name in kind.__dataclass_fields__ if name not in common)
-        told = (kind.__doc__ or "").split("\n")[0]
-        told = "" if told.startswith(f"{kind.__name__}(") else told  # what dataclasses write by themselves
-        lines.append(f"| `{kind.KIND}` | {own} | {kind.REF} | {cell(told)} |")
+        reported = (kind.__doc__ or "").split("\n")[0]
+        reported = "" if reported.startswith(f"{kind.__name__}(") else reported  # what dataclasses write by themselves
+        lines.append(f"| `{kind.KIND}` | {own} | {kind.REF} | {cell(reported)} |")
     lines += [
         "",
         "## Metrics",

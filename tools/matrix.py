@@ -94,7 +94,7 @@ class Python:
 
 
 def debootstrap(release: str, root: Path, packages: Sequence[str]) -> None:
-    """Install a minimal Debian; a root that is there is complete, because it gets its name last."""
+    """Install a minimal Debian; a root that exists is complete, because it gets its name last."""
     print(f"Debian {release}: installing into {root}", flush=True)
     script = SCRIPTS / release
     new = root.with_suffix(".new")

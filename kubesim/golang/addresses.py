@@ -45,7 +45,7 @@ def ip_text(address: bytes) -> str:
 
 @value_object
 class IP:
-    """A net.IP that is there."""
+    """A net.IP that exists."""
 
     packed: bytes
 

@@ -1,6 +1,6 @@
 """The words that people put around an answer: which parts of a text could be the answer itself.
 
-`12s plus up to 5s`, `there is no back-off, so at once`, `30 - 5 = 25`, `still Pending`. Pure functions over text;
+`12s plus up to 5s`, `there is no back-off, so immediately`, `30 - 5 = 25`, `still Pending`. Pure functions over text;
 `reading.py` knows what an answer is and reads the parts.
 """
 

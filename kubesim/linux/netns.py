@@ -1,4 +1,4 @@
-"""Network namespaces that outlive whoever made them: bound to a file.
+"""Network namespaces that outlive the process that created them: bound to a file.
 
 Mirrors: containerd pkg/netns/netns_linux.go; containernetworking/plugins pkg/ns GetNS
 """

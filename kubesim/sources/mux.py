@@ -253,6 +253,6 @@ def _messages(source: str, changes: _Changes, known: _Source, *, first: bool) ->
 
 
 def _nano_time(micros: int) -> str:
-    """RFC 3339 as Go prints it: the fraction without trailing zeros, and none at all for a whole second."""
+    """RFC 3339 in Go's format: the fraction without trailing zeros, and none at all for a whole second."""
     text = format_micro_time(micros)[:-1].rstrip("0").rstrip(".")
     return text + "Z"

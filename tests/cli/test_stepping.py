@@ -74,13 +74,15 @@ def test_it_ends_with_its_input() -> None:
         (["--step", "--break-on", "pleg.evnt", "scenarios/crashloop.yaml"], "there is no kind 'pleg.evnt'"),
     ],
 )
-def test_wrong_use_is_told_in_one_line(arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use_is_reported_in_one_line(
+    arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["run", *arguments]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("kubesim: error: ")
-    assert problem in told.err
-    assert told.err.count("\n") == 1
+    reported = capsys.readouterr()
+    assert reported.out == ""
+    assert reported.err.startswith("kubesim: error: ")
+    assert problem in reported.err
+    assert reported.err.count("\n") == 1
 
 
 STEP = ["run", "--step", "scenarios/crashloop.yaml"]
@@ -144,7 +146,7 @@ def test_a_script_searches_filters_and_sets_breaks() -> None:
     assert "there is no kind 'pleg.evnt'" in lasts[9]
 
 
-def test_keys_that_a_terminal_sends_at_once_are_told_apart() -> None:
+def test_keys_that_a_terminal_sends_at_once_are_separated() -> None:
     assert list(keys_of("a\x1b[C\x1b[1~\x1b[6~\r")) == ["a", "n", "home", "page down", "\n"]
     assert list(keys_of("\x1b")) == ["escape"]
     assert list(keys_of("\x1b[99;5u")) == ["escape"]

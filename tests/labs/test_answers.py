@@ -167,7 +167,7 @@ def _wrong(answer: str) -> dict[str, str]:
         ({"values": {"of": "note", "field": "text"}, "choices": ["x", "y"]}, "x, z", "name one or more of x, y"),
     ],
 )
-def test_an_answer_that_cannot_be_read_is_no_try(fields: dict[str, Any], answer: str, problem: str) -> None:
+def test_an_answer_that_cannot_be_read_is_not_a_try(fields: dict[str, Any], answer: str, problem: str) -> None:
     with pytest.raises(NoAnswer, match=problem):
         judge(RUN, question(**fields), answer)
 

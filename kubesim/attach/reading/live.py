@@ -1,5 +1,5 @@
-"""One look at one pod of a real cluster: the pod, the Events about it, its node, perhaps whether what it refers to is
-there. Only gets and lists."""
+"""Reads one pod of a real cluster: the pod, its Events, its node,
+and optionally whether the objects that it references exist. Only gets and lists."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def starts_again(seen: Observation, view: ContainerView, status: RuntimePodStatu
 
 
 def crashed(seen: Observation, view: ContainerView) -> Cause | None:
-    """A container that ended and starts again: at once, or after its back-off."""
+    """A container that ended and starts again: immediately, or after its back-off."""
     wait = crash_wait(seen, view)
     ended = newest_end(view)
     if wait is None or ended is None:
@@ -114,7 +114,7 @@ def _because(wait: CrashWait) -> str:
 
 
 def stays_down(seen: Observation, view: ContainerView) -> Cause:
-    """A container that ended and is not started again, in a pod that goes on."""
+    """A container that ended and is not started again, in a pod that continues."""
     ended = newest_end(view)
     assert ended is not None
     because = explain_restart(view.spec, seen.pod, ended.exit_code, seen.gates)

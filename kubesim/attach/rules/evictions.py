@@ -39,14 +39,14 @@ def ended_by_kubelet(seen: Observation, facts: tuple[Fact, ...], owner: str) -> 
         return None
     message = (status.message or (event.message if event is not None else "")).strip()
     lost = _LOST if status.phase == SUCCEEDED else " An evicted pod gets phase Failed." if code == EVICTED else ""
-    told = () if event is None else (event_fact(event),)
+    reported = () if event is None else (event_fact(event),)
     return Cause(
         code=code,
         says=_says(code, "evicted the pod", "stopped the pod to make room for a critical pod", message),
         rule=f"{_RULES[code]}{lost} A terminal phase is final: the pod is not started again.",
         ref=_REFS[code] + ("; kubelet_pods.go generateAPIPodStatus" if lost is _LOST else ""),
         remedies=(*_remedies(code, message), owner),
-        facts=(*facts, *told, *seen.condition_facts(DISRUPTION_TARGET)),
+        facts=(*facts, *reported, *seen.condition_facts(DISRUPTION_TARGET)),
     )
 
 

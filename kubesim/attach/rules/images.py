@@ -77,9 +77,9 @@ def _failed_before_status(seen: Observation, view: ContainerView) -> str:
     event = seen.newest_event("Failed", "Pulled", "Created", path=view.event_path)
     if event is None or event.reason != "Failed":
         return ""
-    told = event.message.removeprefix("Error: ")
-    if told in REASONS:
-        return told
+    reported = event.message.removeprefix("Error: ")
+    if reported in REASONS:
+        return reported
     return ERR_IMAGE_PULL if event.message.startswith("Failed to pull image") else ""
 
 
@@ -114,7 +114,7 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         )
     )
     steps.append(NextStep("started", "once a pull succeeds it starts", view.name, firm=False))
-    absent = missing(seen, "pull")  # the kubelet goes on without such a secret, and the registry refuses
+    absent = missing(seen, "pull")  # the kubelet continues without such a secret, and the registry refuses
     shown = "backs off from pulling" if reason == IMAGE_PULL_BACK_OFF else "could not pull"
     return Cause(
         code=reason,

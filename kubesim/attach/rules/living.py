@@ -214,9 +214,9 @@ def _static_pod_stops(seen: Observation) -> Cause | None:
         for view in seen.containers()
         if view.status.state.running is not None
     ]
-    told = bool(killing) and event_time(killing[-1]) >= max(starts, default=0)
+    reported = bool(killing) and event_time(killing[-1]) >= max(starts, default=0)
     down = not has_sandbox(seen) and all(newest_end(view) is not None for view in seen.containers())
-    if not told and not down:
+    if not reported and not down:
         return None
     return Cause(
         code="StaticPodStops",

@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets that a pod needs and that are known not to be there. Unless somebody looked, nothing is said.
+"""ConfigMaps and Secrets that a pod needs and that do not exist. Unless somebody looked, nothing is said.
 
 Mirrors: volume/configmap SetUpAt, volume/secret SetUpAt; kubelet_pods.go makeEnvironmentVariables
 """
@@ -53,7 +53,7 @@ def missing_volume(seen: Observation) -> Cause | None:
 
 
 def missing_environment(seen: Observation, view: ContainerView) -> Cause | None:
-    """Before a status tells: the container's configuration cannot be made."""
+    """Before a status tells: the container's configuration cannot be created."""
     found = missing(seen, "environment", view.name)
     if not found:
         return None

@@ -119,9 +119,9 @@ def no_sandbox(seen: Observation) -> Cause:
 
 
 def _sandbox_words(seen: Observation) -> str:
-    """How a sandbox that is ready shows. Kubelets before v1.29 have no condition for it."""
-    told = seen.condition(POD_READY_TO_START_CONTAINERS) is not None
-    return "PodReadyToStartContainers becomes True" if told else "the sandbox is ready and the pod has its address"
+    """The signs of a ready sandbox. Kubelets before v1.29 have no condition for it."""
+    reported = seen.condition(POD_READY_TO_START_CONTAINERS) is not None
+    return "PodReadyToStartContainers becomes True" if reported else "the sandbox is ready and the pod has its address"
 
 
 def _volumes(seen: Observation) -> Cause | None:

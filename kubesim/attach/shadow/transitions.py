@@ -125,11 +125,11 @@ def _removed_with_sandbox(seen: Observation, old: ContainerStatus) -> bool:
     """Before a new sandbox the kubelet removes all init containers, and with them their logs, from which it would tell
     how often they were started (kuberuntime_container.go purgeInitContainers, calcRestartCountByLogDir)."""
     ends = (old.state.terminated, old.last_state.terminated)
-    told = [old.state.running.started_at] if old.state.running is not None else []
-    times = [moment(time) for time in (*told, *(end.finished_at for end in ends if end is not None))]
+    reported = [old.state.running.started_at] if old.state.running is not None else []
+    times = [moment(time) for time in (*reported, *(end.finished_at for end in ends if end is not None))]
     since = max((time for time in times if time is not None), default=None)
     if seen.events_of("SandboxChanged"):
-        return True  # the status goes on with the old count until the new one has caught up
+        return True  # the status continues with the old count until the new one has caught up
     return since is not None and sandbox_changed(seen, since)
 
 

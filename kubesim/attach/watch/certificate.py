@@ -1,4 +1,4 @@
-"""The organisations in a kubeconfig's client certificate, read locally: whoever is in system:masters may do anything.
+"""The organisations in a kubeconfig's client certificate, read locally: a member of system:masters has all permissions.
 
 Only certificates can be read so. What a token may do is known to the server alone, and asking it would be a write.
 """
@@ -86,7 +86,7 @@ def _client_certificate(paths: str, context: str) -> str | None:
             for entry in config.get("users") or ():
                 users.setdefault(entry["name"], (entry["user"], path.parent))
         except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError, RecursionError):
-            continue  # whoever connects with it tells what is wrong with it
+            continue  # the connection reports what is wrong with it
     try:
         user, folder = users.get(str(contexts.get(current, {}).get("user")), ({}, Path()))
         if user.get("client-certificate-data"):

@@ -110,7 +110,7 @@ def _keys(given: TextIO, resized: int) -> Iterator[str]:
 
 
 def keys_of(text: str) -> Iterator[str]:
-    """The keys that a terminal sent at once."""
+    """The keys that a terminal sent immediately."""
     while text:
         sequence = next((each for each in _SEQUENCES if text.startswith(each)), "")
         if sequence:

@@ -1,4 +1,4 @@
-"""`kubesim describe TYPE [NAME ...] RUN`: objects at a moment of a run, as `kubectl describe` prints them."""
+"""`kubesim describe TYPE [NAME ...] RUN`: objects at a given time of a run, as `kubectl describe` prints them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kubesim get TYPE [NAME ...] RUN`: objects at a moment of a run, as `kubectl get` prints them."""
+"""`kubesim get TYPE [NAME ...] RUN`: objects at a given time of a run, as `kubectl get` prints them."""
 
 from __future__ import annotations
 

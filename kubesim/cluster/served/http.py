@@ -1,6 +1,7 @@
 """The cluster over HTTP: what `rest.handle` answers, on a real connection, so that real clients can talk to it.
 
-A request is answered at once, but for one that names a version that has not been reached: that waits three seconds for
+A request is answered immediately, but for one that names a version that has not been reached: that waits three
+seconds for
 it. A watch is a stream of lines until its time is over, the client goes, or the client is too slow.
 
 Mirrors: apiserver/pkg/endpoints/handlers/watch.go WatchServer.HandleHTTP; pkg/server/filters (body limit,
@@ -35,7 +36,7 @@ _TEXT, _JSON = "text/plain; charset=utf-8", "application/json"
 class ClusterServer:
     """Serves a store until closed. `address` is where, once it has started.
 
-    With `tokens` or a TLS context that asks for client certificates, whoever has neither is refused.
+    With `tokens` or a TLS context that asks for client certificates, the client that has neither is refused.
     """
 
     def __init__(
@@ -118,7 +119,7 @@ class ClusterServer:
         return bool(request.get_extra_info("peercert"))
 
     async def _answer(self, request: Request) -> Response:
-        """A version that somebody else may bring about is waited for."""
+        """A version that another client may bring about is waited for."""
         response = handle(self._store, request)
         deadline = self._clock.now() + FRESH_TIMEOUT
         while _is_too_early(response) and self._clock.now() < deadline:
@@ -139,7 +140,7 @@ class ClusterServer:
                     await response.write(some)
             await response.write_eof()
         except ConnectionError:
-            pass  # whoever watched has gone
+            pass  # the watcher has closed the connection
         finally:
             self._streams.pop(stream, None)
         return response

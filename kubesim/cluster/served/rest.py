@@ -1,6 +1,7 @@
 """The API over HTTP, without the HTTP: a request in, a response out.
 
-`handle` is a pure function of the store and the request. An open watch is a `WatchStream` that whoever serves it reads
+`handle` is a pure function of the store and the request. An open watch is a `WatchStream` that the client that
+serves it reads
 from. Not here: Tables, server-side apply and OpenAPI.
 
 Mirrors: apiserver/pkg/endpoints installer.go, handlers create.go, get.go, update.go, patch.go, delete.go, watch.go
@@ -189,7 +190,8 @@ class WatchStream:
         return None if self._error is None else self._error["object"]
 
     def bookmark(self) -> None:
-        """Whoever serves the stream says when it is time. None for who did not ask, or has got no further."""
+        """The server of the stream decides when it is due. None if no bookmark was requested, or if there is "
+        "nothing new."""
         if self.options.bookmarks and not self.closed and self._store.resource_version > self._start:
             self.watch.bookmark(self._store.resource_version)
 
@@ -289,7 +291,7 @@ def _body(call: _Call) -> tuple[JsonObject, tuple[str, ...]]:
 
 
 def _parse(request: Request, kind: str) -> JsonObject:
-    """Numbers stay the text they were."""
+    """Numbers keep their original text."""
     media_type = _media_type(request.headers.get("content-type", ""))
     if media_type not in ("", "application/json", "application/yaml"):
         raise ApiError(

@@ -1,4 +1,4 @@
-"""How sandboxes and their networks are made."""
+"""How sandboxes and their networks are created."""
 
 from __future__ import annotations
 

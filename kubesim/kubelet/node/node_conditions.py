@@ -130,7 +130,7 @@ def missing_capacities(node: Node) -> str:
 
 
 def aggregate(problems: tuple[str, ...]) -> str:
-    """Several errors as Go prints them together: `[one, two]`; what is itself such a list is opened."""
+    """Several errors in Go's format together: `[one, two]`; what is itself such a list is opened."""
     texts: dict[str, None] = {}
     for problem in filter(None, problems):
         opened = problem[1:-1].split(", ") if problem.startswith("[") and problem.endswith("]") else [problem]

@@ -79,7 +79,7 @@ def _new_node(number: int, requests: socket.socket) -> tuple[socket.socket, sock
 
 
 def _launch(parent: int, requests: socket.socket, say: socket.socket) -> None:
-    """Only a child can be the first process of a node; whoever made it waits for its end."""
+    """Only a child can be the first process of a node; the process that made it waits for its end."""
     try:
         private.die_with_parent(parent)
         private.leave_for_node()

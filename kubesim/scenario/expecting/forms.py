@@ -16,7 +16,7 @@ class Facts:
 
     holds: bool  # it is true
     seen: str  # in words
-    everywhere: bool = True  # it is true of every object that is there
+    everywhere: bool = True  # it is true of every object that exists
     reached: bool = False  # with `never`: the number that must not be reached, or the state, is there
     broken: bool = False  # it cannot become true any more: a number is exceeded, the order is another
     there: bool = True  # an object is there now ...

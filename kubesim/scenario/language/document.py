@@ -100,7 +100,7 @@ class NodeItem(Strict):
     runtime_handlers: Texts = ("runc",)  # that a RuntimeClass can name
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
     sandbox_errors: Texts = ()
-    # The first control groups of pods, and the first directories of pods, cannot be made, with these texts.
+    # The first control groups of pods, and the first directories of pods, cannot be created, with these texts.
     cgroup_errors: Texts = ()
     directory_errors: Texts = ()
     docker: OnUse[DockerItem] | None = None  # of profiles v1.6 and v1.12

@@ -184,7 +184,7 @@ class ScenarioParser:
             self.refuse(InputError(source, f"a second Scenario; {where}", line=line))
 
     def refuse(self, error: UsageError) -> None:
-        """Something is wrong. Whoever wants to know of everything overrides this."""
+        """Something is wrong. A reader that collects all problems overrides this."""
         raise error
 
     def validated(self, document: Document, overlay: Overlay) -> tuple[Document, Scenario]:

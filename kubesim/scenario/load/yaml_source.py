@@ -55,7 +55,7 @@ class Marked:
         return changed
 
     def place_of(self, path: Path) -> tuple[int, int]:
-        """The line and the column of a field, or of the nearest thing around it that is there."""
+        """The line and the column of a field, or of the nearest thing around it that exists."""
         node, place = self, (self.line, self.column)
         for step in path:
             if node.items is None or step not in node.items:

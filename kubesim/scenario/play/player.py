@@ -185,7 +185,7 @@ class Player:
         if whole_life and self.until is not None:
             await self._sleep_until(NEVER)
             return
-        await self._wait_until(lambda: self._at_rest(before_deletion=whole_life), self._patience())
+        await self._wait_until(lambda: self._is_idle(before_deletion=whole_life), self._patience())
         if whole_life and await self._sleep_until(self.clock.now() + RUNNING_TIME):
             self._look_once()
             await self._delete_all()
@@ -201,7 +201,7 @@ class Player:
         latest = max((expect.deadline or 0 for expect in self.spec.expect), default=0)
         return max(self.clock.now() + PATIENCE, self._start + latest + 1)
 
-    def _at_rest(self, *, before_deletion: bool) -> bool:
+    def _is_idle(self, *, before_deletion: bool) -> bool:
         if self._busy or self.judge.waits(before_deletion=before_deletion):
             return False
         return not self._unsettled and not self._not_idle

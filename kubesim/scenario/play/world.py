@@ -298,7 +298,7 @@ class SimulatedWorld(NodeSteps):
     def pressure(self, pressure: Pressure) -> None:
         node = self._node(pressure.node)
         available = pressure.available
-        told = ", ".join(f"{signal} is {amount}" for signal, amount in available.items())
-        self._note_of_node(node, f"measured on the machine: {told}")
+        reported = ", ".join(f"{signal} is {amount}" for signal, amount in available.items())
+        self._note_of_node(node, f"measured on the machine: {reported}")
         for signal, amount in available.items():
             node.machine.set_available(signal, amount)

@@ -121,7 +121,7 @@ class ListWatch(Generic[T]):
             follows = await self._watch()
 
     async def _wait(self, problem: str, error: Exception | None) -> None:
-        """Back off, or longer if the server asks for it."""
+        """Back off, or longer if the server requests it."""
         delay = self._backoff.delay(self._clock.now())
         if isinstance(error, _Refused) and error.retry_after_s is not None:
             delay = max(delay, round(error.retry_after_s * SECOND))

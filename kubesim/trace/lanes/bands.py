@@ -104,7 +104,7 @@ class LaneSink:
                     _end(pod, key, t)
 
     def pods(self, end: int | None = None) -> list[PodLanes]:
-        """In the order in which the pods appear; open bands go on until `end`, or until the last record."""
+        """In the order in which the pods appear; open bands continue until `end`, or until the last record."""
         until = self._last if end is None else end
         return [
             PodLanes(name, pod.node, tuple(_lanes(pod, until)), tuple(pod.events))

@@ -11,7 +11,7 @@ _BAD = re.compile(r"\b(?:Warning|[Ee]rrors?|[Ff]ailed|BackOff|CrashLoopBackOff|O
 
 
 def painted(rows: Sequence[str], width: int) -> list[str]:
-    """The same rows; whoever cannot see the colours loses nothing."""
+    """The same rows; the colours add no information."""
     head, *body, last = rows
     return [f"{_REVERSE}{head.ljust(width)}{_RESET}", *map(_row, body), f"{_BOLD}{last}{_RESET}"]
 

@@ -56,8 +56,8 @@ def render(
 
 def _head(stepper: Stepper, title: str, width: int) -> str:
     here = stepper.here
-    place = f"#{here.seq} of {len(stepper.records)}   {here.t / 1_000_000:.3f}s"
-    return f"{title[: width - len(place) - 2]:<{width - len(place)}}{place}"
+    position = f"#{here.seq} of {len(stepper.records)}   {here.t / 1_000_000:.3f}s"
+    return f"{title[: width - len(position) - 2]:<{width - len(position)}}{position}"
 
 
 def _labelled(label: str, text: str, width: int) -> list[str]:
@@ -110,7 +110,7 @@ def _record_text(stepper: Stepper, record: Record) -> str:
 def _changes(stepper: Stepper) -> list[str]:
     """Of the status that is being written."""
     here = stepper.here
-    for record in reversed(stepper.records[: stepper.place]):
+    for record in reversed(stepper.records[: stepper.position]):
         if isinstance(record, ApiWrite) and record.pod == here.pod and record.is_pod_status:
             return status_changes(getattr(record, "summary", None), getattr(here, "summary", {}))
     return status_changes(None, getattr(here, "summary", {}))
@@ -180,7 +180,7 @@ def _next(stepper: Stepper, width: int) -> list[str]:
     """The next decision of the trace, and what is due."""
     lines = []
     ahead = Stepper(stepper.records)
-    ahead.place, ahead.filter = stepper.place, stepper.filter
+    ahead.position, ahead.filter = stepper.position, stepper.filter
     if ahead.forward():
         wait = (ahead.here.t - stepper.here.t) / 1_000_000
         lines += _labelled("NEXT", f"in {wait:.3f}s: {_record_text(stepper, ahead.here)}", width)[:1]

@@ -250,7 +250,7 @@ BAD_SPECS = {
 
 
 @pytest.mark.parametrize(("spec", "expected"), BAD_SPECS.items())
-def test_scenarios_that_cannot_be_played(spec: str, expected: str) -> None:
+def test_scenarios_that_cannot_be_run(spec: str, expected: str) -> None:
     assert problem(SCENARIO + spec) == f"f.yaml:{expected}"
 
 

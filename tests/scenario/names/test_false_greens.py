@@ -189,8 +189,8 @@ def test_what_was_not_there_is_not_as_expected(
 )
 def test_steps(step: str, code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert play(tmp_path, "", step) == code
-    told = capsys.readouterr()
-    assert said in told.out + told.err
+    reported = capsys.readouterr()
+    assert said in reported.out + reported.err
 
 
 def test_names_of_your_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

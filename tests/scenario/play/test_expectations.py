@@ -123,7 +123,7 @@ def test_expectations_that_fail() -> None:
     assert [(words, part) for words, part in zip(said, FAILED.values(), strict=True) if part not in words] == []
 
 
-def test_who_is_judged_changes_nothing_of_the_run() -> None:
+def test_judging_changes_nothing_of_the_run() -> None:
     plain, judged = play(), play(*MET, *FAILED)
     assert (plain.outcomes, plain.events) == (judged.outcomes, judged.events)
 

@@ -1,6 +1,6 @@
 """Copies of the recording of a real node in which one thing is not as its kubelet did it, made by code.
 
-Each kind of alteration finds the statuses or Events of a pod where it can be made; every place is one alteration.
+Each kind of alteration finds the statuses or Events of a pod where it can be created; every place is one alteration.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def test_times_are_microseconds_and_lists_are_tuples_again() -> None:
     assert read == Handler(seq=1, t=1_234_567, pods=("a", "b"))
 
 
-def test_empty_lines_are_no_records() -> None:
+def test_empty_lines_are_not_records() -> None:
     assert len(read_trace([NOTE, "", " \n"], "saved")) == 1
 
 

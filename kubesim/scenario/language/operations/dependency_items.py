@@ -16,7 +16,7 @@ class DependencyItem(Strict):
 
     name: str = Field(min_length=1)  # `database`
     latency: DurationOrDraw = defaults(value=0)  # of each answer: `20ms`
-    down: bool = False  # it refuses at once: `down: true`
+    down: bool = False  # it refuses immediately: `down: true`
     pod: str = ""  # `name` or `namespace/name`: it is down while this pod is not Ready
 
 

@@ -380,7 +380,7 @@ def test_wrong_generated_labels() -> None:
     assert found[0].endswith("must be '1a2b3c'")
 
 
-def test_a_selector_of_ones_own_is_not_auto_generated() -> None:
+def test_an_explicit_selector_is_not_auto_generated() -> None:
     job = new_job(selector={"matchLabels": {"a": "b"}})
     assert any(error.endswith("`selector` not auto-generated") for error in errors_of(job))
 
