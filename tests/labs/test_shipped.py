@@ -144,6 +144,13 @@ def test_at_its_end_it_has_one_thing_to_try_freely(lab: Lab, tmp_path: Path) -> 
     assert f"Try freely: {' '.join(lab.file.experiment.split())}" in reported
 
 
+@pytest.mark.parametrize("lab", LABS[12:], ids=lambda lab: lab.name)
+def test_the_belief_has_a_published_example(lab: Lab) -> None:
+    found = re.search(r'^Common belief: "[^"]+"\n\nExample: (https://\S+)$', lab.text, re.MULTILINE)
+    assert found is not None
+    assert found[1] in lab.file.links
+
+
 _OTHER_TIMES = re.compile(r"\b\d+(\.\d+)? (s|sec|seconds|min|minutes|m|h)\b")
 
 
