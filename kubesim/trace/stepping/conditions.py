@@ -1,4 +1,4 @@
-"""Which records are meant: `pleg.event ContainerDied`, `cri.call call=StartContainer pod=web`, `t>=10s api.write`.
+"""Conditions that select records: `pleg.event ContainerDied`, `cri.call call=StartContainer pod=web`, `t>=10s api.write`.
 
 All words of a condition must match. A word is
 
