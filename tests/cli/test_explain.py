@@ -69,7 +69,7 @@ def test_yaml(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("", "nothing in it"),
+        ("", "empty; expected"),
         ("{", "not JSON"),
         ('{"kind": "Service"}', "it has no Pod"),
         ('{"kind": "Pod", "spec": {"containers": 5}}', "spec.containers"),

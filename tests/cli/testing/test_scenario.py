@@ -89,5 +89,5 @@ def test_scenarios_are_listed_with_what_they_show(capsys: Capture, folder: Path)
     ]
     assert main(["scenario", "list", "-o", "json"]) == 0
     bundled = {each["name"]: each for each in json.loads(capsys.readouterr().out)["scenarios"]}
-    assert bundled["crashloop"]["shows"].startswith("the first restart comes at once")
+    assert bundled["crashloop"]["shows"].startswith("the first restart does not wait")
     assert all(each["shows"] for each in bundled.values())
