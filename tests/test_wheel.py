@@ -1,5 +1,5 @@
-"""A wheel, built from the files that the container recipe copies and installed without a network into an environment of
-its own, works anywhere and ships all labs and scenarios."""
+"""A wheel, built from the files that the container recipe copies and installed without a network into a separate
+environment, works in any directory and ships all labs and scenarios."""
 
 from __future__ import annotations
 

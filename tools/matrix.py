@@ -1,4 +1,4 @@
-"""`make matrix`: the determinism, clock, concurrency and conformance tests on every Python that kubesim claims.
+"""`make matrix`: the determinism, clock, concurrency and conformance tests on all supported versions of Python.
 
 Each Python comes from the Debian release that has it, installed by debootstrap into the cache directory. Tests run in a
 mount namespace of their own, with /usr of that release in place of the machine's. Everything else stays the machine's

@@ -105,7 +105,7 @@ class Cache:
             raise CniError(describe_os_error("open", error, path)) from None
 
     def remove(self, network: str, runtime: RuntimeConf) -> None:
-        """What does not exist, or cannot be, is removed."""
+        """Removes entries that do not exist or are invalid."""
         try:
             os.remove(self.path(network, runtime))
         except (OSError, CniError, ValueError):

@@ -140,7 +140,7 @@ def reported_wait(view: ContainerView) -> int | None:
 
 
 def amnesty(started_at: int) -> int:
-    """From when on a crash of this attempt would be answered immediately, as if it were the first."""
+    """The time from which a crash of this attempt has no back-off, as if it were the first."""
     return started_at + CRASH_LOOP_RESET_AFTER
 
 

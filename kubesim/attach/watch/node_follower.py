@@ -329,7 +329,7 @@ class NodeFollower:
 
 
 class _Reported:
-    """What all listeners have: nothing piles up here, so that there is always room."""
+    """The methods of all listeners. Nothing is queued here, so there is always room."""
 
     def __init__(self, agent: NodeFollower) -> None:
         self.agent = agent

@@ -174,7 +174,7 @@ class SyncLoop:
             )
 
     def _sync_now(self, uid: str) -> None:
-        """Something happened to this pod, if the kubelet has it."""
+        """Handles an event of this pod, if the kubelet has the pod."""
         pod = self.views.manager.by_uid(uid)
         if pod is not None:
             self._handler("HandlePodSyncs", (pod,))

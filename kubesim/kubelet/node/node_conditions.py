@@ -73,7 +73,7 @@ class NodeHealth:
 
 
 def with_conditions(node: Node, health: NodeHealth, now: int) -> tuple[Node, list[str]]:
-    """The node as it should be, and the events that tell what became another."""
+    """The desired node, and the Events about its changed conditions."""
     known = {condition.type: condition for condition in node.status.conditions}
     events: list[str] = []
     for type, words in _PRESSURE.items():

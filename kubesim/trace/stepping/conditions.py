@@ -1,4 +1,4 @@
-"""Conditions that select records: `pleg.event ContainerDied`, `cri.call call=StartContainer pod=web`, `t>=10s api.write`.
+"""Conditions for records: `pleg.event ContainerDied`, `cri.call call=StartContainer pod=web`, `t>=10s api.write`.
 
 All words of a condition must match. A word is
 

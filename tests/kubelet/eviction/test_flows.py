@@ -1,4 +1,4 @@
-"""Pressure that comes, evicts, and goes: upstream's stories, step by step.
+"""Pressure that starts, leads to evictions and ends: the cases of upstream, step by step.
 
 Re-tells pkg/kubelet/eviction/eviction_manager_test.go: TestMemoryPressure, TestPIDPressure, TestDiskPressureNodeFs (3
 rows: 2), TestInodePressureFsInodes (3 rows: 2), TestAllocatableMemoryPressure, TestMinReclaim, TestNodeReclaimFuncs

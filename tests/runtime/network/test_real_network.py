@@ -213,7 +213,7 @@ def test_ports_belong_to_their_namespace(node: PrivateNode) -> None:
 
 
 def test_anybody_in_the_node_can_connect(node: PrivateNode) -> None:
-    """Here a program that is not ours, in real time."""
+    """A program that is not part of kubesim, in real time."""
 
     async def talk() -> str:
         network = RealNetwork(LoopClock(), node, Silences())

@@ -1,4 +1,4 @@
-"""Started and Ready of each container: what the probes have found out.
+"""Started and Ready of each container: the results of the probes.
 
 Probe results are by container id, so a new container begins without any. A container that ran before the kubelet came
 up (by more than 10 s) keeps what was said of it until its probes have spoken again.

@@ -21,7 +21,7 @@ ProbeType = Literal["liveness", "readiness", "startup"]
 
 @value_object
 class StatusInputs:
-    """`pod` has the resources that are allocated to it; its own status is what the API server says."""
+    """`pod` has the resources that are allocated to it; its own status is the one at the API server."""
 
     pod: Pod
     runtime: RuntimePodStatus

@@ -72,7 +72,7 @@ class RealContainer:
 
     def answer(self, ours: int, *, ready: bool) -> Literal["success", "failure", "wait"]:
         """How a readiness or startup probe of the attempt that ours stands for is answered: it fails only for a
-        container that was ready and is not any more; before that there is nothing to conclude."""
+        container that was ready and no longer is; before that, nothing can be concluded."""
         attempt = self.first + ours
         once = attempt in (self.ready if ready else self.started)
         if attempt == self.attempt and self.running and not (self.is_ready if ready else self.is_started):

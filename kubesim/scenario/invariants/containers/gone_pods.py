@@ -22,7 +22,7 @@ PATIENCE = 30 * SECOND
 
 
 def is_forgotten(pod: PodSeen, now: int) -> bool:
-    """Whether its kubelet takes the pod for ended, or does not know it, and had the time to notice what runs."""
+    """Whether the kubelet considers the pod as ended or unknown, and had the time to notice running containers."""
     since = pod.node.undisturbed_since
     if pod.gone_at is None or since is None or now <= max(pod.gone_at, since) + PATIENCE:
         return False

@@ -246,7 +246,7 @@ def reservation_story(
     owned: bool = False,
     other_kind: bool = False,
 ) -> tuple[list[str], bool, bool] | None:
-    """Who has the claim reserved in the end, whether it is allocated and protected; None if it is gone."""
+    """The pods that reserve the claim in the end, and whether it is allocated and protected; None if it is deleted."""
 
     async def story(cluster: ControlledCluster) -> tuple[list[str], bool, bool] | None:
         made: dict[str, ApiObject] = {}
