@@ -120,7 +120,7 @@ def restarts_all_containers(container: Container, exit_code: int) -> bool:
 
 
 def should_all_containers_restart(pod: Pod, status: RuntimePodStatus | None, pod_status: PodStatus | None) -> bool:
-    """Whether all containers of the pod must be reset. A condition that is True stays True until the status clears it."""
+    """Whether all containers of the pod must be reset. A True condition stays True until the status clears it."""
     for condition in pod_status.conditions if pod_status is not None else ():
         if condition.type == ALL_CONTAINERS_RESTARTING and condition.status == "True":
             return True
