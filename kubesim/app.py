@@ -82,7 +82,7 @@ class RunResult:
     expectations_open: tuple[str, ...]  # not decided, because the run was interrupted
     events: int  # Events told to the API server, repeated ones counted
     interrupted: bool = False  # a signal ended it: all of this is what was known by then
-    without_effect: tuple[str, ...] = ()  # what the scenario asks for and nothing here acts on, a line each
+    without_effect: tuple[str, ...] = ()  # what the scenario requests and nothing here acts on, a line each
     networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when everything was idle
     metrics: str = ""  # of the kubelets that ran at the end, in the text format of Prometheus; if asked for
     left_behind: tuple[Leak, ...] = ()  # on the host, because a plugin did not remove it
@@ -290,7 +290,7 @@ class Simulation:
             live=live,
             interceptor=self.interceptor,
             dependencies=self.dependencies,
-            heard=self.effects.heard,
+            received=self.effects.received,
             probed=self.invariants.probed,
         )
 

@@ -4,7 +4,7 @@ KubesimError
 ├── UsageError          a mistake in what the user gave us: one line, exit 2
 │   ├── InputError      ... in a file: names the file, the line and the field
 │   └── GateError       ... about a feature gate: it does not exist, or cannot be set so
-├── Deadlock            virtual time cannot go on: nothing is ready and no timer is set
+├── Deadlock            virtual time cannot continue: nothing is ready and no timer is set
 ├── ApiError            what an API server answers (code, reason, message)
 ├── TransportError      an API server could not be reached, or the connection to it broke
 ├── ReadOnlyError       something tried to write over a connection that only reads

@@ -26,12 +26,12 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         violated = InvariantWatch.violated
 
-        def heard(self: InvariantWatch, *args: Any) -> None:
+        def received(self: InvariantWatch, *args: Any) -> None:
             before = len(self.failures)
             violated(self, *args)
             found.extend(self.failures[before:])
 
-        patch.setattr(InvariantWatch, "violated", heard)
+        patch.setattr(InvariantWatch, "violated", received)
         result = yield
     assert not found, "\n".join(line for failure in found for line in failure.lines())
     return result

@@ -120,14 +120,14 @@ def test_a_node_takes_no_more_pods_than_it_may() -> None:
 
 def test_a_run_without_sinks_is_the_same_run() -> None:
     scenario = parse_scenario(pod(), "tale.yaml")
-    silent, heard = run_scenario(scenario), run_scenario(scenario, sinks=(HashSink(),))
-    assert (silent.duration, silent.phases, silent.events) == (heard.duration, heard.phases, heard.events)
+    silent, received = run_scenario(scenario), run_scenario(scenario, sinks=(HashSink(),))
+    assert (silent.duration, silent.phases, silent.events) == (received.duration, received.phases, received.events)
     assert (silent.records, silent.trace_hash) == (0, None)
-    assert heard.trace_hash
+    assert received.trace_hash
 
 
 def test_an_error_in_a_callback_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """asyncio would only log what a timer's callback raises, and the run would go on as if nothing had happened."""
+    """asyncio would only log what a timer's callback raises, and the run would continue as if nothing had happened."""
 
     def broken(self: SimulatedRuntime, container: object, exit: object) -> None:
         raise ValueError("a bug")

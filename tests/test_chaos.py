@@ -19,6 +19,6 @@ def test_every_pod_that_is_wanted_runs_exactly_once_in_the_end(seed: int) -> Non
     run_chaos(seed, PODS)
 
 
-def test_a_seed_plays_the_same_again() -> None:
+def test_a_seed_gives_the_same_run_again() -> None:
     assert run_chaos(1, 10) == run_chaos(1, 10)
     assert run_chaos(1, 10) != run_chaos(2, 10)

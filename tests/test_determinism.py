@@ -1,4 +1,4 @@
-"""(scenario, seed) -> the same trace hash: again and again, in another process, and with or without idle ticks."""
+"""(scenario, seed) -> the same trace hash: repeatedly, in another process, and with or without idle ticks."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ spec:
         ("restart: {what: runtime, containers: gone, downFor: 40s}", "2m"),
     ],
 )
-def test_skipping_idle_ticks_changes_nothing_while_the_loop_is_held_up(trouble: str, timeout: str) -> None:
+def test_skipping_idle_ticks_changes_nothing_while_the_loop_is_blocked(trouble: str, timeout: str) -> None:
     scenario = parse_scenario(IN_TROUBLE.format(trouble=trouble, timeout=timeout), "trouble.yaml")
     for seed in range(rounds(20)):
         hashes = []

@@ -86,6 +86,16 @@ def test_the_commands_of_a_page_work_in_their_order(page: Path, demo: Path, clon
         run(command, demo, clone)
 
 
+def test_every_command_is_run_by_a_test() -> None:
+    """By this file if it follows a `$`. The pages with other commands have tests of their own."""
+    without = {
+        page_name(page)
+        for page in PROSE
+        if page.name != "commands.md" and re.search(r"^    (?:kubesim|kubectl) ", page.read_text(), re.MULTILINE)
+    }
+    assert without == {"docs/explain.md", "docs/how-to/cni-engineers.md"}  # test_explain_page.py; below
+
+
 def networking_commands(folder: str) -> list[str]:
     """The commands of the page, on a host of their own with the namespace that the page creates."""
     page = (DOCS / "how-to" / "cni-engineers.md").read_text()

@@ -1,4 +1,4 @@
-"""Random pods under random faults: phases go on, restarts grow, stages keep their order, grace is kept, pods end."""
+"""Random pods under random faults: phases continue, restarts grow, stages keep their order, grace is kept, pods end."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def returns_later(target: Any, name: str, answer: Any) -> Break:
 
 
 def counts_nothing(target: Any, name: str) -> Break:
-    """A wait is made, but not told."""
+    """A wait is created, but not told."""
     original = getattr(target, name)
 
     async def waits(*args: Any) -> int:

@@ -1,5 +1,5 @@
-"""A wheel, built from the files that the container recipe copies and installed without a network into an environment of
-its own, works anywhere and ships all labs and scenarios."""
+"""A wheel, built from the files that the container recipe copies and installed without a network into a separate
+environment, works in any directory and ships all labs and scenarios."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_it_walks_and_explains(kubesim: Kubesim) -> None:
     assert kubesim("attach", "--print-rbac").stdout.startswith("apiVersion: rbac")
 
 
-def test_a_scenario_that_does_not_exist_is_told_with_those_that_do(kubesim: Kubesim) -> None:
+def test_a_scenario_that_does_not_exist_is_reported_with_those_that_do(kubesim: Kubesim) -> None:
     absent = kubesim("run", "absent")
     assert absent.returncode == 2
     assert absent.stderr.startswith("kubesim: error: absent: no such file, and no bundled scenario has this name")

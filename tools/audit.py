@@ -19,10 +19,10 @@ VULNERABLE, UNKNOWN = 1, 3
 def judged(name: str, version: str, answer: str) -> list[str] | None:
     """A line for each advisory that still stands; None if the answer says nothing about vulnerabilities."""
     try:
-        told: Any = json.loads(answer)
+        reported: Any = json.loads(answer)
     except ValueError:
         return None
-    advisories = told.get("vulnerabilities") if isinstance(told, dict) else None
+    advisories = reported.get("vulnerabilities") if isinstance(reported, dict) else None
     if not isinstance(advisories, list):
         return None
     return [_line(name, version, each) for each in advisories if not each.get("withdrawn")]

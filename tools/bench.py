@@ -76,7 +76,7 @@ def line(what: str, figure: str) -> None:
 
 
 def lives(count: str, kept: str) -> None:
-    """Created, Running for 30 s, deleted, gone. A short run is made five times: the one in the middle counts."""
+    """Created, Running for 30 s, deleted, gone. A short run is created five times: the one in the middle counts."""
     run_scenario(scenario(1))  # what is imported when first used is `--help`'s and `make demo`'s, not a pod's
     rates = [life_rate(int(count), kept == "kept") for _ in range(5 if int(count) < 1000 else 1)]
     line(f"whole lives of {count} pods, trace {kept}", f"{median(rates):.0f} pods/s")

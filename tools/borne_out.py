@@ -1,6 +1,6 @@
 """How often what `explain` says is borne out by what the real kubelet did next: `python -m tools.borne_out`.
 
-Every status of every recorded story is explained twice: by itself, as somebody would who has nothing but `kubectl get
+Every status of every recorded story is explained twice: by itself, as somebody would who has only `kubectl get
 pod -o json`, and as somebody who watched, with the Events so far. Then the next status that says something else is
 looked at.
 
@@ -62,10 +62,10 @@ def judged(name: str) -> list[tuple[Bearing, Bearing, Statement, tuple[ObservedC
     for observed in stream(story(name)):
         if isinstance(observed.object, Event):
             report = shadow.observe_event(observed.object, observed.now)
-            told = report.statement
-            if told is not None and told.uid in waiting:
-                pod, at, alone, _ = waiting[told.uid]
-                waiting[told.uid] = (pod, at, alone, told)
+            reported = report.statement
+            if reported is not None and reported.uid in waiting:
+                pod, at, alone, _ = waiting[reported.uid]
+                waiting[reported.uid] = (pod, at, alone, reported)
             continue
         pod, uid = observed.object, observed.object.metadata.uid
         gone = observed.kind == "removed"

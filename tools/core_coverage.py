@@ -99,7 +99,7 @@ def main() -> int:
                 playing.kill()
                 print(f"{' '.join(arguments)} failed", file=sys.stderr)
                 return 1
-        # Its exit code tells of cases that fail; whether more fail than are known is for the tests to say.
+        # Its exit code reports failing cases; the tests check whether there are new ones.
         playing.wait()
         alone, both = _packages([corpora, stories]), _packages([corpora, stories, hand])
     return _report(alone, both)

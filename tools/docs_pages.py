@@ -110,10 +110,10 @@ def scenarios() -> str:
     lines += [
         "A file holds YAML documents: plain Kubernetes objects, which are applied at time 0, and at most one of",
         "kind `Scenario`. A file with only objects is a scenario with defaults. Unknown fields are errors.",
-        "Durations are written as Go writes them: `1m30s`, `250ms`. Editors check and complete such files with the",
+        "Durations have the format of Go: `1m30s`, `250ms`. Editors check and complete such files with the",
         "JSON Schema that `kubesim scenario schema` prints; it is made from the same table as this page.",
         "",
-        "A run names each field of an object that nothing here acts on, as a note of the trace and on stderr:",
+        "A run names each field of an object that has no effect here, as a note in the trace and on stderr:",
         "`without effect here: spec.containers[0].tty (pod default/web)`.",
         "[fidelity](fidelity.md#fields-without-effect) lists these fields.",
         "",
@@ -153,8 +153,9 @@ def labs() -> str:
 def trace() -> str:
     lines = ["# Records and conditions", "", MADE, ""]
     lines += [
-        "Everything that happens is a record: `seq`, `t` (seconds), `kind`, whom it is about (`node`, `pod`, `uid`,",
-        "`container`), the fields of its kind, `cause` (the `seq` that led to it), `why` and `ref`, what it mirrors.",
+        "Everything that happens is a record: `seq`, `t` (seconds), `kind`, its subject (`node`, `pod`, `uid`,",
+        "`container`), the fields of its kind, `cause` (the `seq` of its cause), `why`, and `ref` (the upstream",
+        "function that it mirrors).",
         "",
         "| kind | fields | mirrors | |",
         "|---|---|---|---|",
@@ -162,9 +163,9 @@ def trace() -> str:
     common = set(records.Record.__dataclass_fields__)
     for kind in records.KINDS:
         own = ", ".join(f"`{name}`" for name in kind.__dataclass_fields__ if name not in common)
-        told = (kind.__doc__ or "").split("\n")[0]
-        told = "" if told.startswith(f"{kind.__name__}(") else told  # what dataclasses write by themselves
-        lines.append(f"| `{kind.KIND}` | {own} | {kind.REF} | {cell(told)} |")
+        reported = (kind.__doc__ or "").split("\n")[0]
+        reported = "" if reported.startswith(f"{kind.__name__}(") else reported  # what dataclasses write by themselves
+        lines.append(f"| `{kind.KIND}` | {own} | {kind.REF} | {cell(reported)} |")
     lines += [
         "",
         "## Metrics",

@@ -16,7 +16,7 @@ _LABEL = re.compile(r"(Incident|Mechanism|Look at): *(.*)")
 
 
 class Incident(NamedTuple):
-    """What the comments of a scenario say, and its expectations as they are written."""
+    """The comments of a scenario, and its expectations in their YAML form."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""`make matrix`: the determinism, clock, concurrency and conformance tests on every Python that kubesim claims.
+"""`make matrix`: the determinism, clock, concurrency and conformance tests on all supported versions of Python.
 
 Each Python comes from the Debian release that has it, installed by debootstrap into the cache directory. Tests run in a
 mount namespace of their own, with /usr of that release in place of the machine's. Everything else stays the machine's
@@ -94,7 +94,7 @@ class Python:
 
 
 def debootstrap(release: str, root: Path, packages: Sequence[str]) -> None:
-    """Install a minimal Debian; a root that is there is complete, because it gets its name last."""
+    """Install a minimal Debian; a root that exists is complete, because it gets its name last."""
     print(f"Debian {release}: installing into {root}", flush=True)
     script = SCRIPTS / release
     new = root.with_suffix(".new")

@@ -1,15 +1,17 @@
 """Prints sentences that users read, drawn at random: `python -m tools.sentences --seed 1 --count 100`.
 
-They come from README, docs, scenarios, labs, the help of every command, and the messages in the code. Read them, and
-rewrite those that a colleague would not say.
+They come from README, docs, scenarios, labs, the help of every command, and the messages in the code; with `--code`
+from docstrings, comments and the names of tests. Read them, and rewrite those that a colleague would not say.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import io
 import random
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,8 +28,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--code", action="store_true", help="draw from docstrings, comments and names of tests")
     args = parser.parse_args()
-    found = sorted(set(sentences()))
+    found = sorted(set(code_sentences() if args.code else sentences()))
     for place, text in random.Random(args.seed).sample(found, args.count):
         print(f"{place}: {text}")
 
@@ -45,6 +48,20 @@ def sentences() -> Iterator[tuple[str, str]]:
     for path in sorted((ROOT / "kubesim").rglob("*.py")):
         if not {*path.relative_to(ROOT / "kubesim").parts[:2]} & _UPSTREAM:
             yield from ((str(path.relative_to(ROOT)), text) for text in _messages(path.read_text()))
+
+
+def code_sentences() -> Iterator[tuple[str, str]]:
+    for path in sorted(path for folder in ("kubesim", "tests", "tools") for path in (ROOT / folder).rglob("*.py")):
+        source = path.read_text()
+        name = str(path.relative_to(ROOT))
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                yield from ((name, text) for text in _split(ast.get_docstring(node) or "") if ".go " not in text)
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                yield name, node.name
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.COMMENT and len(token.string.split()) > 4 and "---" not in token.string:
+                yield name, token.string
 
 
 def _prose(text: str) -> Iterator[str]:

@@ -123,7 +123,7 @@ class Model:
             return cls.from_json(decode(cls.__name__, value))
 
     def to_json(self) -> dict[str, Any]:
-        """The fields that were given, as Go writes them: an empty one is left out if it has omitempty."""
+        """The fields that were given, in Go's format: an empty one is left out if it has omitempty."""
         given, out = self.__dict__, {}
         for name, field in self.declared.items():
             if name not in given:

@@ -89,7 +89,7 @@ def _by_name(paths: list[Path]) -> dict[str, list[Path]]:
 def _check_only(wanted: list[str] | None, names: set[str]) -> None:
     for name in wanted or ():
         if name not in names:
-            raise UsageError(f"--only {name}: no such corpus here; there are {', '.join(sorted(names))}")
+            raise UsageError(f"--only {name}: is not a corpus here; the corpora are {', '.join(sorted(names))}")
 
 
 def as_json(results: list[CorpusResult], unknown: list[str], limit: int | None) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def _print_pod_workers(args: argparse.Namespace) -> int:
 
 
 def _is_file(source: str) -> bool:
-    """A name that could be a pod's and is no file that is there is a pod."""
+    """A name that could be a pod's and is no file that exists is a pod."""
     return source == "-" or os.path.exists(source) or source.endswith((".json", ".yaml", ".yml"))
 
 
@@ -155,7 +155,7 @@ def _print(statements: list[Statement], output: str) -> None:
         for statement in statements:
             print(printable_json(as_json(statement)))
     elif output == "json":
-        told = [as_json(statement) for statement in statements]
-        print(printable_json(told[0] if len(told) == 1 else told, indent=2))
+        reported = [as_json(statement) for statement in statements]
+        print(printable_json(reported[0] if len(reported) == 1 else reported, indent=2))
     else:
         sys.stdout.write("\n".join(page(statement) for statement in statements))

@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     check.add_argument(
         "answers", nargs="*", metavar="ANSWER", help="the answer, or several for the open questions in their order"
     )
-    hint = action("hint", "print a hint for the open question or the task; each of the three says more")
+    hint = action("hint", "print a hint for the open question or the task; each of the three reveals more")
     following = action("next", "begin the next lab that is not done")
     reset = action("reset", "forget the progress in a lab, or in all labs, and restore its scenario")
     reset.add_argument("lab", metavar="N", nargs="?", help="number or name of a lab; default: all labs")
@@ -59,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     walk.add_argument("--markdown", action="store_true", help="print a page in Markdown")
     new = action("new", "write a new lab, as a template, to the current directory or to --labs DIR", state=False)
     new.add_argument("name", metavar="NAME", help="lower-case letters, digits and dashes: slow-start")
-    validate = action("validate", "check that everything a lab says is true of its run", state=False)
+    validate = action("validate", "check that the statements of a lab are true for its run", state=False)
     validate.add_argument("chosen", nargs="*", metavar="LAB", help="numbers, names or folders; default: all labs")
     table = action("class", "print the results of a class, from the files that --class wrote", labs=False, state=False)
     table.add_argument("files", nargs="+", metavar="FILE", help="a file that --class wrote, one for each learner")

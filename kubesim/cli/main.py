@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KubesimError as error:
         return _complain(str(error), EXIT_FAILED)
     except BrokenPipeError:
-        _mute_stdout()  # whoever reads has seen enough
+        _mute_stdout()  # the reader has closed the pipe
         return 0
     except OSError as error:  # a full disk, or a file that became unreadable
         _mute_stdout()

@@ -73,7 +73,7 @@ class LoopClock:
             self.virtual.pace(speed)
 
     def elapsed(self) -> int:
-        """Microseconds since this clock was made, or since `begin`."""
+        """Microseconds since this clock was created, or since `begin`."""
         return self.now() - self.start
 
     def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle:
@@ -121,7 +121,7 @@ class LoopClock:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Something outside may be heard at any time; in virtual time it is heard before the next jump."""
+        """Something outside may be heard at any time; in virtual time it is received before the next jump."""
         if self.virtual is None:
             yield
             return
@@ -135,7 +135,8 @@ class LoopClock:
     async def outside(self, limit_s: float, *, hold: bool = False) -> AsyncIterator[None]:
         """Around an exchange with the real world that may take this many seconds of the wall; then TimeoutError.
 
-        Virtual time stands still in the meantime, unless it is paced: then an exchange takes the time that it takes, or
+        Virtual time does not advance during that time, unless it is paced: then an exchange takes the time that it
+        takes, or
         none with `hold`.
         """
         virtual = self.virtual

@@ -24,7 +24,8 @@ class Postponed:
 
 @contextmanager
 def interrupts_postponed() -> Iterator[None]:
-    """Raise KeyboardInterrupt at the end of the block instead of in it; runs in virtual time are cancelled at once."""
+    """Raise KeyboardInterrupt at the end of the block instead of in it; runs in virtual time are cancelled
+    immediately."""
     if not _is_ours():
         yield
         return
@@ -69,7 +70,7 @@ def cancelled_by_interrupts(task: asyncio.Task[Any]) -> Iterator[None]:
 
 
 def _is_ours() -> bool:
-    """Only the main thread hears signals; somebody else's handler stays."""
+    """Only the main thread hears signals; another client's handler stays."""
     if threading.current_thread() is not threading.main_thread():
         return False
     handler = signal.getsignal(signal.SIGINT)

@@ -36,7 +36,7 @@ def _run(main: Callable[..., Coroutine[Any, Any, T]], args: tuple[object, ...], 
 
 
 async def wind_up(loop: VirtualLoop) -> None:
-    """Nothing goes on after the end: what is left over is cancelled, and what it leaves is closed."""
+    """Nothing continues after the end: what is left over is cancelled, and what it leaves is closed."""
     left = [task for task in asyncio.all_tasks(loop) if task is not asyncio.current_task()]
     for task in left:
         task.cancel()

@@ -6,7 +6,7 @@ import time as wall_time
 
 
 class Stopwatch:
-    """Runs from when it is made."""
+    """Runs from when it is created."""
 
     def __init__(self) -> None:
         self._start = wall_time.perf_counter()
@@ -16,5 +16,5 @@ class Stopwatch:
         return wall_time.perf_counter() - self._start
 
     def cpu_seconds(self) -> float:
-        """What this process has computed in the meantime, whatever else the machine was doing."""
+        """What this process has computed during that time, whatever else the machine was doing."""
         return wall_time.process_time() - self._cpu_start

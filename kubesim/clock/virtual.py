@@ -133,8 +133,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._orders = 0
         self._late_ranks = 0
         self._jumps = 0
-        self.on_progress: Callable[[], None] | None = None  # called now and then while time goes on
-        self.externals = 0  # real things under way; time stands still in the meantime
+        self.on_progress: Callable[[], None] | None = None  # called now and then while time continues
+        self.externals = 0  # real things under way; time does not advance
         self.listening = 0  # file descriptors on which something may be heard at any time
         self._limits: list[tuple[float, int, asyncio.Handle]] = []  # a heap by (due on the wall, order of creation)
         self.speed = speed  # virtual seconds for each second on the wall; 0 = as fast as possible
@@ -161,13 +161,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._wall_start = wall_time.monotonic() - self._micros / SECOND / speed
 
     def micros(self) -> int:
-        """Virtual microseconds since the loop was made."""
+        """Virtual microseconds since the loop was created."""
         return self._micros
 
     def time(self) -> float:
         return self._micros / SECOND
 
-    get_debug = staticmethod(bool)  # never: each future and task asks when it is made
+    get_debug = staticmethod(bool)  # never: each future and task asks when it is created
 
     def call_at(  # type: ignore[override]  # asyncio ties the types of args and callback; nothing here needs that
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
@@ -448,7 +448,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                 timer.set_result(None)
                 self._placing_next = False
         if due is None:
-            # A callback from another thread or a signal may have come in in the meantime.
+            # A callback from another thread or a signal may have come in during that time.
             self._listen(0)
             if not self._ready and not self._stopping:  # type: ignore[attr-defined]
                 raise Deadlock(self._describe_deadlock())

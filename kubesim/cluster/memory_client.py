@@ -52,7 +52,7 @@ class MemoryClient:
         self._nodes = {} if up else {node.metadata.name: node for node in self._store.list("Node")}
 
     async def _takes(self, duration: int) -> None:
-        """Without a connection the request fails at once, or gets lost on its way."""
+        """Without a connection the request fails immediately, or gets lost on its way."""
         self._connection.check()
         if duration:
             await self._clock.sleep(duration)

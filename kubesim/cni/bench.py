@@ -73,7 +73,7 @@ class PluginCall:
 
 
 class Bench:
-    """Pods that are set up and torn down, again and again."""
+    """Pods that are set up and torn down, repeatedly."""
 
     def __init__(self, bin_dir: str, pods: int, folder: str) -> None:
         with open(os.path.join(folder, "10-bench.conflist"), "w") as file:
@@ -178,7 +178,7 @@ def _first(
 
 
 def _begin(selector: selectors.BaseSelector, n: int, jobs: list[PluginCall]) -> None:
-    """ADD of all networks at once, DEL one after the other, as go-cni has it."""
+    """ADD of all networks immediately, DEL one after the other, as go-cni has it."""
     for job in jobs[:1] if jobs[0].environ["CNI_COMMAND"] == "DEL" else list(jobs):
         _spawn(selector, n, job, jobs)
 
@@ -257,11 +257,11 @@ def main() -> None:
                     done += 1
                     print(json.dumps({"done": done, "of": of, "seconds": watch.seconds()}), flush=True)
                 del pairs[0]  # not counted: afterwards everything is in the caches
-                told = [
+                reported = [
                     {"bare": [pair.bare.wall, pair.bare.cpu], "library": [pair.library.wall, pair.library.cpu]}
                     for pair in pairs
                 ]
-                print(json.dumps({"parallel": parallel, "pairs": told}), flush=True)
+                print(json.dumps({"parallel": parallel, "pairs": reported}), flush=True)
     except (KubesimError, OSError) as error:
         print(dumps({"error": str(error)}), flush=True)
 

@@ -54,7 +54,7 @@ class GCArgs:
 
 class CNIConfig:
     """Where plugins are looked for, what runs them, and where results are cached. Plugins get the environment that
-    this process had when the object was made."""
+    this process had when the object was created."""
 
     def __init__(self, path: Sequence[str], exec: PluginExec, cache_dir: str = DEFAULT_CACHE_DIR) -> None:
         self.path = tuple(path)
@@ -115,7 +115,7 @@ class CNIConfig:
     async def del_network_list(
         self, network: NetworkConfigList, runtime: RuntimeConf, ctx: Context = BACKGROUND
     ) -> None:
-        """DEL. A cached result that cannot be read is thrown away, and DEL goes on without it."""
+        """DEL. A cached result that cannot be read is thrown away, and DEL continues without it."""
         cached = self._result_for_del(network, runtime)
         for plugin in reversed(network.plugins):
             try:

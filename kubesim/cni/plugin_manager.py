@@ -71,7 +71,7 @@ class NoopNetworkPlugin:
 
 
 def init_network_plugin(plugins: Sequence[NetworkPlugin], wanted: str, given: InitArguments) -> NetworkPlugin:
-    """The plugin of that name, initialized. All that is wrong with any of them is reported at once."""
+    """The plugin of that name, initialized. All that is wrong with any of them is reported immediately."""
     if not wanted:
         noop = NoopNetworkPlugin()
         noop.init(given)
@@ -100,7 +100,7 @@ def init_network_plugin(plugins: Sequence[NetworkPlugin], wanted: str, given: In
 
 
 def not_in_path(program: str) -> CniError:
-    """What Go's LookPath returns for a program that is not there."""
+    """What Go's LookPath returns for a program that does not exist."""
     return CniError(f"exec: {quoted(program)}: executable file not found in $PATH")
 
 

@@ -157,12 +157,12 @@ class Select:
             raise
 
     def close(self) -> None:
-        """From now on somebody else may read."""
+        """From now on another client may read."""
         for channel in self._channels:
             channel._reader = None
 
     def take(self, channel: Channel[Any], item: Any) -> bool:
-        """An item for whoever waits; False if nobody does, and it is left in the channel."""
+        """An item for the caller that waits; False if nobody does, and it is left in the channel."""
         future = self._waiting
         if future is None or future.done():
             self._left = True

@@ -72,7 +72,7 @@ class TaskSet:
             self._parent._children.pop(self, None)
 
     async def run_until(self, main: Coroutine[Any, Any, Any]) -> Any:
-        """Run `main`; if a task of the set fails in the meantime, stop and raise that."""
+        """Run `main`; if a task of the set fails during that time, stop and raise that."""
         assert self._failure is not None, "use `async with`"
         inner = asyncio.get_running_loop().create_task(main, name="main")
         try:

@@ -17,7 +17,7 @@ class TokenBucket:
     __slots__ = ("_burst", "_last", "_qps", "_tokens")
 
     def __init__(self, qps: float, burst: int) -> None:
-        # The rate goes through a float32 upstream, which decides by microseconds when the next token is there.
+        # The rate goes through a float32 upstream, which decides by microseconds when the next token exists.
         self._qps: float = struct.unpack("f", struct.pack("f", qps))[0]
         self._burst = burst
         self._tokens = float(burst)

@@ -1,4 +1,5 @@
-"""`WaitGroup`: run several coroutines side by side and go on when the last has ended, at once and before anybody else.
+"""`WaitGroup`: run several coroutines side by side and continue when the last has ended, immediately and before
+anybody else.
 
 Mirrors: Go's sync.WaitGroup; the goroutine that waits is made ready by the last `Done`.
 """

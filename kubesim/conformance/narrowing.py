@@ -9,8 +9,9 @@
 * A corpus truncates long errors: the remaining text must agree.
 * Go iterates over maps in random order, so errors about the members of one map may have any order.
 * For the same reason the init records that are purged for a new sandbox are removed in any order.
-* The corpora leave an empty `spec.resources` out, which upstream distinguishes from a missing one (it makes a pod
-  BestEffort whatever its containers ask for). Where the case's tags say that the pod has pod-level resources and it
+* The corpora leave an empty `spec.resources` out, which upstream distinguishes from a missing one (it creates a pod
+  BestEffort regardless of what its containers request). Where the case's tags say that the pod has pod-level
+  resources and it
   shows none, the empty object is restored before the case runs (`decode.with_empty_pod_level_resources`). This reads
   the tags, because the input does not show it; 22 recorded cases pass only with this rule. `cgroup_naming` restores
   nothing where the containers alone make the pod Guaranteed: that exception was inferred from the answers, so it may

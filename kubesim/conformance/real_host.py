@@ -51,17 +51,17 @@ class RealHost:
         path = self.netns_path(step.get("netns", ""))
         args = tuple((key, value) for key, value in step.get("args") or ())
         runtime = RuntimeConf(step.get("pod", ""), path, step.get("ifname", ""), args, step.get("capability_args"))
-        error, told = None, {}
+        error, reported = None, {}
         try:
-            told = await self.operate(step, runtime)
+            reported = await self.operate(step, runtime)
         except CniError as problem:
             error = problem
-            told = {"capabilities": None} if step["op"] == "VALIDATE" else {}
+            reported = {"capabilities": None} if step["op"] == "VALIDATE" else {}
         out = {"op": step["op"], "error": error_json(error), "netns_path": path}
         out["executions"] = [_execution(entry) for entry in self.recorder.take()]
         if step["op"] in ("ADD", "DEL", "GC"):
             out["after"] = state(path)
-        return out | told
+        return out | reported
 
     def netns_path(self, wanted: str) -> str:
         """ "new:KEY" makes a namespace, "KEY" is that one, "path:P" is any path, "" none."""

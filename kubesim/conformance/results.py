@@ -34,7 +34,7 @@ class CorpusResult:
 
 
 class ProgressListener:
-    """Hears of every case while a corpus runs; the default does nothing."""
+    """Is notified of every case while a corpus runs; the default does nothing."""
 
     def begin(self, name: str, cases: int, *, one_file: bool = True) -> None:
         """`one_file`: the answers belong together; else each case's is a file of its own."""

@@ -1,6 +1,7 @@
 """The version of a kubelet as a value: its profile, its feature gates and what was set differently, its named rules.
 
-A set of gates is immutable and handed to whoever decides; nobody reads a global. `configured_gates` takes settings as a
+A set of gates is immutable and handed to the caller that decides; nobody reads a global. `configured_gates` takes
+settings as a
 kubelet does and refuses what it refuses; the tables are in `table.py`.
 
 Mirrors: component-base/featuregate feature_gate.go SetFromMap

@@ -20,7 +20,7 @@ class Rules:
     bootstrap_checkpoints: bool = False  # pods that were written down start before the API server answers
     static_pod_fields: str = ""  # the version whose fields of a pod the uid of a static pod covers; empty: v1.36
     has_config_modes: bool = False  # the mux can report snapshots of all pods (SET)
-    repeats_run: bool = False  # a sync loop that ended is started again at once, over and over
+    repeats_run: bool = False  # a sync loop that ended is started again immediately, over and over
     # Pod workers and the sync loop.
     pod_worker_states: bool = True  # False: one kind of sync, and one update that waits for its end
     emits_sync_errors: bool = False  # an Event FailedSync for each sync that failed
@@ -35,12 +35,12 @@ class Rules:
     general_predicates: bool = False  # by which it is admitted, instead of the scheduler's plugins
     rejected_status: str = "Pod was rejected: {message}"  # the message of a pod that was not admitted
     volume_timeout_s: int = 123  # that a sync waits for volumes
-    emits_volume_timeouts: bool = False  # an Event FailedMount for each sync that waited for volumes in vain
+    emits_volume_timeouts: bool = False  # an Event FailedMount for each sync that waited for volumes without effect
     grace_override_is_final: bool = False  # True: it replaces the grace period, also 0 s; False: 2 s at least
     reports_containers_of_failed: bool = True  # False: eviction and deadline leave phase, reason and message
     # Back-off, grace periods, eviction.
     retries_network_soon: bool = True  # after 1 s while the network is not ready; False: like any failed sync
-    backs_off_in_new_sandbox: bool = True  # False: a container that crashed starts in it at once
+    backs_off_in_new_sandbox: bool = True  # False: a container that crashed starts in it immediately
     retries_at_back_off_expiry: bool = True  # False: after 10 to 15 s, like any failed sync
     honours_zero_grace: bool = True  # a grace period of 0 is 1 s; False: it is the pod's own
     hard_eviction_grace_s: int = 1
@@ -78,7 +78,7 @@ class Rules:
     unhealthy_message: str = "Container {name} failed {probe} probe, will be restarted"
     unhealthy_for_good_message: str = "Container {name} failed {probe} probe"  # it is not restarted
     emits_unfinished_pre_stop_hooks: bool = False
-    probes_started_containers: bool = True  # at once; False: with the next tick of a worker that began at random
+    probes_started_containers: bool = True  # immediately; False: with the next tick of a worker that began at random
     inspects_images_first: bool = False  # whatever the pull policy; else unless that is Always
     ends_exec_probes: bool = True  # when their timeout is over; False: they take as long as they take
     probe_error_event: str = "{kind} probe errored and resulted in {result} state: {error}"
@@ -103,7 +103,7 @@ class Rules:
     emits_network_not_ready: bool = True  # the Event NetworkNotReady with the same text
     network_status_s: int = 5  # how often the kubelet asks whether the network is ready
     makes_empty_sandboxes: bool = False  # also if nothing is to be started in them
-    sandbox_order: str = "containerd"  # or dockershim, dockertools: how sandboxes and their networks are made
+    sandbox_order: str = "containerd"  # or dockershim, dockertools: how sandboxes and their networks are created
     containerd: str = "2"  # or 1.7: whose order of RunPodSandbox it is
 
     @property

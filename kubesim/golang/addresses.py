@@ -65,7 +65,7 @@ def url_problem(url: str) -> str:
 
 @value_object
 class IP:
-    """A net.IP that is there."""
+    """A net.IP that exists."""
 
     packed: bytes
 

@@ -241,7 +241,7 @@ def _parse_field(text: str, bounds: _Bounds) -> CronField:
 
 
 def _parse_range(text: str, bounds: _Bounds) -> tuple[range, bool]:
-    """`*`, `5`, `1-5`, `MON-FRI`, `*/15`, `10-30/5`; `5/15` goes on to the highest value."""
+    """`*`, `5`, `1-5`, `MON-FRI`, `*/15`, `10-30/5`; `5/15` continues to the highest value."""
     span, *steps = text.split("/")
     first, *others = span.split("-")
     star = first in ("*", "?")

@@ -1,4 +1,4 @@
-"""Durations as Go writes them: `1m30s`, `250ms`, `-1s`. Inside, they are microseconds.
+"""Durations in Go's format: `1m30s`, `250ms`, `-1s`. Inside, they are microseconds.
 
 Mirrors: time.ParseDuration
 """

@@ -1,7 +1,8 @@
 """JSON bytes decoded into declared Go types, by the rules of encoding/json.
 
-Keys match the fields of a struct without regard to case; a value that does not fit is noted and the decoding goes on;
-the first misfit is the error. A type that decodes itself ends the decoding with its error at once. A struct becomes a
+Keys match the fields of a struct without regard to case; a value that does not fit is noted and the decoding continues;
+the first misfit is the error. A type that decodes itself ends the decoding with its error immediately. A struct
+becomes a
 dict of the fields that were given, by their JSON names.
 
 Mirrors: encoding/json decode.go (object, array, literalStore, addErrorContext)
@@ -75,7 +76,7 @@ def unmarshal(type_: GoType, data: bytes) -> Any:
 
 
 def unmarshal_what_fits(type_: GoType, data: bytes) -> tuple[Any, ValueError | None]:
-    """Decode bytes as a caller does that goes on in spite of an error: what was decoded, and the error."""
+    """Decode bytes as a caller does that continues in spite of an error: what was decoded, and the error."""
     state, out = State(), type_.zero()
     try:
         out = type_.decode(state, parse(data), out)
@@ -144,7 +145,7 @@ _DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant
 
 
 def text_of(value: str) -> str:
-    """A string as Go holds it: half a surrogate pair is not a character."""
+    """A string as Go represents it, where half of a surrogate pair is not a character."""
     return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
 
 

@@ -53,7 +53,7 @@ class PodSources:
 
 @part
 class PodViews:
-    """A pod as its source wants it, as its worker handles it, as the runtime has it, and as its status reports it."""
+    """A pod as its source defines it, as its worker handles it, as the runtime has it, and as its status reports it."""
 
     manager: PodManager
     states: PodSyncStatuses

@@ -1,6 +1,7 @@
 """What an agent tells about itself: `/healthz`, `/pods`, `/metrics` and a dump of its state, as texts.
 
-Nothing here changes the agent, and nothing here serves; whoever does hands these texts on. Metrics have the kubelet's
+Nothing here changes the agent, and nothing here serves; the caller that does hands these texts on. Metrics have the
+kubelet's
 names; what the agent does not count itself is counted when somebody asks, or measured in the trace (`metrics/`).
 
 Mirrors: pkg/kubelet/server/server.go InstallDefaultHandlers, getPods; pkg/kubelet/metrics/metrics.go; kubelet_pods.go
@@ -134,7 +135,7 @@ def metrics_of(kubelet: Kubelet, traced: MetricsSink | None = None) -> Iterator[
         yield Metric(
             "kubelet_image_garbage_collected_total",
             "counter",
-            "Images removed, for their age or for want of space.",
+            "Images removed, because of their age or for lack of space.",
             {(("reason", reason),): count for reason, count in collected.items()},
         )
 

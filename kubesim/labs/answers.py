@@ -17,6 +17,7 @@ from kubesim.trace.stepping import RecordCondition
 from kubesim.trace.stepping.conditions import look_up
 from kubesim.values import value_object
 
+_NARROW = 0.5  # a range of times may be this part of the time wide: a back-off plus jitter of up to 50 %
 TOO_WIDE = "The run is inside your range, but the rule gives a narrower one."
 
 
@@ -71,7 +72,7 @@ def look_up_truth(records: Sequence[Record], question: Question) -> Truth:
         return Truth(at.t - origin, time_text(at.t - origin), (at,), origin, allowed)
     if question.count is not None:
         counted = _between(records, question.count)
-        allowed = None if question.periodic is None else periodic(question.periodic.during, question.periodic.every)
+        allowed = None if question.periodic is None else periodic(question.periodic.during, question.periodic.period)
         return Truth(len(counted), str(len(counted)), counted, allowed=allowed)
     if question.order is not None:
         ends = {name: _found(records, moment) for name, moment in question.order.items()}
@@ -157,7 +158,9 @@ def _is_right(question: Question, given: Given, truth: Truth) -> bool:
         return False
     allowed = truth.allowed or AnswerRange(truth.value, truth.value)
     inside = allowed.has(given.low, slack) and allowed.has(given.high, slack)
-    return inside or (given.has(truth.value) and given.width <= allowed.width + 4 * slack)
+    fits = given.has(truth.value) or allowed.has((given.low + given.high) // 2)
+    narrow = given.width <= max(allowed.width + 4 * slack, allowed.high * _NARROW if question.time is not None else 0)
+    return inside or (fits and narrow)
 
 
 def _folded(value: Any) -> Any:

@@ -25,7 +25,7 @@ def rule_behind(records: Sequence[r.Record], record: r.Record) -> r.Record | Non
     stepper = Stepper(records)
     for cause in stepper.why(record.seq):
         if isinstance(cause, r.SyncBegin):
-            stepper.place = cause.seq - 1
+            stepper.position = cause.seq - 1
             plans = [each for each in stepper.follows() if isinstance(each, r.Actions) and each.seq <= record.seq]
             if plans:
                 return plans[-1]
@@ -90,7 +90,7 @@ def _due_at(records: Sequence[r.Record], t: int, record: r.Record) -> list[Due]:
     """What the pod of a record waits for at a time."""
     stepper = Stepper(records)
     earlier = [n for n, each in enumerate(records) if each.t <= t]
-    stepper.place = earlier[-1] if earlier else 0
+    stepper.position = earlier[-1] if earlier else 0
     pod = record.pod.removeprefix("default/")
     return [due for due in stepper.due() if due.subject.partition(":")[0] == pod and (due.t is None or due.t > t)][:3]
 

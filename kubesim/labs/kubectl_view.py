@@ -39,7 +39,7 @@ def kubectl_lines(history: RunHistory, command: str, t: int) -> list[str]:
 
 
 def _arguments(command: str) -> tuple[list[str], str, bool]:
-    """The types, the columns of `-o custom-columns=`, and whether `-A` is there."""
+    """The types, the columns of `-o custom-columns=`, and whether `-A` exists."""
     try:
         verb, *rest = shlex.split(command)
     except ValueError:

@@ -100,10 +100,10 @@ class TimeLookup(Strict):
 
 
 class PeriodicCount(Strict):
-    """Something that happens once every period, at a phase that depends on the seed: `{during: 12s, every: 5s}`."""
+    """Something that happens once every period, at a phase that depends on the seed: `{during: 12s, period: 5s}`."""
 
     during: Duration  # the whole time
-    every: Duration = Field(gt=0)  # the period
+    period: Duration = Field(gt=0)  # the time between two of them
 
 
 class CountLookup(Strict):
@@ -147,18 +147,21 @@ class Question(Strict):
     predict: bool = False
     time: Annotated[TimeLookup, wrap("at")] | None = None  # when: the answer is a duration
     count: Annotated[CountLookup, wrap("of")] | None = None  # how often: the answer is a number
-    # in which order: the answer is a list of these names
+    # the order: the answer is a list of these names
     order: dict[str, MomentOrText] | None = Field(default=None, min_length=2)
-    value: ValueLookup | None = None  # which value: the answer is a text, or one of `choices`
-    values: ValuesLookup | None = None  # which values: the answer is a list in any order, of `choices` if there are any
+    value: ValueLookup | None = None  # a value: the answer is a text, or one of `choices`
+    # several values: the answer is a list in any order, of `choices` if there are any
+    values: ValuesLookup | None = None
     happens: MomentOrText | None = None  # whether it happens: the answer is yes or no
     # for a time: the waits it consists of; their sum is the range that every seed stays in
     waits: Annotated[tuple[WaitText, ...], BeforeValidator(as_list)] = ()
     periodic: PeriodicCount | None = None  # for a count: the range that every seed stays in
     within: Duration = 500_000  # accepted difference of a time from the run, or from the range
     choices: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()  # shown with letters
+    # other words for an answer: `{"no": [it keeps running]}`
+    accept: dict[str, Annotated[tuple[str, ...], BeforeValidator(as_list)]] = Field(default_factory=dict)
     instead: MomentOrText | None = None  # the record that shows why something does not happen, or not again
-    profile: Annotated[str, AfterValidator(_profile)] = ""  # look at a run of the scenario with this kubelet version
+    profile: Annotated[str, AfterValidator(_profile)] = ""  # use a run of the scenario with this kubelet version
     kubectl: str = ""  # shown with the answer, instead of the lab's
     wrong: Annotated[tuple[WrongAnswer, ...], BeforeValidator(as_list)] = Field(min_length=1)
     hint: str = Field(min_length=1)  # the first of three hints; the second names the records, the third the answer

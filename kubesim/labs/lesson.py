@@ -107,9 +107,7 @@ class Lesson:
 
     def take_words(self, words: list[str]) -> tuple[str, list[str]]:
         """The words that answer the open question, and those that are left for the next ones."""
-        question = self.open_question
-        assert question is not None
-        return split_words(question, words)
+        return split_words([q for q in self.lab.file.questions if not self.progress.of(q.id).done], words)
 
     def answer(self, text: str) -> tuple[list[str], bool]:
         """Take an answer to the open question; False if it was wrong. Any prediction is accepted."""
@@ -163,7 +161,7 @@ class Lesson:
         """Run the learner's scenario with the expectations of the task."""
         failed = self.failed_expectations(load_scenario(str(self._work)))
         if failed:
-            return ["Not quite. These expectations are not met:", *(f"  {text}" for text in failed)], False
+            return ["Not quite. These expectations failed:", *(f"  {text}" for text in failed)], False
         self.progress.task_done = True
         return ["Correct: every expectation of the task is met."], True
 

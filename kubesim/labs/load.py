@@ -68,7 +68,7 @@ def labs_directory(given: str | None = None) -> Path:
         return Path(asked)
     found = shipped("labs")
     if not found.is_dir():
-        raise UsageError(f"this kubesim was installed without labs; give --labs DIR or {VARIABLE}")
+        raise UsageError(f"this installation of kubesim has no labs; set --labs DIR or {VARIABLE}")
     return found
 
 

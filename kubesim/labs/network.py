@@ -78,7 +78,7 @@ def play_network(exercise: NetworkExercise) -> tuple[Record, ...]:
     if done.returncode:
         problem = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
         raise UsageError(
-            f"cannot make a private host for the plugins: {problem[0]}; this lab needs root or user namespaces "
+            f"cannot create a private host for the plugins: {problem[0]}; this lab needs root or user namespaces "
             "(sysctl kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)"
         )
     return tuple(to_records(json.loads(done.stdout)))

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from kubesim.errors import UsageError
 from kubesim.golang.durations import MAX_DURATION, parse_duration
+from kubesim.labs import wording
 from kubesim.labs.language import Question
 from kubesim.labs.waits import AnswerRange
 
@@ -29,19 +31,22 @@ _UNITS = {
     "h": 3_600_000_000, "hour": 3_600_000_000, "hours": 3_600_000_000,
 }  # fmt: skip
 _SECONDS = _UNITS["s"]
-_NUMBERS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-)  # fmt: skip
-_WORDS = {word: str(value) for value, word in enumerate(_NUMBERS)} | {"a": "1", "an": "1"}
-_WORDS |= {"twenty": "20", "thirty": "30", "forty": "40", "sixty": "60", "ninety": "90"}
+_WORDS = {word: str(value) for word, value in wording.NUMBER_WORDS.items()}
+_ONE_UNIT = {"a": "1", "an": "1", "few": "3", "some": "3"}  # `a second`, `some milliseconds`
 _TIMES = {"once": "1", "twice": "2", "thrice": "3"}
-_ROUGHLY = re.compile(
-    r"^(?:~|≈|>=?|≥|(?:about|around|approximately|approx\.?|roughly|circa|ca\.?|exactly|nearly|almost|after|it takes"
-    r"|at least|(?:a (?:little|bit) )?(?:more|longer) than|just over|over|the)\b)\s*"
+_ROUGHLY = re.compile(r"^(?:~|≈|(?:about|around|approximately|approx\.?|roughly|circa|ca\.?|nearly|almost)\b)\s*")
+_LEADING = re.compile(
+    r"^(?:>=?|≥|(?:exactly|after|it takes|at least|(?:a (?:little|bit) )?(?:more|longer) than|just over|over|the|only"
+    r"|just|somewhere|all)\b)\s*"
 )
-_AT_MOST = re.compile(r"^(?:<=?|≤|(?:at most|up to|less than|under|below|within|max|maximum|no more than)\b)\s*")
+_AT_LEAST = re.compile(r"(?:\s+(?:or (?:more|longer)|at least|minimum)|(?<=\d)\+(?=\s*[a-z]|$))")
+_AT_MOST = re.compile(r"^(?:<=?|≤|(?:at most|up to|less than|under|below|within|max|maximum|no more than)\b)\.?\s*")
+_AT_MOST_BEHIND = re.compile(r"^(.+?)\s+(?:at (?:the )?most|or less|max(?:imum)?|tops)$")
+_ROUGH_PART = 0.1  # `about 10s` is 9s to 11s
+_JITTER = re.compile(r"^(?:(?:some |a bit of |its )?jitter|a random part.*|(?:up to )?50 ?%.*|half of it)$")
+_PRODUCT = re.compile(r"^(\d+|[a-z]+)\s*(?:x|\*|×|times|\w+ of)\s*(.+)$")
 _BETWEEN = re.compile(r"^(?:between|from)\s+(.+?)\s+(?:and|to)\s+(.+)$")
-_RANGE = re.compile(r"^(.*?[^\s-])\s*(?:-|–|—|\.\.+|…|\bto\b|\bor\b)\s*([^\s-].*)$")
+_RANGE = re.compile(r"^(.*?[^\s-])\s*(?:-|–|—|\.\.+|…|\bup to\b|\bto\b|\bor\b)\s*([^\s-].*)$")
 _BETWEEN_NAMES = re.compile(
     r"->|=>|→|[<>,;:&+|\[\]()/]|\d+[.)]|\b(?:and|then|before|first|finally|last|both|only|an?)\b"
 )
@@ -49,21 +54,93 @@ _NO_TIME = {
     "at once", "immediately", "instantly", "instant", "right away", "straight away", "without delay", "directly",
     "none", "nothing", "no", "no wait", "no waiting", "no delay", "no time", "no back-off", "no backoff", "zero",
     "not at all", "it does not wait", "it doesn't wait", "without back-off", "without backoff", "without waiting",
+    "no wait at all", "no time at all", "does not wait", "doesn't wait", "not waiting",
 }  # fmt: skip
-_NEVER = {"never", "none", "no", "not once", "not at all", "nothing", "no one", "not a single one", "not any"}
-_YES = ("yes", "y", "yep", "yeah", "true", "it does", "it is", "it will", "they do", "sure", "correct")
-_NO = ("no", "n", "nope", "false", "never", "not", "it does not", "it doesn't", "it is not", "it isn't", "it won't")
-# A word that goes on with the answer before it: `10 seconds`, `60 to 90s`.
-CONTINUES = {*_UNITS, "to", "or", "and", "-", "–", "then", "->", "times", "x"}
+_ALL = re.compile(
+    r"^(?:all|every one|everything|each)(?: (?:of them|three|four|five|the \w+))?(?: (?:but|except(?: for)?) (.+))?$"
+)
+_AROUND_NAMES = re.compile(
+    r"\b(?:for|the|of|old|new|one|ones|uid|pods?|containers?|only|just|is|are|it|also|too)\b", re.IGNORECASE
+)
+_ALONE = {"none", "nothing", "no", "zero", "one", "a", "an"}  # not an answer if they stand inside a sentence
+_NEVER = {
+    "never",
+    "none",
+    "no",
+    "not once",
+    "not at all",
+    "nothing",
+    "no one",
+    "not a single one",
+    "not any",
+    "neither",
+}
+_NOT_ANY = re.compile(
+    r"^(?:(?:no|not one|not a single|none|nothing|neither)\b(?! (?:idea|clue|sure))|never\b"
+    r"|(?:it|they) (?:never|does not|doesn't|do not|don't)\b)[^\d]*$"
+)
+_YES = re.compile(
+    r"^(?:yes|y|yep|yeah|true|of course|sure|correct|i think so|there (?:is|are)(?! (?:no|not|none)\b)"
+    r"|(?:it|they|both) (?:does|do|is|are|will|becomes)(?! not\b))\b"
+)
+_NO = re.compile(
+    r"^(?:no|n|nope|false|never|not|none|neither|nothing|i (?:do not|don't) think so|there (?:is|are) (?:no|not|none)"
+    r"|(?:it|they|both) (?:(?:does|do|is|are|will) not|doesn't|don't|isn't|aren't|won't|never))\b"
+    r"(?! (?:idea|clue|sure)\b)"
+)
 
 
 def read_answer(question: Question, answer: str) -> Given:
-    """The answer as a value of the question's kind. Raises NoAnswer."""
-    text = " ".join(answer.split()).strip("\"'`").rstrip(".!").strip()
+    """The answer as a value of the question's kind: the whole text, else the part of it that can be read.
+
+    Raises NoAnswer.
+    """
+    text = _tidy(answer)
+    whole = _readable(question, text)
+    if whole is not None:
+        return whole
+    for meaning, phrases in question.accept.items():
+        if any(re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text, re.IGNORECASE) for phrase in phrases):
+            return _read(question, meaning)
+    if question.order is not None or question.values is not None:
+        return _read(question, text)  # a part of a list is another list
+    for parts in wording.parts(text):
+        readings: set[Given] = {found for part in parts if (found := _readable(question, part)) is not None}
+        if len(readings) == 1:
+            return readings.pop()
+    return wording.the_one_in(text, partial(_inside, question)) or _read(question, text)
+
+
+_GOES_ON = {"it", "there", "they", "both", "because", "but", "not", "since", "the"}  # after `yes` or `no`
+
+
+def _tidy(answer: str) -> str:
+    return " ".join(answer.split()).strip("\"'`").rstrip(".!").strip()
+
+
+def _readable(question: Question, text: str) -> Given | None:
+    try:
+        return _read(question, text)
+    except NoAnswer:
+        return None
+
+
+def _inside(question: Question, words: str) -> Given | None:
+    """Words inside a sentence. A single letter, `no` or `one` could mean anything there."""
+    if not words or words in _ALONE or (len(words) == 1 and not words.isdigit()) or question.happens is not None:
+        return None
+    has_no_unit = words in _WORDS or words.isdigit()
+    return None if question.time is not None and has_no_unit else _readable(question, words)
+
+
+def _read(question: Question, text: str) -> Given:
+    """The whole text as an answer. Raises NoAnswer."""
     if question.time is not None:
         time = _span(text, _duration, _NO_TIME)
         return time or _refuse(text, "is not a duration; answer with one such as 10s or 1m20s")
     if question.count is not None:
+        if _NOT_ANY.match(text.lower()):
+            return AnswerRange(0, 0)
         return _span(text, _number, _NEVER) or _refuse(text, "is not a number; answer with one such as 3")
     if question.order is not None:
         return _order(text, list(question.order))
@@ -76,19 +153,40 @@ def read_answer(question: Question, answer: str) -> Given:
     return text or _refuse(text, "is empty; answer with a word")
 
 
-def split_words(question: Question, words: list[str]) -> tuple[str, list[str]]:
-    """The words of a command line that answer this question, as one text, and those that are left."""
-    counts = range(1, len(words) + 1)
-    for count in reversed(counts) if question.values is not None else counts:
-        if count < len(words) and words[count].lower() in CONTINUES:
+def split_words(questions: Sequence[Question], words: list[str]) -> tuple[str, list[str]]:
+    """The words of a command line that answer the first question, as one text, and those left for the next questions.
+
+    All words are one answer if they can be read as one. Else they are several answers, if no word is left over.
+    """
+    if any(" " in word for word in words):
+        return words[0], words[1:]  # in quotes: each is an answer
+    whole = " ".join(words)
+    counts = _segments(questions, words) if len(words) > 1 else ()
+    if len(counts) < 2 or (
+        not _stands_alone(questions[0], words) and _readable(questions[0], _tidy(whole)) is not None
+    ):
+        return whole, []
+    return " ".join(words[: counts[0]]), words[counts[0] :]
+
+
+def _stands_alone(question: Question, words: list[str]) -> bool:
+    """Whether the first word is an answer even if the next words fit: in `5 label` and `no none`, not in `no one`."""
+    if question.count is not None:
+        return _number(words[0].lower()) is not None
+    return question.happens is not None and words[0].lower() in ("yes", "no") and words[1].lower() not in _GOES_ON
+
+
+def _segments(questions: Sequence[Question], words: list[str]) -> tuple[int, ...]:
+    """How many words each answer has, with as few words as possible; () if the words do not divide into answers."""
+    if not questions:
+        return ()
+    for count in range(1, len(words) + 1):
+        if _readable(questions[0], _tidy(" ".join(words[:count]))) is None:
             continue
-        answer = " ".join(words[:count])
-        try:
-            read_answer(question, answer)
-        except NoAnswer:
-            continue
-        return answer, words[count:]
-    return (words[0], words[1:]) if question.order is None else (" ".join(words), [])
+        rest = _segments(questions[1:], words[count:]) if count < len(words) else ()
+        if count == len(words) or rest:
+            return (count, *rest)
+    return ()
 
 
 def _refuse(text: str, problem: str) -> AnswerRange:
@@ -99,19 +197,43 @@ def _refuse(text: str, problem: str) -> AnswerRange:
 
 
 def _span(text: str, one: Callable[[str], int | None], nothing: Iterable[str]) -> AnswerRange | None:
-    """One value, or a range; None if it is neither."""
-    text = re.sub(r"\s*\([^)]*\)", "", text.lower()).strip(" ,")
-    while (shorter := _ROUGHLY.sub("", text)) != text:
+    """One value, a range, or a sum or a product of them; None if it is neither."""
+    text = wording.as_digits(re.sub(r"\s*\([^)]*\)", "", text.lower()).strip(" ,"))
+    total: AnswerRange | None = None
+    terms = wording.terms(_AT_LEAST.sub("", text))
+    for term in terms:
+        if total is not None and _JITTER.match(term):
+            total = AnswerRange(total.low, total.high + total.low // 2)
+            continue
+        found = _term(term, one, nothing if len(terms) == 1 else ())
+        if found is None:
+            return None
+        total = found if total is None else total + found
+    return total
+
+
+def _term(text: str, one: Callable[[str], int | None], nothing: Iterable[str]) -> AnswerRange | None:
+    while (shorter := _LEADING.sub("", text)) != text:
         text = shorter
     if text in nothing:
         return AnswerRange(0, 0)
-    most = _AT_MOST.sub("", text)
+    most = _AT_MOST_BEHIND.sub(r"\1", _AT_MOST.sub("", text))
     if most != text:
         high = one(most)
         return None if high is None else AnswerRange(0, high)
-    single = one(text)
+    about = _ROUGHLY.sub("", text)
+    single = one(about)
     if single is not None:
-        return AnswerRange(single, single)
+        slack = round(single * _ROUGH_PART) if about != text and one is _duration else 0
+        return AnswerRange(single - slack, single + slack)
+    product = _PRODUCT.match(text)
+    if product is not None and (factor := _WORDS.get(product[1], product[1])).isdecimal() and one is _duration:
+        each = _term(product[2], one, ())
+        return None if each is None else AnswerRange(int(factor) * each.low, int(factor) * each.high)
+    return _range(about, one)
+
+
+def _range(text: str, one: Callable[[str], int | None]) -> AnswerRange | None:
     parts = _BETWEEN.match(text) or _RANGE.match(text)
     if parts is None:
         return None
@@ -127,10 +249,13 @@ def _duration(text: str) -> int | None:
     """Microseconds. Units must get smaller: `10s 11s` are two durations, not one."""
     if re.fullmatch(r"[\d.]+(ns|us|µs)", text):
         return parse_duration(text)
+    text = re.sub(r"^(\d+):(\d\d)$", r"\1m\2s", text)
     text = re.sub(r"\bhalf an? (\w+)", r"0.5 \1", text)
     text = re.sub(r"\b(?:an?|one) (\w+) and a half\b", r"1.5 \1", text)
     text = re.sub(r"\b(\w+) and a half (\w+)", lambda m: f"{_WORDS.get(m[1], m[1])}.5 {m[2]}", text)
-    words = " ".join(_WORDS.get(word, word) for word in text.replace(" and ", " ").split())
+    numbers = _ONE_UNIT | _WORDS
+    text = text.replace(" and ", " ").replace("a few ", "few ")
+    words = " ".join(numbers.get(word, word) for word in text.split())
     total, largest, place = 0.0, MAX_DURATION + 1, 0
     for part in re.finditer(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)(?: later| after(?:wards)?)?", words):
         unit = _UNITS.get(part[2] or "s")
@@ -141,7 +266,10 @@ def _duration(text: str) -> int | None:
 
 
 def _number(text: str) -> int | None:
-    """`3`, `three`, `3 times`, `3x`, `twice`; also with the things that are counted: `5 pods`."""
+    """`3`, `three`, `3 times`, `3x`, `twice`; also with the things that are counted: `5 pods`, `5 of the 6`, `5/6`."""
+    text = re.sub(r"^(\w+)(?: ?/ ?| out of | of (?:the )?)(?:\w+|them)$", r"\1", text)
+    if text in ("a time", "a single time"):
+        return 1
     parts = re.fullmatch(r"(\d{1,9}|[a-z]+)\s*(x|times?)?((?: [a-z-]+){0,3})", text)
     if parts is None or {*parts[3].split()} & {"or", "to", "and", *_WORDS}:
         return None
@@ -164,15 +292,25 @@ def _names(text: str, known: Iterable[str]) -> tuple[str, ...] | None:
 
 
 def _order(text: str, names: list[str]) -> tuple[str, ...]:
-    given = _names(text, names)
+    given = _names(re.sub(r"\s*\([^()]*\)|\b(?:after (?:that|it)|next|the|in the end)\b", " ", text), names)
     if given is None or sorted(given) != sorted(names):
         raise NoAnswer(f"name each of {', '.join(sorted(names))} once, in their order: kubesim lab check A, B, C")
     return given
 
 
 def _several(text: str, choices: tuple[str, ...]) -> tuple[str, ...]:
-    """Names in any order, each once."""
-    given = _names(text, choices) if choices else tuple(part.strip() for part in text.split(",") if part.strip())
+    """Names in any order, each once; `all`, `all but web`."""
+    every = _ALL.match(text.lower())
+    if every is not None and choices:
+        excluded = _names(every[1] or "", choices)
+        if excluded is not None and len(excluded) < len(choices) and bool(excluded) == bool(every[1]):
+            return tuple(sorted({*choices} - {*excluded}))
+    text = re.sub(r"\s*\([^()]*\)|,?\s*\b(?:but )?not [\w-]+|\bdefault/", "", text, flags=re.IGNORECASE)
+    given = (
+        _names(_AROUND_NAMES.sub(" ", text), choices)
+        if choices
+        else tuple(part.strip() for part in text.split(",") if part.strip())
+    )
     if not given:
         raise NoAnswer(f"{text!r}: name one or more{' of ' if choices else ''}{', '.join(choices)}")
     return tuple(sorted({*given}))
@@ -187,13 +325,14 @@ def _choice(text: str, choices: tuple[str, ...]) -> str:
     marked = re.fullmatch(r"\(?([a-z])[).]?", text.lower())
     if marked is not None and (place := ord(marked[1]) - ord("a")) < len(choices):
         return choices[place]
-    wanted = _compact(text)
-    for alike in (_equal, _same_duration, _part_of, _beginning_of):
+    text = re.sub(r"^\(?[a-z][).]\s+", "", text, flags=re.IGNORECASE)
+    wanted = _compact(wording.as_digits(text.lower()))
+    for alike in (_equal, _same_duration, _same_number, _part_of, _beginning_of, _end_of):
         found = [choice for choice in choices if alike(wanted, _compact(choice))]
         if len(found) == 1:
             return found[0]
     words = [_compact(choice) for choice in choices if not choice[:1].isdigit()]
-    near = difflib.get_close_matches(wanted, words, n=1, cutoff=0.85)
+    near = difflib.get_close_matches(wanted, words, n=1, cutoff=0.85) if " " not in text else []
     if not near:
         raise NoAnswer(f"{text!r} is none of {', '.join(choices)}")
     return next(choice for choice in choices if _compact(choice) == near[0])
@@ -213,6 +352,11 @@ def _same_duration(wanted: str, choice: str) -> bool:
     return given is not None and given == meant
 
 
+def _same_number(wanted: str, choice: str) -> bool:
+    """`twenty seconds` and `20`, `once` and `1`."""
+    return choice.isdecimal() and wanted in (word for word, value in (_WORDS | _TIMES).items() if value == choice)
+
+
 def _part_of(wanted: str, choice: str) -> bool:
     """`ContainerCreating` of waiting/ContainerCreating, `10.88.0.2` of 10.88.0.2/29, `.2` as well."""
     parts = choice.split("/")
@@ -224,8 +368,15 @@ def _beginning_of(wanted: str, choice: str) -> bool:
     return len(wanted) >= 4 and any(part.startswith(wanted) for part in choice.split("/"))
 
 
+def _end_of(wanted: str, choice: str) -> bool:
+    """`deferred` of ResizeDeferred."""
+    return len(wanted) >= 6 and choice.endswith(wanted)
+
+
 def _yes_or_no(text: str) -> bool:
-    said = re.split(r"[,;:.!]| because | since | - ", text.lower())[0].strip()
-    if said in _YES or said in _NO:
-        return said in _YES
+    """The first words decide: `yes, because ...`, `it does not`."""
+    if _NO.match(text.lower()):
+        return False
+    if _YES.match(text.lower()) and not re.search(r"\bno\b", text.lower()):
+        return True
     raise NoAnswer(f"{text!r} is neither yes nor no")

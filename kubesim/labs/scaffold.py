@@ -31,7 +31,7 @@ questions:
     wrong:
       - {{answer: 10s, hint: The first restart does not wait.}}
     hint: A back-off is set by a restart. Was there one before?
-    rule: With restartPolicy Always a container is started again, whatever its exit code is.
+    rule: With restartPolicy Always a container is started again, regardless of its exit code.
   - id: code
     ask: Which state does the API server show first when the container has ended?
     value: {{at: api.write summary.containers.main.state=terminated*, field: summary.containers.main.state}}

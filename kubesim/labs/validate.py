@@ -13,6 +13,7 @@ from kubesim.labs.lesson import Lesson, expecting
 from kubesim.labs.load import Lab
 from kubesim.labs.playing import Play
 from kubesim.labs.progress import LabProgress
+from kubesim.labs.reading import read_answer
 from kubesim.scenario.load.manifests import field_name
 from kubesim.scenario.names.check import expectation_problems
 
@@ -29,7 +30,7 @@ def problems(lab: Lab, play: Play) -> list[str]:
     if lab.network is None and not any(link.startswith(_UPSTREAM) for link in lab.file.links):
         out.append(f"lab.yaml: links: none leads to {_UPSTREAM}")
     if lab.network is None:
-        out += [f"scenario.yaml: not met: {text}" for text in play(lab.scenario()).failed]
+        out += [f"scenario.yaml: failed: {text}" for text in play(lab.scenario()).failed]
     try:
         history = lesson.run().history
         if history is not None:
@@ -45,7 +46,7 @@ def problems(lab: Lab, play: Play) -> list[str]:
     if lab.file.task is not None:
         wished = expecting(lab.solved(), lab.file.task.expect).spec
         out += [f"task.{field_name(problem.path)}: {problem.text}" for problem in expectation_problems(wished)]
-        out += [f"solved.yaml: not met: {text}" for text in lesson.failed_expectations(lab.solved())]
+        out += [f"solved.yaml: failed: {text}" for text in lesson.failed_expectations(lab.solved())]
         if not lesson.failed_expectations(lab.scenario()):
             out.append("task: the scenario already meets all of its expectations")
     return out
@@ -76,6 +77,8 @@ def _question(lesson: Lesson, question: Question, answer: str | None) -> Iterato
     if truth.allowed is not None and not truth.allowed.has(truth.value, question.within if question.time else 0):
         limits = truth.allowed.text if question.time else f"{truth.allowed.low} to {truth.allowed.high}"
         yield f"{question.id}: the run says {truth.text}, which is outside of its range: {limits}"
+    for meaning in question.accept:
+        read_answer(question, meaning)  # raises if it is no answer
     if answer is not None and not judge(run.records, question, answer).right:
         yield f"solution.yaml: {question.id}: {answer!r} is wrong: the run says {truth.text}"
     for wrong in question.wrong:

@@ -112,6 +112,6 @@ def total(waits: tuple[str, ...]) -> AnswerRange:
     return sum(map(wait, waits), start=NOTHING)
 
 
-def periodic(during: int, every: int) -> AnswerRange:
+def periodic(during: int, period: int) -> AnswerRange:
     """How often something with a period happens in a time, whatever its phase is."""
-    return AnswerRange(during // every, -(-during // every))
+    return AnswerRange(during // period, -(-during // period))

@@ -1,4 +1,4 @@
-"""Network namespaces that outlive whoever made them: bound to a file.
+"""Network namespaces that outlive the process that created them: bound to a file.
 
 Mirrors: containerd pkg/netns/netns_linux.go; containernetworking/plugins pkg/ns GetNS
 """
@@ -154,4 +154,4 @@ def _bind_of_helper(helper: subprocess.Popen[bytes], path: str, uid_map: str, gi
 
 def _expect(output: IO[bytes], sign: bytes) -> None:
     if output.read(1) != sign:
-        raise OSError(errno.EPERM, "cannot make a user namespace")
+        raise OSError(errno.EPERM, "cannot create a user namespace")

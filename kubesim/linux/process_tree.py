@@ -1,6 +1,7 @@
 """Ending a process together with everything that it started.
 
-Its process group is the first net; the tree of children catches what left the group; and whoever holds one of its
+Its process group is the first net; the tree of children catches what left the group; and the process that holds one
+of its
 outputs open, though it left group and tree, is found by that.
 """
 
@@ -17,7 +18,7 @@ def kill_all(pid: int, alive: bool, outputs: Iterable[int]) -> None:
     victims = set(_descendants(pid)) if alive else set()
     pipes = {_pipe_of(fd) for fd in outputs}
     victims |= set(_holders(pipes - {""}))
-    if pid > 0 and (alive or victims):  # else the number of the group may be somebody else's by now
+    if pid > 0 and (alive or victims):  # else the number of the group may be another client's by now
         try:
             os.killpg(pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):

@@ -33,7 +33,7 @@ class Requeue:
 
 
 def requeue_after(intervals: Intervals, phase_transition: bool, error: BaseException | None, now: int) -> Requeue:
-    """The rule: at once after a step of the life cycle, else by how the sync ended."""
+    """The rule: immediately after a step of the life cycle, else by how the sync ended."""
     if phase_transition:
         return Requeue(0, "the pod has entered its next phase")
     if error is None:

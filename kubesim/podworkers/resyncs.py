@@ -1,6 +1,6 @@
 """When each pod is synced again although nothing happened to it.
 
-The worker asks for the next sync at the end of each one, and the sync loop's tick takes up what is due. A pod whose
+The worker requests the next sync at the end of each one, and the sync loop's tick takes up what is due. A pod whose
 last sync found nothing to do is settled: until something touches it, a further sync would find nothing either, so its
 resyncs are counted and not executed.
 """

@@ -151,7 +151,7 @@ class PodSyncStatuses(PodWorkerQueries):
     # -- a worker takes it up -----------------------------------------------------------------------------------
 
     def start_pod_sync(self, uid: str, now: int) -> PodWork | NoWork:
-        """The worker asks for its work."""
+        """The worker requests its work."""
         status = self.statuses.get(uid)
         if status is None:
             return "nothing"
@@ -213,7 +213,7 @@ class PodSyncStatuses(PodWorkerQueries):
     # -- a sync has ended ---------------------------------------------------------------------------------------
 
     def complete_sync(self, uid: str, now: int) -> None:
-        """SyncPod says that the pod has come to its end; the worker goes on with terminating it."""
+        """SyncPod says that the pod has come to its end; the worker continues with terminating it."""
         status = self.statuses[uid]
         if status.terminating_at is None:
             status.terminating_at = now
@@ -221,7 +221,7 @@ class PodSyncStatuses(PodWorkerQueries):
         status.replay()
 
     def complete_terminating(self, uid: str, now: int) -> Callbacks:
-        """No container runs any more. Answers who waited for that; the worker goes on with cleaning up."""
+        """No container runs any more. Answers who waited for that; the worker continues with cleaning up."""
         status = self.statuses[uid]
         status.terminated_at = now
         completed = status.notify_post_terminating
@@ -242,7 +242,7 @@ class PodSyncStatuses(PodWorkerQueries):
         self._finish(uid, status, status.terminated_at)
 
     def complete_work(self, uid: str) -> bool:
-        """Is there something to do at once?"""
+        """Is there something to do immediately?"""
         status = self.statuses[uid]
         if status.pending_update is not None:
             return True

@@ -66,7 +66,7 @@ class Worker:
 class PodWorkers:
     """Runs one worker task per pod. Contract:
 
-    - `update_pod` returns at once. The worker holds one pending update; a newer update replaces an older one.
+    - `update_pod` returns immediately. The worker holds one pending update; a newer update replaces an older one.
     - A worker syncs its pod only with a runtime status that is newer than its last sync.
     - A pod goes from syncing to terminating to terminated, and never back. A pod with the same uid that is created
       again waits until the worker has finished.

@@ -15,7 +15,7 @@ _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 
 class MessageTooLarge(RuntimeCallError):
-    """What a container asks for does not fit into a call to the runtime: containerd's gRPC server refuses it.
+    """What a container requests does not fit into a call to the runtime: containerd's gRPC server refuses it.
 
     References to variables that refer to others can stand for texts of any size; none is put together beyond the limit.
     """

@@ -20,7 +20,7 @@ from kubesim.values import value_object
 
 
 class ContainerConfigError(KubesimError):
-    """A container's environment or mounts cannot be made (a missing ConfigMap, key or Secret)."""
+    """A container's environment or mounts cannot be created (a missing ConfigMap, key or Secret)."""
 
 
 class DynamicResourcesError(KubesimError):

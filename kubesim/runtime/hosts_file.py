@@ -1,6 +1,6 @@
 """The hosts file that the kubelet writes for a pod and mounts into its containers.
 
-The kubelet decides on it when it creates a container (`make_hosts_file`). The runtime asks for the text only when a
+The kubelet decides on it when it creates a container (`make_hosts_file`). The runtime requests the text only when a
 program opens the file, because hardly any program does.
 
 Mirrors: pkg/kubelet/kubelet_pods.go shouldMountHostsFile, makeMounts (its part about /etc/hosts), ensureHostsFile,

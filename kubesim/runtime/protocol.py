@@ -46,7 +46,7 @@ class DeadlineExceeded(RuntimeCallError):
 
 
 class CallContext(Protocol):
-    """Go's context of a call: once it is cancelled, a call over the wire ends at once."""
+    """Go's context of a call: once it is cancelled, a call over the wire ends immediately."""
 
     cancelled: bool
 

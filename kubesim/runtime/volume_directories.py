@@ -72,7 +72,7 @@ class VolumeDirectories(Protocol):
         ...
 
     def prepare_sub_path(self, uid: str, name: str, path: str) -> SubPathProblem | None:
-        """Make a directory at a path in a volume unless something is there; what went wrong if it cannot be used."""
+        """Make a directory at a path in a volume unless something exists; what went wrong if it cannot be used."""
         ...
 
     def pods(self) -> list[str]:

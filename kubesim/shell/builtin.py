@@ -245,7 +245,7 @@ async def trap(shell: Shell, argv: list[str]) -> int:
 
 @builtin("wait")
 async def wait(shell: Shell, argv: list[str]) -> int:
-    """Waits for jobs; a signal with a trap ends the waiting at once (and its trap runs afterwards)."""
+    """Waits for jobs; a signal with a trap ends the waiting immediately (and its trap runs afterwards)."""
     process = shell.process
     any_one = "-n" in argv
     wanted: list[Process] = []

@@ -286,7 +286,7 @@ class Shell(ShellState):
 
     @staticmethod
     def _stays_in_loop(leaving: LeaveLoop) -> bool:
-        """Does this loop go on? Raises it further if an outer loop is meant."""
+        """Does this loop continue? Raises it further if an outer loop is meant."""
         if leaving.levels > 1:
             raise LeaveLoop(leaving.levels - 1, leaving.again)
         return leaving.again
@@ -364,7 +364,7 @@ class Shell(ShellState):
         return (await self.process.wait_for(child)).code
 
     async def replace(self, argv: list[str], environment: dict[str, str]) -> int:
-        """Go on as another program, in the same process."""
+        """Continue as another program, in the same process."""
         self.process.environment = environment
         self.process.dispositions = inherited(self.process.dispositions)
         self.process.pending.clear()
@@ -441,7 +441,7 @@ async def shell_program(process: Process, argv: list[str]) -> int:
 
 
 async def _missing_script(process: Process, arg0: str, words: list[str]) -> int:
-    """What an image holds is not known, so in a container's own command a script that is not there is a server."""
+    """What an image holds is not known, so in a container's own command a script that does not exist is a server."""
     if process.strict:
         await process.complain(f"{arg0}: can't open '{words[0]}': No such file or directory")
         return 2

@@ -1,7 +1,7 @@
-"""What the processes of one simulated container may use: every limit in one place.
+"""The limits of the processes of one simulated container.
 
 Work is counted in steps (a step is about one command of a script). A process that takes too many of them in one instant
-pauses, so that time goes on; one that never waits by itself pauses longer and longer, and costs next to nothing. What
+pauses, so that time continues; one that never waits by itself pauses longer and longer, and costs next to nothing. What
 exceeds another limit fails as Linux lets it fail: `can't fork: Resource temporarily unavailable`, `No space left on
 device`, `Argument list too long`, or the OOM killer ends the container.
 """

@@ -197,7 +197,7 @@ class ShellContainer:
         kernel.run(process, execute(process, list(self.argv)))
 
     def signal(self, number: int) -> None:
-        """Send a signal from outside, as the runtime does. KILL ends every process at once, before this returns."""
+        """Send a signal from outside, as the runtime does. KILL ends every process immediately, before this returns."""
         if self.kernel.init is not None:
             self.kernel.deliver(self.kernel.init, number, outside=True)
 
@@ -210,7 +210,7 @@ class ShellContainer:
             self.kernel.finish(self.kernel.init, ExitStatus(128 + KILL, KILL, oom_killed=True))
 
     async def exited(self) -> ExitStatus:
-        """Wait for the end; gives at once what is known already."""
+        """Wait for the end; gives immediately what is known already."""
         if self.status is not None:
             return self.status
         future: Awaited[ExitStatus] = Awaited(f"the end of {' '.join(self.argv)!r}")

@@ -136,7 +136,7 @@ class ShellState:
             self.process.hold(-(VARIABLE_SIZE + len(name) + len(old)))
 
     def put_back(self, name: str, old: str | None) -> None:
-        """Give a variable the value that it had before; None: it was not there."""
+        """Give a variable the value that it had before; None: it did not exist."""
         if old is None:
             self.release(name)
         else:

@@ -1,6 +1,7 @@
 """Bootstrap checkpoints: pods that a kubelet of v1.12 writes down, to start them again without an API server.
 
-A pod that asks for it with an annotation is written whenever the kubelet hears of it, and removed with it. At the next
+A pod that asks for it with an annotation is written whenever the kubelet is notified of it, and removed with it. At
+the next
 start all of them are handed over as RESTORE before the API server is asked. Where they lie is another's matter
 (`CheckpointStore`): in memory for a simulated node, in a directory for a real one.
 
@@ -38,7 +39,7 @@ class CheckpointStore(Protocol):
     def read(self, name: str) -> str: ...
     def write(self, name: str, text: str) -> None: ...
     def remove(self, name: str) -> None:
-        """Also if it is not there."""
+        """Also if it does not exist."""
         ...
 
 

@@ -50,8 +50,8 @@ class ConfigStream:
         sources: Iterable[str],
         node: str = "",
         *,
-        heard: Callable[[str, Sequence[Pod]], None] = lambda source, pods: None,
-        hears_changes: bool = False,
+        received: Callable[[str, Sequence[Pod]], None] = lambda source, pods: None,
+        gets_changes: bool = False,
         dropped: Callable[[DroppedPod], None] = lambda pod: None,
         mode: NotificationMode = INCREMENTAL,
     ) -> None:
@@ -61,14 +61,14 @@ class ConfigStream:
         self._clock = clock
         self._recorder = recorder
         self._node = node
-        self._heard = heard
-        self._hears_changes = hears_changes
+        self._received = received
+        self._gets_changes = gets_changes
         self._dropped = dropped
 
     def snapshot(self, source: str, pods: Iterable[Pod]) -> None:
         """A source tells everything it wants."""
         given = list(pods)
-        self._heard(source, given)
+        self._received(source, given)
         updates = self.mux.merge(source, given, self._clock.now())
         for duplicate in self.mux.dropped:
             self._dropped(duplicate)
@@ -76,15 +76,16 @@ class ConfigStream:
 
     def upsert(self, source: str, pod: Pod) -> None:
         """A source tells that one pod came or changed; the same as a snapshot with only that difference."""
-        if self._hears_changes:
-            self._heard(source, (pod,))
+        if self._gets_changes:
+            self._received(source, (pod,))
         self._send(self.mux.upsert(source, pod, self._clock.now()), source, None)
 
     def remove(self, source: str, namespace: str, name: str) -> None:
         self._send(self.mux.remove(source, namespace, name, self._clock.now()), source, None)
 
     def restore(self, source: str, pods: Iterable[Pod]) -> None:
-        """Pods that a kubelet wrote down before it ended (v1.12), on behalf of a source that has not been heard yet."""
+        """Pods that a kubelet wrote down before it ended (v1.12), on behalf of a source that has not been received
+        yet."""
         if self._mode == INCREMENTAL:
             for update in self.mux.restore(source, pods):
                 self.updates.try_send((update, self._record(update, None)))

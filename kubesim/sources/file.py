@@ -1,4 +1,5 @@
-"""The file source: a directory of manifests, each a static pod. Changes count at once; every 20 s all is read again.
+"""The file source: a directory of manifests, each a static pod. Changes count immediately; every 20 s all is read
+again.
 
 What the source wants is kept by pod name, not by file: of two files with the same pod the one read last wins, and the
 removal of either takes the pod away until the next reading of everything. Where the files are is another's matter
@@ -59,7 +60,7 @@ class FileSource:
         self._period = period
         self._gates = gates
         self._store: dict[str, Pod] = {}  # namespace/name -> what is wanted
-        self._told: list[Pod] | None = None  # what the mux heard last
+        self._reported: list[Pod] | None = None  # what the mux heard last
         self._key_of_file: dict[str, str] = {}
         self._known: dict[str, tuple[str, StaticPods]] = {}  # file -> its text, and what that means
         self._problems: dict[str, str] = {}  # file -> what was last wrong with it
@@ -89,9 +90,9 @@ class FileSource:
         while True:
             await ticker.channel.receive()
             self._recorder.because(None)
-            told = self._told
+            reported = self._reported
             self._list()
-            ticker.done(0 if self._files.is_real or self._told is not told else NEVER)
+            ticker.done(0 if self._files.is_real or self._reported is not reported else NEVER)
 
     # -- everything ---------------------------------------------------------------------------------------------
 
@@ -184,10 +185,10 @@ class FileSource:
     # -- helpers ------------------------------------------------------------------------------------------------
 
     def _tell(self, pods: list[Pod]) -> None:
-        """To the mux, unless it is the same as before."""
-        told = self._told
-        if told is None or len(pods) != len(told) or any(map(_differ, pods, told)):
-            self._told = pods
+        """Sends the list to the mux, unless it is unchanged."""
+        reported = self._reported
+        if reported is None or len(pods) != len(reported) or any(map(_differ, pods, reported)):
+            self._reported = pods
             self._config.snapshot(SOURCE, pods)
 
     def _pod_in(self, name: str) -> Pod:

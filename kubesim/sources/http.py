@@ -67,7 +67,7 @@ class HttpSource:
         self._config.snapshot(SOURCE, ())
 
     async def _poll(self) -> None:
-        ticker = Ticker(self._clock, f"the next question to {self._url.url}", self._period, late=False)
+        ticker = Ticker(self._clock, f"the next request to {self._url.url}", self._period, late=False)
         try:
             while True:
                 self._recorder.because(None)

@@ -1,6 +1,6 @@
 """The API server as a source when it is the in-memory cluster: list, then watch, each change a little later.
 
-When the connection breaks nothing is heard any more; a moment after it is back, everything is listed again.
+When the connection breaks nothing is received any more; a moment after it is back, everything is listed again.
 Mirrors: pkg/kubelet/config/apiserver.go newSourceApiserverFromLW (field selector spec.nodeName)
 """
 

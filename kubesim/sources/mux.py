@@ -63,7 +63,7 @@ class _Source:
     pods: dict[str, Pod] = field(default_factory=dict)
     """By uid: the pod as the kubelet holds it."""
     given: dict[str, Pod] = field(default_factory=dict)
-    """By full name: the pod as the source last gave it."""
+    """By full name: the pod as the source last reported it."""
 
     def has_shared_uids(self) -> bool:
         """Only a confused source gives one uid to several names."""
@@ -253,6 +253,6 @@ def _messages(source: str, changes: _Changes, known: _Source, *, first: bool) ->
 
 
 def _nano_time(micros: int) -> str:
-    """RFC 3339 as Go prints it: the fraction without trailing zeros, and none at all for a whole second."""
+    """RFC 3339 in Go's format: the fraction without trailing zeros, and none at all for a whole second."""
     text = format_micro_time(micros)[:-1].rstrip("0").rstrip(".")
     return text + "Z"

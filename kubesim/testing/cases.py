@@ -57,7 +57,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     for piece in text.split(","):
         first, dots, last = piece.strip().partition("..")
         if not first.isdecimal() or (dots and not last.isdecimal()) or not piece.isascii():
-            raise ValueError(f"{text!r} is no list of seeds, such as 7, 1..50 or 1,4,10..12")
+            raise ValueError(f"{text!r} is not a list of seeds, such as 7, 1..50 or 1,4,10..12")
         begin, end = int(first), int(last or first)
         if end < begin or end - begin >= MOST_SEEDS:
             raise ValueError(

@@ -32,7 +32,7 @@ def play_case(case: ScenarioCase, *, update: bool = False) -> CaseResult:
     try:
         played = run_scenario(scenario, seed=case.seed, sinks=sinks)
     except Deadlock as error:
-        failure = Failure("deadlock", "the run goes on until its end", str(error), file=case.file)
+        failure = Failure("deadlock", "the run continues to its end", str(error), file=case.file)
         return replace(result, failures=(failure,), seconds=watch.seconds())
     except KubesimError as error:
         return replace(result, problem=str(error), seconds=watch.seconds())

@@ -43,7 +43,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
 
 @pytest.fixture
 def kubesim(request: pytest.FixtureRequest) -> Iterator[DrivenCluster]:
-    """A simulated cluster in virtual time, which goes on only when the test says so."""
+    """A simulated cluster in virtual time, which continues only when the test says so."""
     from kubesim.testing.driven.driven_cluster import DrivenCluster
 
     marker = request.node.get_closest_marker("kubesim")

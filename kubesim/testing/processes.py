@@ -112,7 +112,7 @@ def _is_late(worker: CaseWorker, limit_s: float | None) -> bool:
 
 
 def _answer(worker: CaseWorker, case: ScenarioCase, limit_s: float | None) -> tuple[CaseResult, bool]:
-    """The result of the case, and whether the worker can go on."""
+    """The result of the case, and whether the worker can continue."""
     if worker.connection.poll():
         with suppress(EOFError, OSError):
             result: CaseResult = worker.connection.recv()

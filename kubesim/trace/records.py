@@ -213,7 +213,7 @@ _STEPS = {
 
 @mutable(kw_only=True)
 class RuntimeStep(Record):
-    """A step of the runtime within a call, or within its start; or of the kubelet within a sync. Those of docker are
+    """A step of the runtime within a call or its start, or a step of the kubelet within a sync. Those of docker are
     records; others are details: only with -v, with the number of the record before, not hashed."""
 
     KIND: ClassVar[str] = "runtime.step"
@@ -273,7 +273,7 @@ _NODE_STATUS = "pkg/kubelet/kubelet_node_status.go tryUpdateNodeStatus"
 
 @mutable(kw_only=True)
 class ApiWrite(Record):
-    """The kubelet, or somebody else, changed an object at the API server."""
+    """The kubelet or another client changed an object at the API server."""
 
     KIND: ClassVar[str] = "api.write"
     REF: ClassVar[str] = "pkg/kubelet/status/status_manager.go syncPod"
@@ -320,7 +320,7 @@ class LogOutput(Record):
 
 @mutable(kw_only=True)
 class Fault(Record):
-    """A fault that the scenario asks for."""
+    """A fault from the scenario."""
 
     KIND: ClassVar[str] = "fault"
     fault: str = ""
@@ -328,7 +328,7 @@ class Fault(Record):
 
 @mutable(kw_only=True)
 class Expectation(Record):
-    """An expectation was met, or was not."""
+    """An expectation was met, or failed."""
 
     KIND: ClassVar[str] = "expect"
     expectation: str = ""
@@ -337,7 +337,7 @@ class Expectation(Record):
 
 @mutable(kw_only=True)
 class Note(Record):
-    """Anything a reader should know that no other kind says."""
+    """Any information that no other kind of record has."""
 
     KIND: ClassVar[str] = "note"
     text: str = ""

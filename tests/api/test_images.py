@@ -50,6 +50,6 @@ def test_tags(image: str, tag: str) -> None:
         ("example.com/app::1", "invalid reference format"),
     ],
 )
-def test_what_is_no_reference(text: str, problem: str) -> None:
+def test_what_is_not_a_reference(text: str, problem: str) -> None:
     with pytest.raises(InvalidReference, match=problem):
         parse(text)

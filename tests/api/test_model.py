@@ -111,7 +111,7 @@ def test_a_wrong_type_is_an_error() -> None:
         Pod.from_json({"spec": {"containers": "all of them"}})
 
 
-def test_null_is_no_object() -> None:
+def test_null_is_not_an_object() -> None:
     with pytest.raises(AttributeError):
         Pod.from_json(None)  # type: ignore[arg-type]
 

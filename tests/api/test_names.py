@@ -27,7 +27,7 @@ def test_qualified_names(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["", "-a", "a-", "a b", "a/", "/a", "a/b/c", "Example.com/a", "n" * 64, f"{'p' * 254}/a", "a@b"]
 )
-def test_what_is_no_qualified_name(name: str) -> None:
+def test_what_is_not_a_qualified_name(name: str) -> None:
     assert not is_qualified_name(name)
 
 

@@ -124,7 +124,7 @@ def test_notation(text: str, canonical: str, notation: str) -> None:
     [("", FORMAT_WRONG), ("1 Mi", FORMAT_WRONG), ("1.2.3", FORMAT_WRONG), ("1x", FORMAT_WRONG), ("１", FORMAT_WRONG),
      ("1mi", SUFFIX_WRONG), ("1e", SUFFIX_WRONG), ("1e99999999999999999999", SUFFIX_WRONG), ("Pi", NUMERIC_WRONG)],
 )  # fmt: skip
-def test_what_is_no_quantity(text: str, problem: str) -> None:
+def test_what_is_not_a_quantity(text: str, problem: str) -> None:
     with pytest.raises(ValueError, match="quantit") as error:
         parse_quantity(text)
     assert str(error.value) == problem

@@ -52,7 +52,7 @@ def kubeconfig(path: Path, server: str, user: dict[str, Any]) -> str:
     return str(path)
 
 
-def test_one_look_at_a_node(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_listing_of_a_node(config: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["attach", "--node", "node-a", "--once", "--kubeconfig", config]) == 0
     said = capsys.readouterr()
     assert "shop/web" in said.out
@@ -115,8 +115,8 @@ def test_trouble_with_the_cluster_is_logged(tmp_path: Path, capsys: pytest.Captu
 
 def test_for_machines(config: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["attach", "--node", "node-a", "--once", "-o", "json", "--kubeconfig", config]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert {one["pod"]["name"] for one in told["pods"]} == {"ok", "web"}
+    reported = json.loads(capsys.readouterr().out)
+    assert {one["pod"]["name"] for one in reported["pods"]} == {"ok", "web"}
     assert main(["attach", "--node", "node-a", "--for", "1500ms", "-o", "jsonl", "--kubeconfig", config]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {line["type"] for line in lines} == {"statement"}
@@ -172,7 +172,7 @@ def test_mistakes_are_one_line(
     assert expected in said[0]
 
 
-def test_a_wrong_token_is_told_without_it(
+def test_a_wrong_token_is_reported_without_it(
     cluster: ServedCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = kubeconfig(tmp_path / "wrong", cluster.address, {"token": "not-" + TOKEN})
@@ -217,8 +217,8 @@ def test_what_a_pod_waits_for_is_looked_for_when_asked(
     assert main(["explain", "shop/db", *asked]) == 0
     assert "ConfigMap shop/settings not found" in capsys.readouterr().out
     assert main(["attach", "--node", "node-a", "--once", "-o", "json", *asked]) == 0
-    (told,) = [one for one in json.loads(capsys.readouterr().out)["pods"] if one["pod"]["name"] == "db"]
-    assert told["causes"][0]["code"] == "FailedMount"
+    (reported,) = [one for one in json.loads(capsys.readouterr().out)["pods"] if one["pod"]["name"] == "db"]
+    assert reported["causes"][0]["code"] == "FailedMount"
     assert main(["explain", "shop/db", "--kubeconfig", config]) == 0
     assert "not found" not in capsys.readouterr().out
 

@@ -55,11 +55,11 @@ def test_pods_can_have_real_networks_in_a_private_node(attach: list[str], capsys
     assert any("10.88.0." in json.dumps(line) for line in statuses)
 
 
-def test_one_look_for_scripts(attach: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_listing_for_scripts(attach: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*attach, "--once", "-o", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["pods"] == [{"pod": "shop/ok", "verdict": "same", "certain": False}]
-    assert (told["node"], told["same"], told["certain"]) == ("node-a", 1, 0)
+    reported = json.loads(capsys.readouterr().out)
+    assert reported["pods"] == [{"pod": "shop/ok", "verdict": "same", "certain": False}]
+    assert (reported["node"], reported["same"], reported["certain"]) == ("node-a", 1, 0)
 
 
 def test_lines_of_json_mark_what_would_be_written(attach: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,7 +118,7 @@ def test_flags_that_the_agent_has_no_use_for(
     assert f"{flags[0]} cannot be combined with --agent" in capsys.readouterr().err
 
 
-def test_finished_pods_are_left_alone(
+def test_finished_pods_are_not_touched(
     cluster: ServedCluster, attach: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     over = pod(

@@ -59,11 +59,11 @@ def test_conf_says_what_would_be_loaded_and_why_not(conf_dir: Path, capsys: pyte
 
 def test_conf_for_machines(conf_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["cni", "conf", *places(conf_dir), "--max-conf-num", "0", "-o", "json"])
-    told = json.loads(capsys.readouterr().out)
-    assert [(entry["file"], entry["fate"]) for entry in told] == [
+    reported = json.loads(capsys.readouterr().out)
+    assert [(entry["file"], entry["fate"]) for entry in reported] == [
         ("10-mynet.conflist", "loaded"), ("20-bad.conf", "bad"), ("README", "ignored"),
     ]  # fmt: skip
-    assert told[1]["why"] == "error parsing configuration: unexpected end of JSON input"
+    assert reported[1]["why"] == "error parsing configuration: unexpected end of JSON input"
 
 
 def test_conf_of_an_older_kubelet(conf_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,15 +76,17 @@ def test_conf_of_an_older_kubelet(conf_dir: Path, capsys: pytest.CaptureFixture[
 
 def test_info_shows_what_crictl_shows(conf_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cni", "info", *places(conf_dir)]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [network["Config"]["Name"] for network in told["cniconfig"]["Networks"]] == ["cni-loopback", "mynet"]
-    assert told["lastCNILoadStatus"] == "OK"
+    reported = json.loads(capsys.readouterr().out)
+    assert [network["Config"]["Name"] for network in reported["cniconfig"]["Networks"]] == ["cni-loopback", "mynet"]
+    assert reported["lastCNILoadStatus"] == "OK"
 
     (conf_dir / "05-bad.conf").write_text("{")
     assert main(["cni", "info", *places(conf_dir)]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert told["status"]["conditions"][1]["message"] == ("Network plugin returns error: cni plugin not initialized")
-    assert told["lastCNILoadStatus"].endswith("invalid cni config: failed to load cni config")
+    reported = json.loads(capsys.readouterr().out)
+    assert reported["status"]["conditions"][1]["message"] == (
+        "Network plugin returns error: cni plugin not initialized"
+    )
+    assert reported["lastCNILoadStatus"].endswith("invalid cni config: failed to load cni config")
 
 
 def test_config_dump_shows_what_containerd_shows(conf_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,9 +97,9 @@ def test_config_dump_shows_what_containerd_shows(conf_dir: Path, capsys: pytest.
         "conf_template": "", "ip_pref": "", "use_internal_loopback": False,
     }  # fmt: skip
     assert main(["cni", "config-dump", "--internal-loopback", "--setup-serially"]) == 0
-    told = capsys.readouterr().out
-    assert "      setup_serially = true" in told
-    assert "      use_internal_loopback = true" in told
+    reported = capsys.readouterr().out
+    assert "      setup_serially = true" in reported
+    assert "      use_internal_loopback = true" in reported
 
 
 def test_version(conf_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,7 +143,7 @@ def a_session(folder: str) -> dict[str, Any]:
     )
     at = ["--conf-dir", folder, "--bin-dir", BIN_DIR]
     netns.new_netns(os.path.join(NETNS_DIR, "pod"))
-    told = {
+    reported = {
         "add": kubesim("add", "mynet", "pod", *at, "--record", f"{folder}/recording"),
         "again": kubesim("add", "mynet", "pod", *at),
         "check": kubesim("check", "mynet", "pod", *at, "-o", "json", "--delegated"),
@@ -149,12 +151,12 @@ def a_session(folder: str) -> dict[str, Any]:
         "del": kubesim("del", "mynet", "pod", *at, "-q"),
         "gc": kubesim("gc", "mynet", *at),
     }
-    return {**told, "links": links(), "recorded": sorted(os.listdir(f"{folder}/recording"))}
+    return {**reported, "links": links(), "recorded": sorted(os.listdir(f"{folder}/recording"))}
 
 
 def test_a_session_with_real_plugins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = on_host(a_session, folder=str(tmp_path))
-    code, out, _ = told["add"]
+    reported = on_host(a_session, folder=str(tmp_path))
+    code, out, _ = reported["add"]
     assert code == 0
     lines = out.splitlines()
     assert re.fullmatch(r"ADD bridge  [\d.]+ ms  exit status 0", lines[0])
@@ -162,22 +164,22 @@ def test_a_session_with_real_plugins(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert any(line.startswith('    stdin   {"bridge":"cni0","cniVersion":"1.0.0"') for line in lines)
     assert json.loads(out[out.index("\n{\n") :])["ips"][0]["address"] == "10.9.0.2/24"
 
-    code, out, err = told["again"]
+    code, out, err = reported["again"]
     assert code == 1
     assert "container veth name provided (eth0) already exists" in err
     assert err.startswith("kubesim: error: plugin type=")
 
-    code, out, _ = told["check"]
+    code, out, _ = reported["check"]
     executions = json.loads(out)["executions"]
     assert [(entry["plugin"], entry["delegated"]) for entry in executions] == [("bridge", False), ("host-local", True)]
-    assert told["del"] == [0, "", ""]
+    assert reported["del"] == [0, "", ""]
     too_old = "plugins know {} from version 1.1.0 on, and the network has 1.0.0\n"
-    assert told["status"] == [0, f"network mynet: no plugin was asked: {too_old.format('STATUS')}", ""]
+    assert reported["status"] == [0, f"network mynet: no plugin was asked: {too_old.format('STATUS')}", ""]
     no_stale = "no attachment in the cache had to be detached"
-    assert told["gc"] == [0, f"network mynet: {no_stale}; {too_old.format('GC')}", ""]
-    assert told["links"] == ["cni0", "lo"]
+    assert reported["gc"] == [0, f"network mynet: {no_stale}; {too_old.format('GC')}", ""]
+    assert reported["links"] == ["cni0", "lo"]
 
-    assert told["recorded"] == ["0001-ADD-bridge.json", "operation.json"]
+    assert reported["recorded"] == ["0001-ADD-bridge.json", "operation.json"]
     recording = tmp_path / "recording"
     assert main(["cni", "add", "--replay", str(recording), "-q"]) == 0  # here, without any right to do it for real
     assert json.loads(capsys.readouterr().out)["ips"][0]["address"] == "10.9.0.2/24"
@@ -196,9 +198,9 @@ def test_an_add_that_takes_too_long_is_undone(tmp_path: Path, capsys: pytest.Cap
     (tmp_path / "1.conflist").write_text(json.dumps(network))
     at = ["--conf-dir", str(tmp_path), "--bin-dir", str(tmp_path), "--cache-dir", str(tmp_path / "cache")]
     assert main(["cni", "add", "n", "/x", *at, "--timeout", "200ms", "-o", "json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert [entry["env"]["CNI_COMMAND"] for entry in told["executions"]] == ["ADD", "DEL"]
-    assert told["error"] == (
+    reported = json.loads(capsys.readouterr().out)
+    assert [entry["env"]["CNI_COMMAND"] for entry in reported["executions"]] == ["ADD", "DEL"]
+    assert reported["error"] == (
         'plugin type="hang" failed (add): netplugin failed with no error message: signal: killed '
         "(context deadline exceeded); cleaned up with DEL"
     )

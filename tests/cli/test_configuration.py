@@ -36,8 +36,8 @@ def kubelet_yaml(tmp_path: Path, text: str) -> str:
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     code = main(["run", "-q", *arguments])
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    reported = capsys.readouterr()
+    return code, reported.out, reported.err
 
 
 def test_a_file_is_read(capsys: pytest.CaptureFixture[str], tmp_path: Path, pods: str) -> None:

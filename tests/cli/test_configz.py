@@ -87,8 +87,8 @@ def test_a_refusal_is_one_line_that_names_the_right(
 ) -> None:
     server.configz = (403, {"kind": "Status", "code": 403, "message": "nodes is forbidden"})
     assert explained(server, tmp_path) == 2
-    told = capsys.readouterr().err.splitlines()
-    assert len(told) == 1
-    assert told[0].startswith("kubesim: error: --configz: ")
-    assert "verb get on resource nodes/proxy" in told[0]
-    assert "kubesim attach --print-rbac --configz" in told[0]
+    reported = capsys.readouterr().err.splitlines()
+    assert len(reported) == 1
+    assert reported[0].startswith("kubesim: error: --configz: ")
+    assert "verb get on resource nodes/proxy" in reported[0]
+    assert "kubesim attach --print-rbac --configz" in reported[0]

@@ -65,8 +65,8 @@ def test_cases_that_cannot_be_run_here_are_named(tmp_path: Path, capsys: pytest.
     assert lines[-2].endswith("(1 not runnable here)")
     assert lines[-1] == "chain-1: not runnable here: the plugins of @REC999@ are not installed"
     main(["conformance", str(tmp_path), "--json"])
-    told = json.loads(capsys.readouterr().out)["corpora"][0]
-    assert told["notRunnable"] == [{"case": "chain-1", "why": "the plugins of @REC999@ are not installed"}]
+    reported = json.loads(capsys.readouterr().out)["corpora"][0]
+    assert reported["notRunnable"] == [{"case": "chain-1", "why": "the plugins of @REC999@ are not installed"}]
 
 
 def test_json_for_machines(corpora: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,13 +123,13 @@ def test_stories_are_one_corpus(stories: Path, tmp_path: Path, capsys: pytest.Ca
     out = tmp_path / "out"
     assert main(["conformance", str(stories), "--only", "traces", "--emit", str(out)]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == ["odd", "    could not be played: story job-quick: the action 'dance' is not simulated"]
+    assert lines[:2] == ["odd", "    could not be replayed: story job-quick: the action 'dance' is not simulated"]
     assert lines[-1].split()[:4] == ["traces", "3", "1", "1"]
     assert sorted(path.name for path in out.iterdir()) == ["bare.json", "good.json"]
     assert json.loads((out / "bare.json").read_text())["seed"] == 1
 
 
-def test_a_story_is_played_with_the_given_seed(stories: Path, tmp_path: Path) -> None:
+def test_a_story_is_replayed_with_the_given_seed(stories: Path, tmp_path: Path) -> None:
     main(["conformance", str(stories / "bare.json.gz"), "--seed", "7", "--emit", str(tmp_path / "out")])
     assert json.loads((tmp_path / "out" / "bare.json").read_text())["seed"] == 7
 

@@ -157,7 +157,7 @@ def test_an_upgrade_in_a_scenario_is_part_of_both_sides(capsys: Output, tmp_path
 # -- two seeds --------------------------------------------------------------------------------------------------
 
 
-def test_another_seed_has_other_times_and_that_is_no_difference(capsys: Output) -> None:
+def test_another_seed_has_other_times_and_that_is_not_a_difference(capsys: Output) -> None:
     code, out = diff(capsys, "--seed", "1", "--seed", "2", CRASH)
     assert code == 0
     assert "No difference: the same happens to each pod, at other times (1 pod)" in out

@@ -49,7 +49,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("name", BAD_FILES)
-def test_bad_content_is_told_with_file_line_and_field(
+def test_bad_content_is_reported_with_file_line_and_field(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     content, expected = BAD_FILES[name]
@@ -117,7 +117,7 @@ def test_wrong_use(arguments: list[str], expected: str, capsys: pytest.CaptureFi
         ("KUBESIM_FEATURE_GATES", "x"),
     ],
 )
-def test_a_bad_value_in_the_environment_is_told_by_its_name(
+def test_a_bad_value_in_the_environment_is_reported_by_its_name(
     variable: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "pod.yaml").write_text(POD)
@@ -143,4 +143,4 @@ def test_conformance_without_corpora(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert complaint(capsys, "conformance", str(tmp_path)).startswith("no corpora")
     (tmp_path / "pod_phase.jsonl").write_text('{"case": "a"')
     assert "pod_phase.jsonl:1: not JSON" in complaint(capsys, "conformance", str(tmp_path))
-    assert "--only pleg: no such corpus here" in complaint(capsys, "conformance", str(tmp_path), "--only", "pleg")
+    assert "--only pleg: is not a corpus here" in complaint(capsys, "conformance", str(tmp_path), "--only", "pleg")

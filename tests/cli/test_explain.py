@@ -40,8 +40,8 @@ def test_a_list_of_everything_on_standard_input(
     items = [PULLS, PULL_FAILED, {"kind": "Service", "metadata": {"name": "other"}}]
     stdin = io.TextIOWrapper(io.BytesIO(json.dumps({"kind": "List", "items": items}).encode()))
     monkeypatch.setattr(sys, "stdin", stdin)
-    told = json.loads(said(capsys, "-", "-o", "json", "--at", ago(0)))
-    assert told["causes"][0]["next"][0]["notBefore"] == ago(-16)
+    reported = json.loads(said(capsys, "-", "-o", "json", "--at", ago(0)))
+    assert reported["causes"][0]["next"][0]["notBefore"] == ago(-16)
 
 
 def test_events_from_a_file_of_their_own(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,7 +69,7 @@ def test_yaml(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("", "nothing in it"),
+        ("", "empty; expected"),
         ("{", "not JSON"),
         ('{"kind": "Service"}', "it has no Pod"),
         ('{"kind": "Pod", "spec": {"containers": 5}}', "spec.containers"),

@@ -1,4 +1,4 @@
-"""`kubesim --help` answers at once: it imports nothing heavy. Nor does a run import what it does not use."""
+"""`kubesim --help` answers immediately: it imports nothing heavy. Nor does a run import what it does not use."""
 
 from __future__ import annotations
 

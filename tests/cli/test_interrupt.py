@@ -103,7 +103,7 @@ def test_in_python_the_interrupt_has_the_result(days: str) -> None:
     assert result.expectations_open == ("pod web must have phase Succeeded",)
 
 
-def test_progress_is_reported_while_time_goes_on(days: str) -> None:
+def test_progress_is_reported_while_time_continues(days: str) -> None:
     moments: list[int] = []
     run_scenario(load_scenario(days), until=3600 * 1_000_000, on_progress=moments.append)
     assert moments == sorted(moments)

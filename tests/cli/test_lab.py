@@ -33,9 +33,9 @@ class Learner:
 
     def __call__(self, *arguments: str, code: int = 0) -> str:
         assert main(["lab", *arguments]) == code
-        told = self._capsys.readouterr()
-        assert bool(told.err) == (code == 2), told.err
-        return " ".join((told.err if code == 2 else told.out).split())
+        reported = self._capsys.readouterr()
+        assert bool(reported.err) == (code == 2), reported.err
+        return " ".join((reported.err if code == 2 else reported.out).split())
 
 
 @pytest.fixture
@@ -55,17 +55,17 @@ def test_the_list_has_one_line_for_each_lab_with_its_number_first(
 
 def test_from_the_start_of_lab_1_to_its_end(lab: Learner, state: Path) -> None:
     assert "Predict 1 of 5" in lab("start", "1")
-    told = lab("check", "10s")
-    assert re.search(r"Your prediction: 10s\. The run: \d+ms \(with another seed: 0s to 1s\)\. Not quite\.", told)
-    assert re.search(r"The first difference is at \d\.\d+s, record #\d+: runtime crash", told)
-    assert "`kubectl get pods` shows: NAME READY STATUS RESTARTS AGE crash 0/1 Error 0" in told
-    assert "computePodActions" in told
-    assert "Question 2 of 5" in told
+    reported = lab("check", "10s")
+    assert re.search(r"Your prediction: 10s\. The run: \d+ms \(with another seed: 0s to 1s\)\. Not quite\.", reported)
+    assert re.search(r"The first difference is at \d\.\d+s, record #\d+: runtime crash", reported)
+    assert "`kubectl get pods` shows: NAME READY STATUS RESTARTS AGE crash 0/1 Error 0" in reported
+    assert "computePodActions" in reported
+    assert "Question 2 of 5" in reported
     assert 'Not quite: "1s" is wrong. The first restart did not wait.' in lab("check", "1s", code=1)
     assert "Question 3 of 5" in lab("check", "11s")
     lab("check", "40s", "Running", "6")
     assert "Task: Change the scenario" in lab("start", "1")
-    assert "Not quite. These expectations are not met: " in lab("check", code=1)
+    assert "Not quite. These expectations failed: " in lab("check", code=1)
     assert lab("hint").startswith("Hint 1 of 3: ")
     assert lab("hint").startswith("Hint 2 of 3: ")
     assert lab("hint").endswith("spec: + restartPolicy: Never containers:")
@@ -91,7 +91,7 @@ def test_progress_outlives_the_command(lab: Learner) -> None:
 
 def test_answers_before_one_that_cannot_be_read_count(lab: Learner) -> None:
     lab("start", "1")
-    assert "'Running' is not a duration" in lab("check", "10s", "Running", code=2)
+    assert "'Running' is not a duration" in lab("check", "10 seconds", "Running", code=2)
     assert "1 The first crash is free 1/5" in lab("list")
 
 
@@ -108,13 +108,13 @@ def test_without_an_answer_it_asks_in_a_loop(lab: Learner, monkeypatch: pytest.M
     lab("start", "4")
     typed = "app logger proxy\nsoon\n\n0s\nhint\n5s\n25\n20 seconds\nthree\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-    told = lab("check")
-    assert "Correct. at " in told
-    assert "'soon' is not a duration" in told
-    assert 'Not quite: "0s" is wrong.' in told
-    assert "Hint 1 of 3: " in told
-    assert "Correct: 5.015s." in told
-    assert "Lab 4 is done. Try freely: " in told
+    reported = lab("check")
+    assert "Correct. at " in reported
+    assert "'soon' is not a duration" in reported
+    assert 'Not quite: "0s" is wrong.' in reported
+    assert "Hint 1 of 3: " in reported
+    assert "Correct: 5.015s." in reported
+    assert "Lab 4 is done. Try freely: " in reported
 
 
 def test_the_loop_ends_when_the_learner_quits(lab: Learner, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,11 +126,11 @@ def test_the_loop_ends_when_the_learner_quits(lab: Learner, monkeypatch: pytest.
 
 def test_lists_ranges_and_units_need_no_quotes(lab: Learner) -> None:
     lab("start", "3")
-    told = lab("check", "schema", "proxy", "warmup", "app", "12", "to", "17", "s", "2", "or", "3", "pending")
-    assert told.count("Correct") == 4
+    reported = lab("check", "schema", "proxy", "warmup", "app", "12", "to", "17", "s", "2", "or", "3", "pending")
+    assert reported.count("Correct") == 4
     lab("start", "12")
-    told = lab("check", "once", "about", "16", "seconds", "at", "once", "no", "none")
-    assert told.count("Correct") == 5
+    reported = lab("check", "once", "about", "16", "seconds", "at", "once", "no", "none")
+    assert reported.count("Correct") == 5
 
 
 def test_hints_are_counted(lab: Learner, state: Path) -> None:
@@ -171,7 +171,7 @@ def test_the_environment_names_the_file_of_a_class(
     assert "Bo 01-first-crash" in lab("class", str(bo))
 
 
-def test_a_lab_of_ones_own(lab: Learner, tmp_path: Path) -> None:
+def test_an_own_lab(lab: Learner, tmp_path: Path) -> None:
     mine = str(tmp_path / "mine")
     assert "01-slow-start: a new lab. Change its files, then:" in lab("new", "--labs", mine, "slow-start")
     assert lab("validate", "--labs", mine) == "01-slow-start: ok"
@@ -179,17 +179,17 @@ def test_a_lab_of_ones_own(lab: Learner, tmp_path: Path) -> None:
     assert "Slow start" in lab("list", "--labs", mine)
     solution = tmp_path / "mine" / "01-slow-start" / "solution.yaml"
     solution.write_text(solution.read_text().replace("1s", "1m"))
-    told = lab("validate", f"{mine}/01-slow-start", code=1)
-    assert told.startswith("01-slow-start: 1 problem solution.yaml: second-start: '1m' is wrong: the run says")
+    reported = lab("validate", f"{mine}/01-slow-start", code=1)
+    assert reported.startswith("01-slow-start: 1 problem solution.yaml: second-start: '1m' is wrong: the run says")
 
 
 def test_a_new_lab_is_written_to_the_current_directory(
     lab: Learner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    told = lab("new", "slow-start")
+    reported = lab("new", "slow-start")
     assert (tmp_path / "01-slow-start" / "lab.yaml").is_file()
-    validate, start = re.findall(r"kubesim lab (validate \S+|start --labs \S+ \d+)", told)
+    validate, start = re.findall(r"kubesim lab (validate \S+|start --labs \S+ \d+)", reported)
     assert lab(*validate.split()) == "01-slow-start: ok"
     assert lab(*start.split()).startswith("# Slow start")
 
@@ -211,15 +211,15 @@ def test_the_run_under_another_version_can_be_stepped_through(lab: Learner, monk
 
 
 def test_the_walk(lab: Learner) -> None:
-    told = lab("walk")
+    reported = lab("walk")
     stops = (
         "HandlePodAdditions", "UpdatePod", "podWorkerLoop", "SyncPod", "containerRuntime.SyncPod", "createPodSandbox",
         "RunPodSandbox", "setupPodNetwork", "CNI_COMMAND=ADD", "stdin:", "Start containers", "The first packet",
     )  # fmt: skip
-    places = [told.index(stop) for stop in stops]
+    places = [reported.index(stop) for stop in stops]
     assert places == sorted(places)
-    assert "SANDBOX web ready" in told
-    assert "address 10.88.0.10" in told
+    assert "SANDBOX web ready" in reported
+    assert "address 10.88.0.10" in reported
 
 
 @pytest.mark.parametrize(
@@ -236,9 +236,9 @@ def test_the_walk(lab: Learner) -> None:
     ],
 )
 def test_wrong_use_is_one_line(lab: Learner, arguments: tuple[str, ...], problem: str) -> None:
-    told = lab(*arguments, code=2)
-    assert told.startswith("kubesim: error: ")
-    assert problem in told
+    reported = lab(*arguments, code=2)
+    assert reported.startswith("kubesim: error: ")
+    assert problem in reported
 
 
 def test_progress_that_cannot_be_read_is_an_error_and_not_overwritten(lab: Learner, state: Path) -> None:

@@ -120,7 +120,9 @@ def test_until_decides_that_pods_are_not_deleted(folder: Path, capsys: pytest.Ca
     assert "2m0s on the node" in said
 
 
-def test_fields_without_effect_are_told_on_stderr_and_in_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fields_without_effect_are_reported_on_stderr_and_in_json(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / "tty.yaml").write_text(
         (folder / "pod.yaml").read_text().replace("  containers:", "  hostIPC: true\n  containers:")
     )

@@ -90,7 +90,9 @@ def test_a_strategic_merge_patch_may_have_directives(tmp_path: Path) -> None:
     assert main(["run", "-q", str(file)]) == 0
 
 
-def test_a_step_that_removes_a_file_that_is_not_there_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_step_that_removes_a_file_that_does_not_exist_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "s.yaml"
     file.write_text(f"{HEAD}  {{duration: 9s, steps: [{{at: 1s, removeStaticPod: {{file: a.yaml}}}}]}}\n")
     assert main(["run", "-q", str(file)]) == 1
@@ -98,7 +100,7 @@ def test_a_step_that_removes_a_file_that_is_not_there_fails(tmp_path: Path, caps
 
 
 @pytest.mark.parametrize("grace", [99_999_999_999_999, 9_223_372_036_854_775_807])
-def test_a_grace_period_beyond_all_calendars_is_no_problem(grace: int, tmp_path: Path) -> None:
+def test_a_grace_period_beyond_all_calendars_is_not_a_problem(grace: int, tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     steps = f"[{{at: 1s, delete: {{pod: a, gracePeriodSeconds: {grace}}}}}]"
     file.write_text(f"{HEAD}  {{duration: 9s, objects: [{POD}], steps: {steps}}}\n")
@@ -135,7 +137,7 @@ def test_a_terminal_that_knows_only_ascii() -> None:
     assert "\\u2014 " in done.stdout
 
 
-def test_a_kubeconfig_that_is_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_kubeconfig_that_is_not_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "config"
     file.write_bytes(b"\xff\xfe")
     assert main(["attach", "--node", "n", "--kubeconfig", str(file), "--once"]) == 2

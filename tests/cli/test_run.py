@@ -61,7 +61,7 @@ def out(capsys: pytest.CaptureFixture[str]) -> str:
     return said.out
 
 
-def test_the_timeline_tells_the_whole_flow(pod: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_timeline_shows_the_whole_flow(pod: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", pod]) == 0
     said = out(capsys)
     for expected in (
@@ -115,7 +115,7 @@ def test_json_is_one_object_with_the_outcome(pod: str, wish: str, capsys: pytest
     assert len(second["expectations"]["failed"]) == 1
 
 
-def test_a_failed_expectation_is_told_and_exits_with_1(wish: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_expectation_is_reported_and_exits_with_1(wish: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-q", wish]) == 1
     assert f"FAILED: {wish}:7: pod hello must have phase Succeeded" in out(capsys)
 
@@ -191,7 +191,7 @@ def test_colours_on_a_terminal_unless_unwanted(pod: str, monkeypatch: pytest.Mon
         assert ("\x1b[" in screen.getvalue()) == coloured
 
 
-def test_a_reader_who_leaves_is_no_error(pod: str) -> None:
+def test_a_reader_that_leaves_is_not_an_error(pod: str) -> None:
     with start("run", "-v", "--speed", "2", pod) as process:
         assert process.stdout is not None
         assert process.stderr is not None

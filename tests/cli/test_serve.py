@@ -1,4 +1,4 @@
-"""`kubesim run --serve`: the agent can be asked about itself while a paced run goes on."""
+"""`kubesim run --serve`: the agent can be asked about itself while a paced run continues."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_serving_needs_a_pace(capsys: pytest.CaptureFixture[str]) -> None:
     ("text", "address"),
     [("10255", ("127.0.0.1", 10255)), ("0.0.0.0:80", ("0.0.0.0", 80)), ("[::1]:8080", ("::1", 8080))],
 )
-def test_an_address_is_loopback_unless_told_otherwise(text: str, address: tuple[str, int]) -> None:
+def test_an_address_is_loopback_by_default(text: str, address: tuple[str, int]) -> None:
     assert parse_address(text) == address
 
 

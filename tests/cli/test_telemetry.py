@@ -25,7 +25,7 @@ class Collector(HTTPServer):
     def __init__(self, status: int, answer: dict[str, Any]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.status, self.answer = status, answer
-        self.heard: list[tuple[str, str | None, Any]] = []
+        self.received: list[tuple[str, str | None, Any]] = []
         self.address = f"http://127.0.0.1:{self.server_port}"
 
 
@@ -33,7 +33,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         assert isinstance(self.server, Collector)
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.heard.append((self.path, self.headers["Content-Type"], json.loads(body)))
+        self.server.received.append((self.path, self.headers["Content-Type"], json.loads(body)))
         content = json.dumps(self.server.answer).encode()
         self.send_response(self.server.status)
         self.send_header("Content-Type", "application/json")
@@ -79,7 +79,7 @@ def test_spans_in_a_file_and_at_a_collector_are_the_same(tmp_path: Path) -> None
         assert main(["run", "-q", "--otlp", collector.address, HELLO]) == 0
     written = [json.loads(line) for line in file.read_text().splitlines()]
     assert written
-    assert collector.heard == [("/v1/traces", "application/json", request) for request in written]
+    assert collector.received == [("/v1/traces", "application/json", request) for request in written]
 
 
 def test_the_kubelets_configuration_gives_the_sampling_rate(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_collector_that_refuses(
     assert "6 of 6 expectations met" in captured.out
 
 
-def test_a_collector_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_collector_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
     with collecting() as gone:
         address = gone.address
     assert main(["run", "-q", "--otlp", address, HELLO]) == 2
@@ -129,7 +129,7 @@ def test_a_collector_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> No
         (["--otlp", "s.jsonl", "--step"], "--step cannot be combined with --metrics and --otlp"),
     ],
 )  # fmt: skip
-def test_mistakes_are_told_before_anything_runs(
+def test_mistakes_are_reported_before_anything_runs(
     flags: list[str], problem: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

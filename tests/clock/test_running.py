@@ -54,9 +54,9 @@ def test_a_second_interrupt_does_not_wait_for_that() -> None:
     assert not went_on
 
 
-def test_who_handles_interrupts_goes_on_doing_so() -> None:
-    heard = []
-    signal.signal(signal.SIGINT, lambda *_: heard.append("interrupt"))
+def test_a_process_that_handles_interrupts_continues_to() -> None:
+    received = []
+    signal.signal(signal.SIGINT, lambda *_: received.append("interrupt"))
 
     async def main() -> str:
         signal.raise_signal(signal.SIGINT)
@@ -64,10 +64,10 @@ def test_who_handles_interrupts_goes_on_doing_so() -> None:
         return "undisturbed"
 
     assert run_virtual(main) == "undisturbed"
-    assert heard == ["interrupt"]
+    assert received == ["interrupt"]
 
 
-def test_a_thread_that_hears_no_signals_runs_all_the_same() -> None:
+def test_a_thread_without_signals_still_runs() -> None:
     async def main() -> str:
         await asyncio.sleep(1)
         return "done"
@@ -109,8 +109,8 @@ def test_what_is_left_over_is_cancelled_and_closed() -> None:
     assert ended == ["task", "generator"]
 
 
-def test_a_failure_on_the_way_out_is_told() -> None:
-    told = []
+def test_a_failure_on_the_way_out_is_reported() -> None:
+    reported = []
 
     async def fails_when_cancelled() -> None:
         try:
@@ -119,13 +119,13 @@ def test_a_failure_on_the_way_out_is_told() -> None:
             raise ValueError("cannot let go") from None
 
     async def main() -> asyncio.Task[None]:
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(str(context["exception"])))
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(str(context["exception"])))
         task = asyncio.create_task(fails_when_cancelled())
         await asyncio.sleep(1)
         return task
 
     run_virtual(main)
-    assert told == ["cannot let go"]
+    assert reported == ["cannot let go"]
 
 
 def postponing(*parts: Callable[[], object]) -> None:

@@ -28,7 +28,7 @@ def play(scene: Callable[[LoopClock], Awaitable[Any]]) -> Any:
     return run_virtual(main)
 
 
-def test_a_day_passes_at_once_and_begins_at_a_fixed_date() -> None:
+def test_a_day_passes_immediately_and_begins_at_a_fixed_date() -> None:
     async def scene(clock: LoopClock) -> None:
         assert clock.now() == VIRTUAL_START
         await clock.sleep(86_400 * SECOND)
@@ -121,7 +121,7 @@ def test_a_late_sleeper_runs_after_all_others_of_the_instant() -> None:
     assert play(scene) == ["timer", "a", "b", "first", "second"]
 
 
-def test_nothing_left_to_wait_for_is_a_deadlock_that_names_who_waits_for_what() -> None:
+def test_nothing_left_to_wait_for_is_a_deadlock_that_names_the_waiting_tasks() -> None:
     async def scene(clock: LoopClock) -> None:
         letters: Channel[str] = Channel("letters", 1)
         answers: Channel[str] = Channel("answers", 1)
@@ -217,18 +217,18 @@ def test_an_exchange_that_is_cancelled_was_not_too_slow() -> None:
     assert play(scene) == "cancelled"
 
 
-def test_what_is_listened_to_is_heard_before_time_jumps() -> None:
+def test_input_is_received_before_time_jumps() -> None:
     async def scene(clock: LoopClock) -> list[tuple[int, bytes]]:
-        heard: list[tuple[int, bytes]] = []
+        received: list[tuple[int, bytes]] = []
         near, far = socket.socketpair()
         loop = asyncio.get_running_loop()
-        loop.add_reader(near, lambda: heard.append((clock.elapsed(), near.recv(100))))
+        loop.add_reader(near, lambda: received.append((clock.elapsed(), near.recv(100))))
         with near, far, clock.listening():
             for word in (b"one", b"two"):
                 far.send(word)
                 await clock.sleep(SECOND)
             loop.remove_reader(near)
-        return heard
+        return received
 
     assert play(scene) == [(0, b"one"), (SECOND, b"two")]
 

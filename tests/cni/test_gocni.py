@@ -57,7 +57,7 @@ def loaded(folder: Path, exec: Gated, *, max_conf_num: int = 0) -> CNI:
     return cni
 
 
-def test_all_networks_are_attached_at_once_and_all_are_waited_for(tmp_path: Path) -> None:
+def test_all_networks_are_attached_immediately_and_all_are_waited_for(tmp_path: Path) -> None:
     (tmp_path / "10-a.conflist").write_text(conf("a", "first", "second"))
     (tmp_path / "20-b.conflist").write_text(conf("b", "third"))
 
@@ -142,13 +142,13 @@ def test_a_failed_reload_leaves_only_loopback(tmp_path: Path) -> None:
             asyncio.run(call(POD))
 
 
-def test_what_crictl_and_the_kubelet_are_told(tmp_path: Path) -> None:
+def test_what_crictl_and_the_kubelet_get(tmp_path: Path) -> None:
     (tmp_path / "10-a.conflist").write_text(conf("a", "first", version="1.1.0"))
     well = loaded(tmp_path, Gated())
     assert asyncio.run(status_problem(well)) is None
-    told: dict[str, Any] = crictl_info(well, None, "OK")
-    assert [network["IFName"] for network in told["cniconfig"]["Networks"]] == ["lo", "eth0"]
-    assert told["status"]["conditions"][1] == {"type": "NetworkReady", "status": True, "reason": "", "message": ""}
+    reported: dict[str, Any] = crictl_info(well, None, "OK")
+    assert [network["IFName"] for network in reported["cniconfig"]["Networks"]] == ["lo", "eth0"]
+    assert reported["status"]["conditions"][1] == {"type": "NetworkReady", "status": True, "reason": "", "message": ""}
 
     ill = loaded(tmp_path, Gated("STATUS first "))
     problem = asyncio.run(status_problem(ill))
@@ -158,7 +158,7 @@ def test_what_crictl_and_the_kubelet_are_told(tmp_path: Path) -> None:
     )
 
 
-def test_plugins_from_1_1_on_are_told_what_is_valid_while_nothing_is_attached(tmp_path: Path) -> None:
+def test_plugins_from_1_1_on_get_the_valid_attachments_while_nothing_is_attached(tmp_path: Path) -> None:
     (tmp_path / "10-a.conflist").write_text(conf("a", "old", version="1.0.0"))
     (tmp_path / "20-b.conflist").write_text(conf("b", "new", version="1.1.0"))
 

@@ -32,8 +32,8 @@ class Calls:
     async def exec_plugin(
         self, path: str, stdin: bytes, environ: Mapping[str, str], ctx: Context = BACKGROUND
     ) -> bytes:
-        told = {key: value for key, value in environ.items() if key.startswith("CNI_")}
-        self.calls.append({"path": path, "stdin": json.loads(stdin), "raw": stdin, **told})
+        reported = {key: value for key, value in environ.items() if key.startswith("CNI_")}
+        self.calls.append({"path": path, "stdin": json.loads(stdin), "raw": stdin, **reported})
         if self.fails and self.fails in path:
             raise plugin_failure("exit status 1", b"", b"no such file or directory")
         return b"{}"
@@ -138,7 +138,7 @@ def test_v1_12_tear_down_knows_only_the_default_network_and_forgives(tmp_path: P
     assert "prevResult" not in calls.calls[0]["stdin"]
 
 
-def test_v1_6_set_up_looks_into_vendor_directories_and_hands_over_the_file(tmp_path: Path) -> None:
+def test_v1_6_set_up_searches_vendor_directories_and_passes_the_file(tmp_path: Path) -> None:
     text = '{ "name": "net",   "type": "calico" }'
     (tmp_path / "10.conf").write_text(text)
     calls = Calls()
@@ -196,7 +196,7 @@ def test_the_named_plugin_serves() -> None:
 
 
 @pytest.mark.parametrize(
-    ("plugins", "wanted", "told"),
+    ("plugins", "wanted", "reported"),
     [
         ([Named("cni")], "kubenet", 'Network plugin "kubenet" not found.'),
         ([Named("cni", "no nsenter")], "cni", 'Network plugin "cni" failed init: no nsenter'),
@@ -207,10 +207,10 @@ def test_the_named_plugin_serves() -> None:
         ),
     ],
 )
-def test_what_keeps_a_kubelet_from_starting(plugins: list[Named], wanted: str, told: str) -> None:
+def test_what_keeps_a_kubelet_from_starting(plugins: list[Named], wanted: str, reported: str) -> None:
     with pytest.raises(CniError) as raised:
         init_network_plugin(plugins, wanted, InitArguments())
-    assert str(raised.value) == told
+    assert str(raised.value) == reported
 
 
 def test_names_of_plugins_must_be_qualified() -> None:

@@ -53,13 +53,13 @@ async def a_chain() -> dict[str, Any]:
 
 
 def test_a_chain_is_set_up_and_torn_down() -> None:
-    told = on_host(a_chain)
-    assert told["ips"] == ["10.9.0.2/24", "fd00:9::2/64"]
-    assert sorted(told["addresses"]) == ["10.9.0.2", "fd00:9::2"]
-    assert told["during"]["addresses"] == ["10.9.0.2"]
-    assert told["during"]["cache"] == ["net-container-eth0"]
-    assert any("--dport 8080 -j DNAT --to-destination 10.9.0.2:80" in rule for rule in told["during"]["rules"])
-    assert told["after"] == NOTHING_LEFT
+    reported = on_host(a_chain)
+    assert reported["ips"] == ["10.9.0.2/24", "fd00:9::2/64"]
+    assert sorted(reported["addresses"]) == ["10.9.0.2", "fd00:9::2"]
+    assert reported["during"]["addresses"] == ["10.9.0.2"]
+    assert reported["during"]["cache"] == ["net-container-eth0"]
+    assert any("--dport 8080 -j DNAT --to-destination 10.9.0.2:80" in rule for rule in reported["during"]["rules"])
+    assert reported["after"] == NOTHING_LEFT
 
 
 async def checked() -> list[str]:
@@ -68,19 +68,19 @@ async def checked() -> list[str]:
     runtime = RuntimeConf("container", path, "eth0")
     cni = CNIConfig([BIN_DIR], RealExec())
     await cni.add_network_list(network, runtime)
-    told = []
+    reported = []
     for change in ((), ("ip", "addr", "flush", "dev", "eth0")):
         if change:
             output("nsenter", f"--net={path}", *change)
         try:
             await cni.check_network_list(network, runtime)
-            told.append("")
+            reported.append("")
         except CniError as error:
-            told.append(str(error))
-    return told
+            reported.append(str(error))
+    return reported
 
 
-def test_check_notices_what_somebody_changed() -> None:
+def test_check_notices_a_change_from_outside() -> None:
     assert on_host(checked) == ["", "Failed to match addr 10.9.0.2/24 on interface eth0"]
 
 
@@ -94,9 +94,9 @@ async def garbage_collection() -> dict[str, Any]:
 
 
 def test_garbage_collection_removes_what_is_not_valid() -> None:
-    told = on_host(garbage_collection)
-    assert told["cache"] == ["net-kept-eth0"]
-    assert told["addresses"] == ["10.9.0.2"]
+    reported = on_host(garbage_collection)
+    assert reported["cache"] == ["net-kept-eth0"]
+    assert reported["addresses"] == ["10.9.0.2"]
 
 
 async def exhausted() -> str:
@@ -156,13 +156,13 @@ async def a_sandbox(folder: str) -> dict[str, Any]:
 
 
 def test_a_sandbox_with_a_real_network(tmp_path: Path) -> None:
-    told = on_host(a_sandbox, folder=str(tmp_path))
-    assert told["stored"] == ["sandbox1.json"]
-    assert told["ips"] == ["fd00:9::2", "10.9.0.2"]
-    assert "UP" in told["lo"]
-    assert told["stopped"] == {"state": "NOTREADY", "ips": []}
-    assert told["after"] == NOTHING_LEFT
-    assert told["left"] == []
+    reported = on_host(a_sandbox, folder=str(tmp_path))
+    assert reported["stored"] == ["sandbox1.json"]
+    assert reported["ips"] == ["fd00:9::2", "10.9.0.2"]
+    assert "UP" in reported["lo"]
+    assert reported["stopped"] == {"state": "NOTREADY", "ips": []}
+    assert reported["after"] == NOTHING_LEFT
+    assert reported["left"] == []
 
 
 async def a_sandbox_that_does_not_start(folder: str) -> dict[str, Any]:
@@ -175,10 +175,10 @@ async def a_sandbox_that_does_not_start(folder: str) -> dict[str, Any]:
 
 
 def test_a_sandbox_that_does_not_start_leaves_nothing(tmp_path: Path) -> None:
-    told = on_host(a_sandbox_that_does_not_start, folder=str(tmp_path))
-    assert told["error"] == 'failed to start sandbox "sandbox1": no such runtime'
-    assert not told["kept"]
-    assert told["after"] == NOTHING_LEFT
+    reported = on_host(a_sandbox_that_does_not_start, folder=str(tmp_path))
+    assert reported["error"] == 'failed to start sandbox "sandbox1": no such runtime'
+    assert not reported["kept"]
+    assert reported["after"] == NOTHING_LEFT
 
 
 async def a_sandbox_after_a_crash(folder: str) -> dict[str, Any]:
@@ -193,9 +193,9 @@ async def a_sandbox_after_a_crash(folder: str) -> dict[str, Any]:
 
 
 def test_what_was_running_before_a_crash_can_be_removed(tmp_path: Path) -> None:
-    told = on_host(a_sandbox_after_a_crash, folder=str(tmp_path))
-    assert told["states"] == {"sandbox1": "READY"}
-    assert told["after"] == NOTHING_LEFT
+    reported = on_host(a_sandbox_after_a_crash, folder=str(tmp_path))
+    assert reported["states"] == {"sandbox1": "READY"}
+    assert reported["after"] == NOTHING_LEFT
 
 
 async def with_user_namespace(folder: str) -> dict[str, Any]:
@@ -250,14 +250,16 @@ def test_a_hung_plugin_is_killed_with_its_children_and_undone(tmp_path: Path) ->
     hanging.write_text(f'#!/bin/sh\n[ "$CNI_COMMAND" = ADD ] || exit 0\nsetsid {sleep} &\necho >"$0.began"\n{sleep}\n')
     hanging.chmod(0o755)
     os.mkfifo(tmp_path / "hang.began")
-    told = on_host(a_hung_plugin, folder=str(tmp_path), sleep=sleep)
-    assert told["error"] == ('plugin type="hang" failed (add): netplugin failed with no error message: signal: killed')
-    assert told["sleeping"] == []
-    assert told["after"] == NOTHING_LEFT
+    reported = on_host(a_hung_plugin, folder=str(tmp_path), sleep=sleep)
+    assert reported["error"] == (
+        'plugin type="hang" failed (add): netplugin failed with no error message: signal: killed'
+    )
+    assert reported["sleeping"] == []
+    assert reported["after"] == NOTHING_LEFT
 
 
 def a_host_in_a_host() -> dict[str, Any]:
-    """Somebody else may add links to the machine at any time, but not to a host that stands for it."""
+    """Another client may add links to the machine at any time, but not to a host that stands for it."""
     before = links()
     on_host(a_chain)
     return {"before": before, "after": links()}

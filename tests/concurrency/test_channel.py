@@ -31,7 +31,7 @@ def test_items_come_out_in_the_order_they_went_in_and_a_full_channel_refuses() -
     play(scene)
 
 
-def test_who_waits_first_is_served_first() -> None:
+def test_the_first_waiter_is_served_first() -> None:
     async def scene(clock: LoopClock) -> dict[str, int]:
         channel: Channel[int] = Channel("numbers", 5)
         got: dict[str, int] = {}

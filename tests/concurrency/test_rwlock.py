@@ -39,7 +39,7 @@ def test_readers_share_and_a_writer_that_waits_keeps_new_ones_out() -> None:
     assert run_virtual(main) == ["r1 in", "r2 in", "r2 out", "r1 out", "w1 in", "w1 out", "r3 in", "r3 out"]
 
 
-def test_who_gives_up_waiting_is_not_waited_for() -> None:
+def test_a_caller_that_gives_up_is_not_waited_for() -> None:
     async def main() -> list[str]:
         scene = Scene()
         tasks = [asyncio.create_task(scene.hold(name)) for name in ("r1", "w1", "r2")]
@@ -55,7 +55,7 @@ def test_who_gives_up_waiting_is_not_waited_for() -> None:
     assert run_virtual(main) == ["r1 in", "r2 in", "r1 out", "r2 out"]
 
 
-def test_a_turn_that_was_given_and_cancelled_at_once_is_passed_on() -> None:
+def test_a_turn_that_was_given_and_cancelled_immediately_is_passed_on() -> None:
     async def main() -> list[str]:
         scene = Scene()
         async with scene.lock.write():

@@ -168,7 +168,7 @@ def test_of_two_that_tick_in_one_instant_the_one_made_first_ticks_first() -> Non
     assert play(scene) == ["a", "b", "a", "b"]
 
 
-def test_if_all_are_idle_and_nothing_else_is_set_time_cannot_go_on() -> None:
+def test_if_all_are_idle_and_nothing_else_is_set_time_cannot_continue() -> None:
     async def scene(clock: LoopClock) -> None:
         await read(Ticker(clock, "tick", SECOND), [], lambda tick: NEVER)
 

@@ -18,10 +18,10 @@ def test_corpus(path: Path) -> None:
     assert result.not_judged == 0
     name = corpus_name(path)
     assert len(result.not_runnable) == NOT_RUNNABLE.get(name, 0), result.not_runnable
-    assert result.failed == 0, _told(result)
+    assert result.failed == 0, _reported(result)
 
 
-def _told(result: CorpusResult) -> str:
+def _reported(result: CorpusResult) -> str:
     lines = [f"{result.failed} of {result.cases} cases of {result.name} fail"]
     for failure in result.failures[:5]:
         lines += [failure.case, *(f"    {line}" for line in failure.differences[:5])]

@@ -33,7 +33,7 @@ def test_a_case_passes_fails_or_is_not_judged(tmp_path: Path) -> None:
     assert any(line.startswith("hash: expected") for line in result.failures[0].differences)
 
 
-def test_a_case_that_cannot_be_played_fails_alone(tmp_path: Path) -> None:
+def test_a_case_that_cannot_be_replayed_fails_alone(tmp_path: Path) -> None:
     broken = {"case": "hash-2", "input": {}, "output": {}}
     result = run_corpus(write(tmp_path / "container_hash.jsonl", broken, RIGHT))
     assert (result.passed, result.failed) == (1, 1)
@@ -82,7 +82,7 @@ def test_corpora_are_found_in_directories_packed_or_not(tmp_path: Path) -> None:
     assert find_corpora([plain, tmp_path]) == [plain, packed]
 
 
-def test_what_is_not_there_or_not_a_corpus_is_an_error(tmp_path: Path) -> None:
+def test_what_does_not_exist_or_not_a_corpus_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file or directory"):
         find_corpora([tmp_path / "nothing"])
     (tmp_path / "notes.txt").write_text("")

@@ -1,4 +1,4 @@
-"""Durations as Go writes them.
+"""Durations in Go's format.
 
 Re-told from: time/time_test.go parseDurationTests, parseDurationErrorTests
 """

@@ -101,7 +101,7 @@ def test_what_json_cannot_say(value: str, name: str) -> None:
         (r'"a\\\udfffb"', "a\\\ufffdb"),
     ],
 )
-def test_half_a_surrogate_pair_is_no_character(text: str, value: str) -> None:
+def test_half_a_surrogate_pair_is_not_a_character(text: str, value: str) -> None:
     assert json.loads(whole_characters(text)) == value
 
 

@@ -79,7 +79,7 @@ def test_all_matches() -> None:
         ("go", "(?=a)", "invalid or unsupported Perl syntax: `(?`"),
     ],
 )
-def test_what_is_no_expression(dialect: Dialect, expression: str, problem: str) -> None:
+def test_what_is_not_an_expression(dialect: Dialect, expression: str, problem: str) -> None:
     with pytest.raises(BadExpression, match=re.escape(problem)):
         compile_regexp(expression, dialect)
 

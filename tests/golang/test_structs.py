@@ -66,7 +66,7 @@ def test_null_changes_nothing_or_is_nil() -> None:
 
 
 @pytest.mark.parametrize(
-    ("type_", "text", "told"),
+    ("type_", "text", "reported"),
     [
         (OUTER, "[]", "array into Go value of type pkg.Outer"),
         (OUTER, '{"name": 5}', "number into Go struct field Outer.name of type string"),
@@ -88,11 +88,11 @@ def test_null_changes_nothing_or_is_nil() -> None:
         (OUTER, "[" + "[]," * 300 + "[]]", "array into Go value of type pkg.Outer"),  # many brackets, but not deep
     ],
 )  # fmt: skip
-def test_misfits_in_gos_words(type_: GoType, text: str, told: str) -> None:
-    assert problem(type_, text).removeprefix("json: cannot unmarshal ") == told
+def test_misfits_in_gos_words(type_: GoType, text: str, reported: str) -> None:
+    assert problem(type_, text).removeprefix("json: cannot unmarshal ") == reported
 
 
-def test_the_first_misfit_is_told_but_a_type_of_its_own_ends_it_at_once() -> None:
+def test_the_first_misfit_is_reported_but_a_type_of_its_own_ends_it_immediately() -> None:
     def refuse(given: str) -> str:
         raise ValueError(f"refused {given}")
 
@@ -126,11 +126,11 @@ def test_what_is_read_and_written_again_stays_the_same(value: Any) -> None:
 
 
 @given(JSON)
-def test_anything_fits_or_is_told(value: Any) -> None:
+def test_anything_fits_or_is_reported(value: Any) -> None:
     text = dumps({"name": value, "count": value, "inner": value, "flags": value, "more": value})
-    told = ""
+    reported = ""
     try:
         unmarshal(OUTER, text.encode("utf-8", "surrogatepass"))
     except ValueError as error:
-        told = str(error)
-    assert not told or told.startswith("json: cannot unmarshal ")
+        reported = str(error)
+    assert not reported or reported.startswith("json: cannot unmarshal ")

@@ -107,7 +107,7 @@ class TestAliases:
     def test_in_quotes_it_is_a_key(self) -> None:
         assert yaml_to_json("'<<': {a: 1}") == {"<<": {"a": "1"}}
 
-    def test_the_same_thing_in_two_places_is_no_loop(self) -> None:
+    def test_the_same_value_in_two_places_is_not_a_loop(self) -> None:
         assert yaml_to_json("a: &a [x]\nb: &b [*a, *a]\nc: [*b, *b]")["c"] == [[["x"], ["x"]], [["x"], ["x"]]]
 
 

@@ -50,7 +50,7 @@ def test_a_request_gets_its_answer_and_the_connection_ends() -> None:
 
 
 @pytest.mark.parametrize(("request_", "end"), [(b"GET", True), (b"x" * (MAX_REQUEST + 5), False)])
-def test_what_is_no_request_is_refused(request_: bytes, end: bool) -> None:
+def test_what_is_not_a_request_is_refused(request_: bytes, end: bool) -> None:
     async def main() -> bytes:
         async with serving() as port:
             return await asked(port, request_, end=end)

@@ -26,7 +26,7 @@ def test_a_pod_that_was_being_made_is_finished_by_the_next_kubelet() -> None:
     assert story.result.phases == {"default/web": "Running"}
 
 
-def test_restart_counts_go_on_and_the_back_off_begins_anew() -> None:
+def test_restart_counts_continue_and_the_back_off_starts_over() -> None:
     story = Played({"at": "50s", "restart": "kubelet"}, objects=[pod("crash", command=["false"])], duration="70s")
     attempts = [r.args["attempt"] for r in story.records if isinstance(r, CriCall) and r.call == "CreateContainer"]
     assert attempts == sorted(set(attempts))
@@ -36,7 +36,7 @@ def test_restart_counts_go_on_and_the_back_off_begins_anew() -> None:
     assert restarted[0] < 54  # its 40 s of back-off are forgotten
 
 
-def test_a_deletion_that_came_meanwhile_is_carried_out_with_its_grace() -> None:
+def test_a_deletion_while_the_kubelet_is_down_is_executed_with_its_grace_period() -> None:
     story = Played(
         {"at": "20s", "stop": "kubelet"},
         {"at": "21s", "delete": {"pod": "web"}},
@@ -81,7 +81,7 @@ def test_a_pod_that_was_not_ready_is_not_called_ready_by_a_restart() -> None:
     assert story.result.ok
 
 
-def test_a_container_that_ended_meanwhile_is_started_again() -> None:
+def test_a_container_that_ended_while_the_kubelet_was_down_is_started_again() -> None:
     story = Played(
         {"at": "20s", "stop": "kubelet"},
         {"at": "22s", "kill": {"pod": "web"}},
@@ -107,7 +107,7 @@ def test_static_pods_are_read_again() -> None:
     assert story.result.ok
 
 
-def test_while_the_runtime_is_down_calls_fail_and_afterwards_all_goes_on() -> None:
+def test_while_the_runtime_is_down_calls_fail_and_afterwards_all_continues() -> None:
     story = Played(
         {"at": "19900ms", "apply": pod("new")},
         {"at": "20s", "restart": {"what": "runtime", "downFor": "10s"}},
@@ -118,7 +118,7 @@ def test_while_the_runtime_is_down_calls_fail_and_afterwards_all_goes_on() -> No
     assert story.result.phases == {"default/web": "Running", "default/new": "Running"}
 
 
-def test_a_runtime_that_lost_everything_gets_its_pods_anew_and_the_logs_tell_the_count() -> None:
+def test_a_runtime_that_lost_everything_gets_its_pods_again_and_the_logs_show_the_count() -> None:
     story = Played(
         {"at": "20s", "restart": {"what": "runtime", "containers": "gone"}},
         objects=[pod("web")],

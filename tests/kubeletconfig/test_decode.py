@@ -94,7 +94,7 @@ def test_null_is_a_field_that_is_left_out(name: str, field: ConfigurationField) 
     assert read_configuration(nested(name, None))[name] == read_configuration({})[name]
 
 
-def test_zero_is_left_out_too_unless_upstream_can_tell_the_difference() -> None:
+def test_zero_is_left_out_too_unless_upstream_can_show_the_difference() -> None:
     values = read_configuration({"maxPods": 0, "syncFrequency": "0s", "cgroupDriver": "", "registryPullQPS": 0})
     assert (values["maxPods"], values["syncFrequency"], values["cgroupDriver"]) == (110, MINUTE, "cgroupfs")
     assert values["registryPullQPS"] == 0, "a pointer: 0 means without limit"

@@ -86,7 +86,7 @@ def test_a_common_wrong_answer_is_wrong_although_the_range_has_it(answer: str, h
 
 
 def test_a_count_that_depends_on_the_phase_of_a_period_has_a_range() -> None:
-    asked = question(count="StartContainer", periodic={"during": "12s", "every": "5s"})
+    asked = question(count="StartContainer", periodic={"during": "12s", "period": "5s"})
     assert [judge(RUN, asked, answer).right for answer in ("1", "2", "3", "2 or 3", "4")] == [
         False, True, True, True, False,
     ]  # fmt: skip
@@ -167,7 +167,7 @@ def _wrong(answer: str) -> dict[str, str]:
         ({"values": {"of": "note", "field": "text"}, "choices": ["x", "y"]}, "x, z", "name one or more of x, y"),
     ],
 )
-def test_an_answer_that_cannot_be_read_is_no_try(fields: dict[str, Any], answer: str, problem: str) -> None:
+def test_an_answer_that_cannot_be_read_is_not_a_try(fields: dict[str, Any], answer: str, problem: str) -> None:
     with pytest.raises(NoAnswer, match=problem):
         judge(RUN, question(**fields), answer)
 

@@ -68,7 +68,7 @@ def test_a_new_lab_never_replaces_one(tmp_path: Path) -> None:
         ("solution.yaml", "answers:", "answer:", "unknown field; did you mean answers"),
     ],
 )
-def test_a_mistake_is_told_with_its_line(tmp_path: Path, file: str, old: str, new: str, problem: str) -> None:
+def test_a_mistake_is_reported_with_its_line(tmp_path: Path, file: str, old: str, new: str, problem: str) -> None:
     folder = changed(new_lab(tmp_path, "x"), file, old, new)
     with pytest.raises(UsageError, match=problem):
         load_lab(folder)
@@ -82,7 +82,7 @@ def test_a_lab_needs_a_title(tmp_path: Path, text: str) -> None:
         load_lab(folder)
 
 
-def test_the_copy_of_a_scenario_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_the_copy_of_a_scenario_that_is_not_text_is_refused(tmp_path: Path) -> None:
     folder = new_lab(tmp_path, "x")
     (folder / "scenario.yaml").write_bytes(b"kind: \xb7")
     lesson = Lesson(load_lab(folder), LabProgress(), play, tmp_path / "work.yaml")
@@ -106,13 +106,20 @@ def test_the_copy_of_a_scenario_that_is_no_text_is_refused(tmp_path: Path) -> No
         ("lab.yaml", "https://kubernetes.io/", "https://example.org/", "none leads to https://kubernetes.io/"),
         ("lab.yaml", "level: beginner", "level: beginner\nkubectl: describe pod", "only `get TYPE`"),
         ("lab.yaml", "level: beginner", "level: beginner\nkubectl: get pots", "doesn't have a resource type"),
-        ("scenario.yaml", "duration: 20s", "duration: 20s\n  expect: [{pod: short, phase: Failed}]", "not met"),
+        (
+            "scenario.yaml",
+            "duration: 20s",
+            "duration: 20s\n  expect: [{pod: short, phase: Failed}]",
+            "scenario.yaml: failed",
+        ),
         ("scenario.yaml", "sleep 2", "sleep 200", "second-start: the run has no record"),
     ],
 )
-def test_what_a_lab_claims_is_held_against_its_run(tmp_path: Path, file: str, old: str, new: str, problem: str) -> None:
+def test_what_a_lab_claims_is_compared_with_its_run(
+    tmp_path: Path, file: str, old: str, new: str, problem: str
+) -> None:
     folder = changed(new_lab(tmp_path, "x"), file, old, new)
-    assert any(problem in told for told in problems(load_lab(folder), play))
+    assert any(problem in reported for reported in problems(load_lab(folder), play))
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

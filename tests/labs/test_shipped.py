@@ -50,14 +50,14 @@ def test_right_answers_lead_to_its_end(lab: Lab, tmp_path: Path) -> None:
     learner.prepare(write_file)
     for question in lab.file.questions:
         assert learner.open_question is question
-        told, right = learner.answer(lab.solution.answers[question.id])
+        reported, right = learner.answer(lab.solution.answers[question.id])
         assert right
-        assert " ".join(question.rule.split()) in flat(told)
+        assert " ".join(question.rule.split()) in flat(reported)
     assert learner.open_question is None
     if lab.file.task is not None:
-        told, right = learner.check_task()
+        reported, right = learner.check_task()
         assert not right, "the unchanged scenario solves the task"
-        assert "Not quite. These expectations are not met" in flat(told)
+        assert "Not quite. These expectations failed" in flat(reported)
         shutil.copy(lab.folder / "solved.yaml", work)
         assert learner.check_task()[1]
     assert learner.is_done
@@ -67,16 +67,18 @@ def test_right_answers_lead_to_its_end(lab: Lab, tmp_path: Path) -> None:
 def test_a_common_wrong_answer_gets_its_hint(lab: Lab, question: Question, tmp_path: Path) -> None:
     for wrong in question.wrong:
         learner = lesson(lab, tmp_path, standing_at(lab, question))
-        told, right = learner.answer(wrong.answer)
-        assert " ".join(wrong.hint.split()) in flat(told)
+        reported, right = learner.answer(wrong.answer)
+        assert " ".join(wrong.hint.split()) in flat(reported)
         if question.predict:
-            assert "Not quite. The first difference is at" in flat(told) or "it has not happened yet" in flat(told)
-            assert look_up_truth(learner.records, question).text in flat(told)
+            assert "Not quite. The first difference is at" in flat(reported) or "it has not happened yet" in flat(
+                reported
+            )
+            assert look_up_truth(learner.records, question).text in flat(reported)
         else:
             assert not right
-            assert flat(told).startswith(f'Not quite: "{wrong.answer}" is wrong.')
+            assert flat(reported).startswith(f'Not quite: "{wrong.answer}" is wrong.')
             assert learner.open_question is question
-            assert " ".join(question.rule.split()) not in flat(told)  # the answer is not given away
+            assert " ".join(question.rule.split()) not in flat(reported)  # the answer is not given away
 
 
 @by_question
@@ -103,17 +105,17 @@ def test_the_solution_of_a_task_is_its_third_hint(lab: Lab, tmp_path: Path) -> N
 @by_lab
 def test_a_right_answer_shows_what_kubectl_would_show(lab: Lab, tmp_path: Path) -> None:
     for question in lab.file.questions:
-        told, _ = lesson(lab, tmp_path, standing_at(lab, question)).answer(lab.solution.answers[question.id])
-        assert flat(told).startswith("Your prediction:" if question.predict else "Correct:")
-        has_record = any(line.startswith("  at  ") for line in told)
-        assert sum("`kubectl get" in line for line in told) == (has_record and lab.network is None)
+        reported, _ = lesson(lab, tmp_path, standing_at(lab, question)).answer(lab.solution.answers[question.id])
+        assert flat(reported).startswith("Your prediction:" if question.predict else "Correct:")
+        has_record = any(line.startswith("  at  ") for line in reported)
+        assert sum("`kubectl get" in line for line in reported) == (has_record and lab.network is None)
 
 
 @by_lab
 def test_it_can_be_looked_into(lab: Lab, tmp_path: Path) -> None:
-    told = lesson(lab, tmp_path).inside()
-    assert sum(line.lstrip().startswith("as in") for line in told) >= len(lab.file.inside) // 3
-    assert all(" ".join(stop.say.split()) in flat(told) for stop in lab.file.inside)
+    reported = lesson(lab, tmp_path).inside()
+    assert sum(line.lstrip().startswith("as in") for line in reported) >= len(lab.file.inside) // 3
+    assert all(" ".join(stop.say.split()) in flat(reported) for stop in lab.file.inside)
 
 
 @by_lab
@@ -126,20 +128,27 @@ def test_its_text_fits_a_terminal_and_names_a_common_belief(lab: Lab) -> None:
 @by_lab
 def test_it_begins_with_time_level_terms_and_links_and_names_one_file(lab: Lab, tmp_path: Path) -> None:
     work = tmp_path / "scenario.yaml"
-    told = "\n".join(lesson(lab, work).begin())
-    assert f"Lab {lab.number}, {lab.file.level}, about {lab.file.minutes} minutes." in told
-    assert all(part in told for part in ("## What to know", "## Picture", "## Terms", "## Read more"))
-    assert all(link in told for link in lab.file.links)
+    reported = "\n".join(lesson(lab, work).begin())
+    assert f"Lab {lab.number}, {lab.file.level}, about {lab.file.minutes} minutes." in reported
+    assert all(part in reported for part in ("## What to know", "## Picture", "## Terms", "## Read more"))
+    assert all(link in reported for link in lab.file.links)
     assert any(link.startswith("https://kubernetes.io/") for link in lab.file.links)
-    assert told.count(".yaml\n") == 1
-    assert str(work if lab.network is None else lab.scenario_path) in told
+    assert reported.count(".yaml\n") == 1
+    assert str(work if lab.network is None else lab.scenario_path) in reported
 
 
 @by_lab
 def test_at_its_end_it_has_one_thing_to_try_freely(lab: Lab, tmp_path: Path) -> None:
     progress = LabProgress({question.id: QuestionProgress(done=True) for question in lab.file.questions}, True)
-    told = flat(lesson(lab, tmp_path / "scenario.yaml", progress).ask())
-    assert f"Try freely: {' '.join(lab.file.experiment.split())}" in told
+    reported = flat(lesson(lab, tmp_path / "scenario.yaml", progress).ask())
+    assert f"Try freely: {' '.join(lab.file.experiment.split())}" in reported
+
+
+@pytest.mark.parametrize("lab", LABS[12:], ids=lambda lab: lab.name)
+def test_the_belief_has_a_published_example(lab: Lab) -> None:
+    found = re.search(r'^Common belief: "[^"]+"\n\nExample: (https://\S+)$', lab.text, re.MULTILINE)
+    assert found is not None
+    assert found[1] in lab.file.links
 
 
 _OTHER_TIMES = re.compile(r"\b\d+(\.\d+)? (s|sec|seconds|min|minutes|m|h)\b")

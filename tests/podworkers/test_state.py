@@ -148,7 +148,7 @@ def test_a_create_of_a_uid_that_is_ending_waits_for_housekeeping() -> None:
     assert table.tell(make_pod(), "create").accepted
 
 
-def test_kill_options_outside_termination_are_completed_at_once_and_of_several_functions_the_last_counts() -> None:
+def test_kill_options_outside_termination_are_completed_immediately_and_of_several_functions_the_last_counts() -> None:
     table, completed = Table().started(make_pod()), []
     kill = KillPodOptions(completed=lambda: completed.append("early"))
     assert len(table.tell(make_pod(), "update", kill=kill).completed) == 1
@@ -232,7 +232,7 @@ def test_an_unknown_pod_may_run_until_housekeeping_has_been_round() -> None:
         (ExceptionGroup("all", [SyncError("y"), BackoffError("x", 130 * SECOND), BackoffError("x", 120 * SECOND)]), 20),
     ],
 )
-def test_when_to_look_again(error: Exception | None, expected: int) -> None:
+def test_when_to_check_again(error: Exception | None, expected: int) -> None:
     assert requeue_after(Intervals(), False, error, 100 * SECOND).delay == expected * SECOND
     assert requeue_after(Intervals(), True, None, 100 * SECOND).delay == 0
 
@@ -274,7 +274,7 @@ def test_a_worker_whose_pod_was_forgotten_before_it_began_has_nothing_to_do() ->
     assert table.start_pod_sync("u", 2) == "nothing"
 
 
-def test_static_pods_that_are_gone_do_not_hold_up_the_next() -> None:
+def test_static_pods_that_are_gone_do_not_block_the_next() -> None:
     """If nobody on the list is alive the list stays as it is: upstream forgets only those before the one it finds."""
     table = Table()
     table.tell(make_pod("new", static=True), "create")

@@ -119,7 +119,7 @@ def test_a_pod_lives_is_ended_and_cleaned_up() -> None:
     play(scene)
 
 
-def test_the_trace_tells_the_way_from_the_update_to_the_end() -> None:
+def test_the_trace_shows_the_way_from_the_update_to_the_end() -> None:
     async def scene(s: Scene) -> None:
         s.tell(make_pod(), "create")
         await s.rest()
@@ -182,7 +182,7 @@ def test_a_delete_cancels_the_context_of_the_sync_under_way() -> None:
     play(scene)
 
 
-def test_a_context_lets_go_of_what_does_not_come() -> None:
+def test_a_context_drops_a_future_that_does_not_finish() -> None:
     async def main() -> None:
         context = SyncContext()
         arrives: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -226,7 +226,7 @@ def test_what_a_sync_asks_for_at_its_end_comes_after_the_end_was_noted() -> None
     play(scene)
 
 
-def test_a_status_that_cannot_be_determined_is_told_and_tried_again() -> None:
+def test_a_status_that_cannot_be_determined_is_reported_and_tried_again() -> None:
     async def scene(s: Scene) -> None:
         s.cache.set("u", RuntimePodStatus("u"), RuntimeCallError("no answer"), 1 << 60)
         s.tell(make_pod(), "create")
@@ -260,7 +260,7 @@ def test_a_failing_worker_is_retried_and_disturbs_no_other() -> None:
     play(scene)
 
 
-def test_who_kills_a_pod_waits_until_its_containers_are_stopped() -> None:
+def test_the_caller_that_kills_a_pod_waits_until_its_containers_are_stopped() -> None:
     async def scene(s: Scene) -> None:
         async def stop(call: str, uid: str, context: SyncContext) -> SyncOutcome:
             if call == "SyncTerminatingPod":
@@ -278,7 +278,7 @@ def test_who_kills_a_pod_waits_until_its_containers_are_stopped() -> None:
     play(scene)
 
 
-def test_who_kills_a_pod_does_not_wait_for_ever() -> None:
+def test_the_caller_that_kills_a_pod_does_not_wait_forever() -> None:
     async def scene(s: Scene) -> None:
         async def hang(call: str, uid: str, context: SyncContext) -> SyncOutcome:
             if call == "SyncTerminatingPod":

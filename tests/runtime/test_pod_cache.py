@@ -34,7 +34,7 @@ async def served(*tasks: asyncio.Task[RuntimePodStatus]) -> list[bool]:
     return [task.done() for task in tasks]
 
 
-def test_a_pod_nobody_knows_has_an_empty_status() -> None:
+def test_an_unknown_pod_has_an_empty_status() -> None:
     async def scene(cache: PodCache) -> None:
         assert cache.get("a") == RuntimePodStatus("a")
 
@@ -52,7 +52,7 @@ def test_nothing_is_new_enough_before_the_first_relist_is_through() -> None:
     with_cache(scene)
 
 
-def test_who_comes_after_a_relist_needs_a_newer_one_who_waits_takes_one_as_old_as_it_asked_for() -> None:
+def test_a_caller_after_a_relist_needs_a_newer_one_and_a_waiter_takes_one_as_old_as_requested() -> None:
     async def scene(cache: PodCache) -> None:
         cache.update_time(5)
         waiting = await asking(cache, "a", 7)
@@ -65,7 +65,7 @@ def test_who_comes_after_a_relist_needs_a_newer_one_who_waits_takes_one_as_old_a
     with_cache(scene)
 
 
-def test_a_status_of_one_pod_serves_only_who_waits_for_that_pod() -> None:
+def test_a_status_of_one_pod_wakes_only_the_waiters_for_that_pod() -> None:
     async def scene(cache: PodCache) -> None:
         a, b = await asking(cache, "a", 3), await asking(cache, "b", 3)
         cache.set("a", OLD, None, 4)

@@ -41,7 +41,7 @@ def test_there_are_enough() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_every_manifest_plays(path: Path) -> None:
+def test_every_manifest_runs(path: Path) -> None:
     scenario, sink = load_scenario(str(path)), MemorySink()
     result = run_scenario(scenario, until=20 * SECOND, sinks=(sink,))
     assert result.expectations_failed == ()

@@ -13,7 +13,7 @@ from kubesim.trace import MemorySink
 from kubesim.trace.records import CniExec
 
 
-def told(name: str, runtime: str) -> list[str]:
+def reported(name: str, runtime: str) -> list[str]:
     """All records but those of plugins, with a placeholder for addresses of pods."""
     sink = MemorySink()
     run_scenario(load_scenario(f"scenarios/{name}.yaml").with_runtime(runtime, {}), sinks=(sink,))
@@ -36,6 +36,6 @@ def told(name: str, runtime: str) -> list[str]:
     ],
 )
 def test_the_story_is_the_same_as_in_the_simulation(name: str) -> None:
-    simulated = told(name, "simulated")
+    simulated = reported(name, "simulated")
     assert len(simulated) > 90
-    assert told(name, "cni") == simulated
+    assert reported(name, "cni") == simulated

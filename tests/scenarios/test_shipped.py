@@ -39,7 +39,7 @@ def test_each_run_of_its_matrix_meets_its_expectations(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_it_begins_by_saying_what_to_look_at(path: Path) -> None:
+def test_it_begins_with_what_to_look_at(path: Path) -> None:
     comment = []
     for line in path.read_text().splitlines():
         if not line.startswith("#"):

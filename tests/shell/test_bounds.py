@@ -54,7 +54,7 @@ def test_sed_with_back_references_and_groups() -> None:
     ],
 )
 def test_work_of_many_processes_counts_as_that_of_one(script: str) -> None:
-    """They are slowed down, and time goes on."""
+    """They are slowed down, and time continues."""
     notes: list[str] = []
 
     async def story(container: ShellContainer, clock: LoopClock) -> int:

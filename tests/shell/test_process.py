@@ -100,14 +100,14 @@ def test_scripts_need_no_task_either() -> None:
     assert play("sleep 100 & (sleep 50; echo) & sleep 1000", story) == 1
 
 
-def test_no_end_is_told_before_start_returns() -> None:
+def test_no_end_is_reported_before_start_returns() -> None:
     async def main() -> list[str]:
-        told: list[str] = []
-        container = container_of(["true"], LoopClock(), on_exit=lambda status: told.append(f"exit {status.code}"))
+        reported: list[str] = []
+        container = container_of(["true"], LoopClock(), on_exit=lambda status: reported.append(f"exit {status.code}"))
         container.start()
-        told.append("started")
+        reported.append("started")
         await container.exited()
-        return told
+        return reported
 
     assert run_virtual(main) == ["started", "exit 0"]
 
@@ -261,7 +261,7 @@ def test_a_busy_loop_is_a_server_that_keeps_a_cpu_busy(script: str) -> None:
     assert len([note for note in notes if "never waits" in note]) == 1
 
 
-def test_a_busy_loop_still_hears_its_trap() -> None:
+def test_a_busy_loop_still_runs_its_trap() -> None:
     async def story(container: ShellContainer, clock: LoopClock) -> tuple[ExitStatus, int]:
         await clock.sleep(20 * SECOND)
         container.signal(15)
@@ -284,7 +284,7 @@ def test_endless_recursion_and_forks_are_bounded() -> None:
 # What is unknown.
 
 
-def test_an_unknown_program_is_a_server_and_the_embedding_is_told() -> None:
+def test_an_unknown_program_is_a_server_and_the_embedding_is_reported() -> None:
     notes: list[str] = []
 
     async def story(container: ShellContainer, clock: LoopClock) -> None:

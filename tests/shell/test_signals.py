@@ -1,4 +1,4 @@
-"""Signals, traps and jobs, with the rules that make containers hard to stop."""
+"""Signals, traps and jobs, with the rules that create containers hard to stop."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_int_can_be_trapped_too() -> None:
     assert stopped("trap 'exit 1' INT; sleep 100 & wait", number=INT) == (0, ExitStatus(1))
 
 
-def test_who_is_not_pid_1_dies_of_a_signal() -> None:
+def test_a_process_other_than_pid_1_dies_of_a_signal() -> None:
     assert run("sleep 100 & kill $!; wait $!; echo $?").out == "143\n"
     assert run("sleep 100 & kill -9 $!; wait $!; echo $?").out == "137\n"
     assert run("sleep 100 & kill -s INT %1; wait %1; echo $?").out == "130\n"

@@ -57,14 +57,14 @@ def test_health_checks_by_grpc() -> None:
         server, control = ports.at(5000), ports.at(8080)
         assert server is not None
         assert control is not None
-        heard = [server.check("users"), server.check("")]
+        received = [server.check("users"), server.check("")]
         assert control.request(HttpRequest("/make-not-serving")) == HttpAnswer(200, "1s")
-        heard.append(server.check("users"))
+        received.append(server.check("users"))
         assert control.request(HttpRequest("/make-serving")) == HttpAnswer(200, "1s")
         assert control.request(HttpRequest("/")) == HttpAnswer(404, "404 page not found\n")
-        heard.append(server.check("users"))
+        received.append(server.check("users"))
         await clock.sleep(4 * SECOND)
-        return [*heard, server.check("users")]
+        return [*received, server.check("users")]
 
     command = ["/agnhost", "grpc-health-checking", "--service", "users", "--delay-unhealthy-sec", "5"]
     assert play(command, story, network=LoopbackNetwork(ports)) == [

@@ -59,7 +59,7 @@ def queries(calls: list[Call]) -> list[tuple[str, dict[str, str]]]:
     return [(call.verb, {key: call.query[key] for key in call.query if key not in common}) for call in calls]
 
 
-def test_an_empty_node_is_a_source_that_has_been_heard() -> None:
+def test_an_empty_node_is_a_source_that_has_reported() -> None:
     async def play(stage: Stage) -> None:
         await stage.clock.sleep(SECOND)
         item = stage.follower.config.updates.try_receive()
@@ -69,7 +69,7 @@ def test_an_empty_node_is_a_source_that_has_been_heard() -> None:
     on_stage(play)
 
 
-def test_a_streaming_list_goes_on_as_the_watch() -> None:
+def test_a_streaming_list_continues_as_the_watch() -> None:
     async def play(stage: Stage) -> None:
         stage.store.create(new_pod("a"))
         stage.store.create(new_pod("elsewhere", "other"))
@@ -106,13 +106,13 @@ def test_where_there_is_no_streaming_list_it_lists_and_watches() -> None:
     on_stage(play, streaming=False)
 
 
-def test_a_watch_that_ends_is_taken_up_at_the_last_version_and_nothing_is_told_again() -> None:
+def test_a_watch_that_ends_is_taken_up_at_the_last_version_and_nothing_is_reported_again() -> None:
     async def play(stage: Stage) -> None:
         stage.store.create(new_pod("a"))
         stage.store.create(new_pod("b"))
         assert await stage.after() == ["ADD a", "ADD b"]
         await stage.after(11 * MINUTE)
-        assert stage.follower.told == ["ADD a", "ADD b"]
+        assert stage.follower.reported == ["ADD a", "ADD b"]
         (verb, query), *_ = queries(stage.asked())[1:]
         assert (verb, query) == ("watch", {"resourceVersion": "2"})
         assert stage.follower.problems() == []
@@ -133,7 +133,7 @@ def test_a_bookmark_spares_a_new_list() -> None:
         assert len(calls) >= 2
         assert all(verb == "watch" and "sendInitialEvents" not in query for verb, query in calls[1:])
         stage.follower.take()
-        assert stage.follower.told == ["ADD a"]
+        assert stage.follower.reported == ["ADD a"]
 
     on_stage(play, history=100)
 
@@ -145,8 +145,8 @@ def test_a_version_that_is_gone_leads_to_a_new_list() -> None:
         for name in ("b", "c", "d"):
             stage.store.create(new_pod(name))
         stage.store.remove("Pod", "default", "a")
-        told = await stage.after(2 * MINUTE)
-        assert told == ["REMOVE a", "ADD b", "ADD c", "ADD d"]
+        reported = await stage.after(2 * MINUTE)
+        assert reported == ["REMOVE a", "ADD b", "ADD c", "ADD d"]
         assert stage.follower.problems()[0].startswith("API server source: a watch of Pods failed: too old")
 
     on_stage(play, Fault("close", 2), history=2)  # after the pod and the marker
@@ -267,14 +267,14 @@ def test_no_more_is_read_than_can_be_taken() -> None:
         await stage.clock.sleep(SECOND)
         waiting = len(stage.follower.config.updates)
         assert CROWDED < waiting < CROWDED + 50 + 2
-        told = stage.follower.take() + await stage.after()
-        assert len(told) == CROWDED + 51, "and what had to wait is not lost"
+        reported = stage.follower.take() + await stage.after()
+        assert len(reported) == CROWDED + 51, "and what had to wait is not lost"
         assert stage.follower.config.updates.dropped == 0
 
     on_stage(play)
 
 
-def test_stopping_ends_it_at_once() -> None:
+def test_stopping_ends_it_immediately() -> None:
     async def play(stage: Stage) -> None:
         stage.store.create(new_pod("a"))
         await stage.after()

@@ -38,8 +38,8 @@ class Kept:
     """Checkpoints, and what was reported about them."""
 
     def __init__(self, store: CheckpointStore) -> None:
-        self.told: list[str] = []
-        self.checkpoints = PodCheckpoints(store, self.told.append)
+        self.reported: list[str] = []
+        self.checkpoints = PodCheckpoints(store, self.reported.append)
 
     def names(self) -> list[str]:
         return [pod.metadata.name for pod in self.checkpoints.load()]
@@ -51,7 +51,7 @@ def test_what_is_written_is_read_again(store: CheckpointStore) -> None:
     kept.checkpoints.put(pod("b"))
     assert store.names() == ["Pod_uid-a.yaml", "Pod_uid-b.yaml"]
     assert kept.checkpoints.load() == [pod("a"), pod("b")]
-    assert kept.told == []
+    assert kept.reported == []
 
 
 def test_only_pods_that_ask_for_it_and_only_as_long_as_they_do(store: CheckpointStore) -> None:
@@ -73,28 +73,28 @@ def test_a_checkpoint_goes_with_its_pod(store: CheckpointStore) -> None:
     assert kept.names() == ["b"]
 
 
-def test_one_that_is_damaged_is_told_and_keeps_nobody_else_away(store: CheckpointStore) -> None:
+def test_one_that_is_damaged_is_reported_and_keeps_nobody_else_away(store: CheckpointStore) -> None:
     kept = Kept(store)
     kept.checkpoints.put(pod("a"))
     store.write("Pod_uid-b.yaml", encode(pod("b")).replace('"image":"i"', '"image":"other"'))
     store.write("Pod_uid-c.yaml", "half a file {")
     assert kept.names() == ["a"]
-    assert kept.told[0] == 'Failed to retrieve checkpoint for pod "Pod_uid-b.yaml": checkpoint is corrupted'
-    assert kept.told[1].startswith('Failed to retrieve checkpoint for pod "Pod_uid-c.yaml": not a checkpoint: ')
+    assert kept.reported[0] == 'Failed to retrieve checkpoint for pod "Pod_uid-b.yaml": checkpoint is corrupted'
+    assert kept.reported[1].startswith('Failed to retrieve checkpoint for pod "Pod_uid-c.yaml": not a checkpoint: ')
 
 
 @pytest.mark.parametrize("text", ["", "null", "[]", "{}", '{"Pod": 1, "Checksum": 2}', '{"Pod": {}}', "[" * 100_000])
-def test_what_is_no_checkpoint(text: str) -> None:
+def test_what_is_not_a_checkpoint(text: str) -> None:
     with pytest.raises(CheckpointError, match="not a checkpoint"):
         decode(text)
 
 
-def test_a_uid_is_no_way_out_of_the_directory(tmp_path: Path) -> None:
+def test_a_uid_is_not_a_way_out_of_the_directory(tmp_path: Path) -> None:
     kept = Kept(CheckpointDirectory(str(tmp_path / "checkpoints")))
     for uid in ("../../evil", "a/b", "x" * 300):
         kept.checkpoints.put(pod("a", uid))
         kept.checkpoints.remove(pod("a", uid))
-    assert {text.rpartition(": ")[2] for text in kept.told} == {"invalid key"}
+    assert {text.rpartition(": ")[2] for text in kept.reported} == {"invalid key"}
     assert [path.name for path in tmp_path.rglob("*")] == ["checkpoints"]
 
 
@@ -119,4 +119,4 @@ def test_a_place_that_cannot_hold_them(tmp_path: Path) -> None:
     assert kept.names() == []
     (tmp_path / "gone").write_text("")
     kept.checkpoints.put(pod("a"))
-    assert kept.told[0].startswith("Error writing checkpoint for pod: a: ")
+    assert kept.reported[0].startswith("Error writing checkpoint for pod: a: ")

@@ -1,4 +1,4 @@
-"""The file source: what it makes of a directory, at once and at its checks."""
+"""The file source: what it makes of a directory, immediately and at its checks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Stage:
         pod = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name}}
         self.files.write(file, json.dumps({**pod, "spec": {"containers": [{"name": "c", "image": image}]}}))
 
-    async def told(self) -> list[tuple[str, list[str]]]:
+    async def reported(self) -> list[tuple[str, list[str]]]:
         """What the sync loop would have received since the last time."""
         await self.clock.sleep(1)
         updates: list[tuple[str, list[str]]] = []
@@ -44,25 +44,25 @@ def on_stage(play: Callable[[Stage], Any]) -> None:
     run_virtual(main)
 
 
-def test_an_empty_directory_is_a_source_that_has_been_heard() -> None:
+def test_an_empty_directory_is_a_source_that_has_reported() -> None:
     async def play(stage: Stage) -> None:
         stage.source.start()
-        assert await stage.told() == [("ADD", [])]
+        assert await stage.reported() == [("ADD", [])]
 
     on_stage(play)
 
 
-def test_what_is_there_comes_at_the_start_and_what_changes_at_once() -> None:
+def test_what_is_there_comes_at_the_start_and_what_changes_immediately() -> None:
     async def play(stage: Stage) -> None:
         stage.write("a.yaml", "a")
         stage.source.start()
-        assert await stage.told() == [("ADD", ["a-node-1"])]
+        assert await stage.reported() == [("ADD", ["a-node-1"])]
         stage.write("b.yaml", "b")
-        assert await stage.told() == [("ADD", ["b-node-1"])]
+        assert await stage.reported() == [("ADD", ["b-node-1"])]
         stage.write("a.yaml", "a", image="a:2")
-        assert await stage.told() == [("REMOVE", ["a-node-1"]), ("ADD", ["a-node-1"])]
+        assert await stage.reported() == [("REMOVE", ["a-node-1"]), ("ADD", ["a-node-1"])]
         stage.files.remove("b.yaml")
-        assert await stage.told() == [("REMOVE", ["b-node-1"])]
+        assert await stage.reported() == [("REMOVE", ["b-node-1"])]
 
     on_stage(play)
 
@@ -72,11 +72,11 @@ def test_the_check_puts_right_what_the_watch_got_wrong() -> None:
         stage.write("a.yaml", "same", image="a:1")
         stage.write("b.yaml", "same", image="a:2")
         stage.source.start()
-        await stage.told()
+        await stage.reported()
         stage.files.remove("a.yaml")  # the watch forgets the pod of this name, which is b.yaml's by now
-        assert await stage.told() == [("REMOVE", ["same-node-1"])]
+        assert await stage.reported() == [("REMOVE", ["same-node-1"])]
         await stage.clock.sleep(20 * SECOND)
-        assert await stage.told() == [("ADD", ["same-node-1"])]
+        assert await stage.reported() == [("ADD", ["same-node-1"])]
 
     on_stage(play)
 
@@ -86,22 +86,22 @@ def test_a_file_that_becomes_unreadable_keeps_its_pod_until_the_next_check() -> 
         stage.write("a.yaml", "a")
         stage.write("b.yaml", "b")
         stage.source.start()
-        await stage.told()
+        await stage.reported()
         stage.files.write("a.yaml", "half a manif")
-        assert await stage.told() == []
+        assert await stage.reported() == []
         await stage.clock.sleep(20 * SECOND)
-        assert await stage.told() == [("REMOVE", ["a-node-1"])]
+        assert await stage.reported() == [("REMOVE", ["a-node-1"])]
 
     on_stage(play)
 
 
-def test_after_its_stop_nothing_is_heard() -> None:
+def test_after_its_stop_nothing_is_received() -> None:
     async def play(stage: Stage) -> None:
         stage.source.start()
-        await stage.told()
+        await stage.reported()
         stage.source.stop()
         stage.write("a.yaml", "a")
         await stage.clock.sleep(60 * SECOND)
-        assert await stage.told() == []
+        assert await stage.reported() == []
 
     on_stage(play)

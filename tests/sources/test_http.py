@@ -1,4 +1,4 @@
-"""The http source in virtual time: when it asks, what it tells, and that asking in vain can be left out."""
+"""The http source in virtual time: when it asks, what it tells, and that asking without effect can be left out."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Stage:
         self.config = ConfigStream(self.clock, recorder, ("http",))
         self.source = HttpSource(self.clock, tasks, recorder, self.config, self.url, "node-1", **options)
 
-    async def told(self, after: int = 100 * MILLISECOND) -> list[tuple[str, list[str]]]:
+    async def reported(self, after: int = 100 * MILLISECOND) -> list[tuple[str, list[str]]]:
         """What the sync loop would have received since the last time."""
         await self.clock.sleep(after)
         updates: list[tuple[str, list[str]]] = []
@@ -71,16 +71,16 @@ def on_stage(play: Callable[[Stage], Coroutine[Any, Any, None]], *, every_tick: 
         run_virtual(main)
 
 
-def test_it_asks_at_once_and_then_every_20_seconds() -> None:
+def test_it_asks_immediately_and_then_every_20_seconds() -> None:
     async def play(stage: Stage) -> None:
         stage.url.serve(pod("a"))
         stage.source.start()
-        assert await stage.told() == [("ADD", ["a"])]
+        assert await stage.reported() == [("ADD", ["a"])]
         stage.url.serve(pods("a", "b"))
-        assert await stage.told(19 * SECOND) == []
-        assert await stage.told(SECOND) == [("ADD", ["b"])], "the pod that was there before is the same"
+        assert await stage.reported(19 * SECOND) == []
+        assert await stage.reported(SECOND) == [("ADD", ["b"])], "the pod that was there before is the same"
         stage.url.serve(pods())
-        assert await stage.told(20 * SECOND) == [("REMOVE", ["a", "b"])]
+        assert await stage.reported(20 * SECOND) == [("REMOVE", ["a", "b"])]
 
     on_stage(play)
 
@@ -88,7 +88,7 @@ def test_it_asks_at_once_and_then_every_20_seconds() -> None:
 def test_how_often_it_asks_can_be_set() -> None:
     async def play(stage: Stage) -> None:
         stage.source.start()
-        await stage.told(10 * SECOND)
+        await stage.reported(10 * SECOND)
         assert stage.url.at == [0, 5_002_000]
 
     on_stage(play, every_tick=True, period=5 * SECOND)
@@ -98,7 +98,7 @@ def test_the_pause_is_counted_from_the_end_of_the_last_question() -> None:
     async def play(stage: Stage) -> None:
         stage.url.serve(pod("a"), delay=3 * SECOND)
         stage.source.start()
-        await stage.told(50 * SECOND)
+        await stage.reported(50 * SECOND)
         assert stage.url.at == [0, 23 * SECOND, 46 * SECOND]
 
     on_stage(play, every_tick=True)
@@ -108,7 +108,7 @@ def test_a_url_that_hangs_is_given_ten_seconds() -> None:
     async def play(stage: Stage) -> None:
         stage.url.behave(UrlBehaviour(delay=3600 * SECOND))
         stage.source.start()
-        assert await stage.told(35 * SECOND) == []
+        assert await stage.reported(35 * SECOND) == []
         assert stage.url.at == [0, 30 * SECOND]
         [note] = stage.notes()
         assert note.startswith('Failed to read pods from URL: Get "http://manifests.example/pods": context deadline ')
@@ -120,21 +120,21 @@ def test_what_fails_keeps_the_pods_and_what_is_too_long_fails() -> None:
     async def play(stage: Stage) -> None:
         stage.url.serve(pod("a"))
         stage.source.start()
-        await stage.told()
+        await stage.reported()
         for behaviour in (
             UrlBehaviour(UrlAnswer(500)),
             UrlBehaviour(error="dial tcp 10.0.0.9:80: connect: connection refused"),
             UrlBehaviour(UrlAnswer(200, b"x" * MAX_CONFIG_LENGTH)),
         ):
             stage.url.behave(behaviour)
-            assert await stage.told(20_100 * MILLISECOND) == []
+            assert await stage.reported(20_100 * MILLISECOND) == []
         assert [note.rpartition(": ")[2] for note in stage.notes()] == [
             "500 Internal Server Error",
             "connection refused",
             "the read limit is reached",
         ]
         stage.url.behave(UrlBehaviour(UrlAnswer(200, b"")))
-        assert await stage.told(20_100 * MILLISECOND) == [("REMOVE", ["a"])]
+        assert await stage.reported(20_100 * MILLISECOND) == [("REMOVE", ["a"])]
 
     on_stage(play)
 
@@ -143,7 +143,7 @@ def test_unchanged_content_costs_nothing() -> None:
     async def play(stage: Stage) -> None:
         stage.url.serve(pod("a"))
         stage.source.start()
-        await stage.told(24 * 3600 * SECOND)
+        await stage.reported(24 * 3600 * SECOND)
         assert len(stage.url.at) < 4, "once more after something happened, and then no more"
 
     on_stage(play)
@@ -151,7 +151,7 @@ def test_unchanged_content_costs_nothing() -> None:
 
 @pytest.mark.parametrize("seed", range(rounds(300)))
 def test_what_is_left_out_changes_nothing(seed: int) -> None:
-    """The same story with every question asked and with only those that matter: told at the same moments."""
+    """The same story with all polls and with only the relevant ones: the reports have the same times."""
     draw = random.Random(seed)
     bodies = [pod("a"), pod("b"), pods("a", "b"), pods(), "neither"]
     statuses, delays_ms = (200, 200, 503), (2, 900, 12_000)
@@ -160,7 +160,7 @@ def test_what_is_left_out_changes_nothing(seed: int) -> None:
         for _ in range(8)
     ]
 
-    def told(every: bool) -> list[tuple[int, str, str]]:
+    def reported(every: bool) -> list[tuple[int, str, str]]:
         records: list[tuple[int, str, str]] = []
 
         async def play(stage: Stage) -> None:
@@ -174,17 +174,17 @@ def test_what_is_left_out_changes_nothing(seed: int) -> None:
         on_stage(play, every_tick=every)
         return records
 
-    assert told(every=True) == told(every=False)
+    assert reported(every=True) == reported(every=False)
 
 
-def test_after_its_stop_nothing_is_asked_and_nothing_heard() -> None:
+def test_after_its_stop_nothing_is_requested_and_nothing_received() -> None:
     async def play(stage: Stage) -> None:
         stage.url.behave(UrlBehaviour(delay=5 * SECOND))
         stage.source.start()
-        await stage.told(SECOND)
+        await stage.reported(SECOND)
         stage.source.stop()
         stage.url.serve(pod("a"))
-        assert await stage.told(60 * SECOND) == []
+        assert await stage.reported(60 * SECOND) == []
         assert stage.url.at == [0]
 
     on_stage(play)
@@ -194,8 +194,8 @@ def test_a_source_that_is_withdrawn_wants_nothing() -> None:
     async def play(stage: Stage) -> None:
         stage.url.serve(pod("a"))
         stage.source.start()
-        await stage.told()
+        await stage.reported()
         stage.source.withdraw()
-        assert await stage.told() == [("REMOVE", ["a"])]
+        assert await stage.reported() == [("REMOVE", ["a"])]
 
     on_stage(play)

@@ -80,7 +80,7 @@ def test_only_the_incremental_mode_reports_a_changed_status(mode: NotificationMo
 
 @pytest.mark.parametrize("mode", MODES)
 def test_additions_and_removals_of_one_report(mode: NotificationMode) -> None:
-    """Two removals and additions at once are still one snapshot, before the updates."""
+    """Two removals and additions immediately are still one snapshot, before the updates."""
     config = Config(mode)
     config.set(pod("a"), pod("b"), pod("c"))
     found = config.set(pod("b", image="new"), pod("c"), pod("d"))

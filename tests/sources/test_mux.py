@@ -135,11 +135,11 @@ def test_telling_one_change_is_the_same_as_sending_everything(
     for now, change in enumerate(changes):
         if isinstance(change, str):
             wanted.pop(f"{change}_ns", None)
-            told = single.remove("api", "ns", change, now)
+            reported = single.remove("api", "ns", change, now)
         else:
             wanted[pod_full_name(change)] = change
-            told = single.upsert("api", change, now)
-        assert told == whole.merge("api", wanted.values(), now)
+            reported = single.upsert("api", change, now)
+        assert reported == whole.merge("api", wanted.values(), now)
         assert single.seen_all_sources({"api"})
 
 

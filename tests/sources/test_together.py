@@ -1,4 +1,4 @@
-"""All three sources at once through one mux, in real time: an ordinary event loop, a real directory, a real url."""
+"""All three sources immediately through one mux, in real time: an ordinary event loop, a real directory, a real url."""
 
 from __future__ import annotations
 

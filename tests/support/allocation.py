@@ -91,9 +91,9 @@ class AllocatingKubelet(RecordedEvents):
         self.manager.pods_changed()
         await self.manager.push_pending_resize(pod.metadata.uid)
         await self.manager.retry_pending_resizes()
-        return self.told(pod.metadata.uid)
+        return self.reported(pod.metadata.uid)
 
-    def told(self, uid: str) -> list[tuple[str, str, int]]:
+    def reported(self, uid: str) -> list[tuple[str, str, int]]:
         return [(c.type, c.reason, c.observed_generation) for c in self.conditions.get(uid)]
 
     def allocated_cpu(self, uid: str) -> str:

@@ -1,6 +1,6 @@
 """A node on which pods come and go while its agent, its runtime and its way to the API server fail at random moments.
 
-Everything is drawn from one seed. While it goes on, no container may run twice and no restart count may go down; when
+Everything is drawn from one seed. While it continues, no container may run twice and no restart count may go down; when
 all is well again and has had time to become idle, `check_rest` says what must be true, and `check_nothing_left` after
 everything was deleted.
 """
@@ -233,11 +233,11 @@ class Chaos:
             conditions = {condition.type: condition.status for condition in pod.status.conditions}
             assert conditions["Ready"] == "True", f"{name} is not ready"
             statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
-            told = {s.container_id.rpartition("/")[2] for s in statuses if s.state.running is not None}
-            assert told == ids_by_uid.get(uid, set()), (
-                f"{name}: the API tells of {told}, running are {ids_by_uid.get(uid)}"
+            reported = {s.container_id.rpartition("/")[2] for s in statuses if s.state.running is not None}
+            assert reported == ids_by_uid.get(uid, set()), (
+                f"{name}: the API reports {reported}, running are {ids_by_uid.get(uid)}"
             )
-            assert len(told) == len(pod.spec.containers) + sum(
+            assert len(reported) == len(pod.spec.containers) + sum(
                 c.restart_policy == "Always" for c in pod.spec.init_containers
             )
             assert ready[uid] == 1, f"{name} has {ready[uid]} sandboxes"

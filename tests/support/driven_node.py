@@ -130,7 +130,7 @@ class DrivenNode:
         return any(pod.metadata.name == name and pod.metadata.uid == info.pod_uid for pod in self.pods())
 
     def _attempt(self, write: Any) -> None:
-        """What an API server refuses changes nothing, and the story goes on."""
+        """What an API server refuses changes nothing, and the story continues."""
 
         async def attempt() -> None:
             with suppress(StepFailed):
@@ -149,7 +149,7 @@ class DrivenNode:
         pod = change.object
         assert isinstance(pod, Pod)
         uid, status = pod.metadata.uid, pod.status
-        # A stop in progress goes on with the grace it began with if the pod is removed in the meantime.
+        # A stop in progress continues with the grace it began with if the pod is removed during that time.
         self._graces[uid] = max(self._graces.get(uid, 0), pod.metadata.deletion_grace_period_seconds or 0)
         if change.type == "DELETED":
             self._stop_by[uid] = self._simulation.clock.now() + self._graces[uid] * SECOND + longest_end(pod)
@@ -187,7 +187,7 @@ class DrivenNode:
                 assert late < longest_end(pod), f"{pod.metadata.name} was deleted and is still there"
 
     def close(self) -> None:
-        """Delete what is there, wait until it is gone, and see that nothing is left."""
+        """Delete what exists, wait until it is gone, and see that nothing is left."""
         for pod in self.pods():
             self.delete(pod.metadata.name)
         graces = [(pod.metadata.deletion_grace_period_seconds or 0) * SECOND + longest_end(pod) for pod in self.pods()]

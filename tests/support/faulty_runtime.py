@@ -33,7 +33,7 @@ class FaultyRuntime:
         hanging: float,
         losing: float = 0,
         until: int | None = None,
-        heard: Callable[[str, tuple[Any, ...]], None] = lambda name, args: None,
+        received: Callable[[str, tuple[Any, ...]], None] = lambda name, args: None,
         went_wrong: Callable[[], None] = lambda: None,
     ) -> None:
         self._inner = inner
@@ -43,7 +43,7 @@ class FaultyRuntime:
         self._hanging = failing + hanging
         self._losing = failing + hanging + losing
         self._until = until
-        self._heard = heard
+        self._received = received
         self._went_wrong = went_wrong
         self.calls: Counter[str] = Counter()
         self.failed = 0
@@ -57,7 +57,7 @@ class FaultyRuntime:
     def _faulty(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         async def faulty(*args: Any, **options: Any) -> Any:
             self.calls[name] += 1
-            self._heard(name, args)
+            self._received(name, args)
             drawn = 1.0 if self._until is not None and self._clock.now() >= self._until else self._stream.random()
             if drawn < self._failing:
                 self.failed += 1

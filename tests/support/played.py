@@ -1,4 +1,4 @@
-"""Small stories for tests: a scenario in a few lines, played, and what was seen of it."""
+"""Short scenarios for tests, with their run and its results."""
 
 from __future__ import annotations
 

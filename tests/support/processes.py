@@ -26,7 +26,7 @@ def interruptible() -> None:
 
 
 def start(*words: str, **options: Any) -> subprocess.Popen[str]:
-    """Start kubesim with pipes as standard streams. Every line that it prints can be read at once."""
+    """Start kubesim with pipes as standard streams. Every line that it prints can be read immediately."""
     environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
     pipe = subprocess.PIPE
     return subprocess.Popen(

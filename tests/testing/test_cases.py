@@ -69,8 +69,8 @@ def test_all_mistakes_of_all_files_are_found(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("apiVersion: kubesim.dev/v1alpha1\nkind: [\n")
     found = collect([str(tmp_path), str(tmp_path / "absent.yaml")])
     assert [case.scenario.name for case in found.cases] == ["good"]
-    told = [str(problem).removeprefix(f"{tmp_path}/") for problem in found.problems]
-    assert [text.partition(": ")[0] for text in told] == [
+    reported = [str(problem).removeprefix(f"{tmp_path}/") for problem in found.problems]
+    assert [text.partition(": ")[0] for text in reported] == [
         "broken.yaml:3",
         "wrong.yaml:8",
         "wrong.yaml:9",

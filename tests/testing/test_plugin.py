@@ -45,7 +45,7 @@ def test_each_seed_is_a_test(tmp_path: Path) -> None:
     assert "--kubesim-seeds: 3..1" in wrong.stdout + wrong.stderr
 
 
-def test_all_mistakes_of_a_file_are_told_when_it_is_collected(tmp_path: Path) -> None:
+def test_all_mistakes_of_a_file_are_reported_when_it_is_collected(tmp_path: Path) -> None:
     text = scenario_text("web").replace("duration: 10s", "duration: 10\n  sed: 1")
     (tmp_path / "web.scenario.yaml").write_text(text)
     done = run(tmp_path)

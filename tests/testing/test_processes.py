@@ -24,7 +24,7 @@ def cases(tmp_path: Path) -> list[ScenarioCase]:
     return collect([str(tmp_path)]).cases
 
 
-def told(case: ScenarioCase) -> CaseResult:
+def reported(case: ScenarioCase) -> CaseResult:
     return CaseResult(case.file, case.scenario.name, case.seed, met=os.getpid())
 
 
@@ -33,17 +33,17 @@ def kills_itself(case: ScenarioCase) -> CaseResult:
         os.kill(os.getpid(), signal.SIGKILL)
     if case.scenario.name == "c":
         os._exit(7)
-    return told(case)
+    return reported(case)
 
 
 def hangs(case: ScenarioCase) -> CaseResult:
     if case.scenario.name == "b":
         signal.pause()
-    return told(case)
+    return reported(case)
 
 
 def test_every_case_is_run_once_by_some_process(cases: list[ScenarioCase]) -> None:
-    results = dict(run_in_processes(cases, told, jobs=2))
+    results = dict(run_in_processes(cases, reported, jobs=2))
     assert [results[number].scenario for number in range(4)] == ["a", "b", "c", "d"]
     processes = {result.met for result in results.values()}
     assert 1 <= len(processes) <= 2
@@ -66,7 +66,7 @@ def test_a_case_that_takes_too_long_is_stopped(cases: list[ScenarioCase]) -> Non
     assert [number for number, result in results.items() if result.status == "passed"] != []
 
 
-def test_whoever_stops_listening_leaves_no_process(cases: list[ScenarioCase]) -> None:
+def test_a_listener_that_stops_leaves_no_process(cases: list[ScenarioCase]) -> None:
     running = run_in_processes(cases, hangs, jobs=1)
     _, first = next(running)
     running.close()  # type: ignore[attr-defined]

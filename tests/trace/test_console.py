@@ -11,7 +11,7 @@ from kubesim.trace.sinks.console import ConsoleSink, Level
 from kubesim.trace.sinks.phrases import phrase, subject
 
 
-def told(*records: Record, level: Level = "story", width: int = 200, colour: bool = False) -> list[str]:
+def reported(*records: Record, level: Level = "story", width: int = 200, colour: bool = False) -> list[str]:
     out = io.StringIO()
     sink = ConsoleSink(out, level, width=width, colour=colour)
     numbers = count(1)
@@ -34,7 +34,7 @@ def test_every_kind_of_record_has_words() -> None:
 
 
 def test_a_line_has_time_part_pod_and_what_happened() -> None:
-    lines = told(
+    lines = reported(
         r.ConfigUpdate(
             t=1_500_000, pod="default/hello", source="api", op="ADD", pods=("default/hello",), why="it is new"
         )
@@ -44,7 +44,7 @@ def test_a_line_has_time_part_pod_and_what_happened() -> None:
 
 
 def test_a_time_is_written_once() -> None:
-    lines = told(
+    lines = reported(
         r.WorkerState(t=7, pod="default/a", state="terminating"), r.WorkerState(t=7, pod="default/a", state="finished")
     )
     assert words(lines[1])[0] == "0.000"
@@ -59,7 +59,7 @@ def test_channel_and_handler_are_one_line_and_said_once_per_instant() -> None:
             r.Handler(seq=n + 1, cause=n, name="HandlePodSyncs", pods=("default/a",)),
             r.WorkerUpdate(seq=n + 2, cause=n + 1, pod="default/a", update="sync", why="the worker will sync the pod"),
         ]
-    lines = told(*records)
+    lines = reported(*records)
     assert [words(line)[-4:] for line in lines[1:]] == [
         ["a", "pleg", "→", "HandlePodSyncs"],
         ["worker", "a", "UpdatePod(sync)"],
@@ -67,7 +67,7 @@ def test_channel_and_handler_are_one_line_and_said_once_per_instant() -> None:
 
 
 def test_what_a_sync_does_stands_behind_its_bar() -> None:
-    lines = told(
+    lines = reported(
         r.SyncBegin(seq=5, pod="default/a", sync="SyncPod"),
         r.Actions(
             cause=5, pod="default/a", decision={"killPod": True, "createSandbox": True, "start": ["web"]}, why="new"
@@ -87,7 +87,7 @@ def test_what_a_sync_does_stands_behind_its_bar() -> None:
 
 
 def test_a_sync_with_nothing_to_do_is_one_line() -> None:
-    lines = told(
+    lines = reported(
         r.SyncBegin(seq=5, pod="default/a", sync="SyncPod"),
         r.StatusSet(cause=5, pod="default/a"),
         r.Actions(cause=5, pod="default/a", why="nothing to do: web is running and unchanged"),
@@ -96,8 +96,8 @@ def test_a_sync_with_nothing_to_do_is_one_line() -> None:
     assert [line[36:] for line in lines[1:]] == ["─ SyncPod: nothing to do: web is running and unchanged"]
 
 
-def test_expectations_are_told_after_what_met_them() -> None:
-    lines = told(
+def test_expectations_are_reported_after_what_met_them() -> None:
+    lines = reported(
         r.Expectation(t=1, pod="default/a", expectation="a is Running", met=True),
         r.WorkerState(t=1, pod="default/a", state="terminated"),
         r.WorkerState(t=2, pod="default/a", state="finished"),
@@ -105,8 +105,8 @@ def test_expectations_are_told_after_what_met_them() -> None:
     assert [line[36:] for line in lines[1:]] == ["now terminated", "met: a is Running", "now finished"]
 
 
-def test_a_call_that_fails_or_takes_long_is_told_when_it_returns() -> None:
-    lines = told(
+def test_a_call_that_fails_or_takes_long_is_reported_when_it_returns() -> None:
+    lines = reported(
         r.CriCall(seq=1, call="StopContainer", args={"timeout": 30}),
         r.CriReturn(cause=1, t=30_000_000, call="StopContainer"),
         r.CriCall(seq=3, t=30_000_000, call="StopContainer", args={"timeout": 30}),
@@ -126,10 +126,10 @@ def summary(phase: str, state: str, ready: bool, conditions: dict[str, str]) -> 
     return {"phase": phase, "conditions": conditions, "containers": {"web": container}}
 
 
-def test_a_status_tells_what_changed() -> None:
+def test_a_status_shows_what_changed() -> None:
     first = summary("Pending", "waiting/ContainerCreating", False, {"Ready": "False/ContainersNotReady"})
     second = summary("Running", "running", True, {"Ready": "True"})
-    lines = told(
+    lines = reported(
         *(r.ApiWrite(t=t, uid="u", pod="default/a", verb="patch", resource="pods/status", by="kubelet", summary=given)
           for t, given in ((1, first), (2, second), (3, second))),
         level="quiet",
@@ -142,8 +142,8 @@ def test_a_status_tells_what_changed() -> None:
     ]
 
 
-def test_quiet_tells_outcomes_only() -> None:
-    lines = told(
+def test_quiet_prints_outcomes_only() -> None:
+    lines = reported(
         r.SyncBegin(pod="default/a", sync="SyncPod"),
         r.EventRecorded(pod="default/a", container="web", type="Warning", reason="BackOff", message="Back-off"),
         r.Expectation(expectation="a is Running", met=False),
@@ -153,8 +153,8 @@ def test_quiet_tells_outcomes_only() -> None:
     assert "Warning BackOff: Back-off" in lines[1]
 
 
-def test_verbose_tells_every_record_with_its_cause_and_what_it_mirrors() -> None:
-    lines = told(
+def test_verbose_shows_every_record_with_its_cause_and_what_it_mirrors() -> None:
+    lines = reported(
         r.LoopSelect(seq=8, cause=3, channel="config", ready=("config", "pleg")),
         r.CriReturn(seq=9, pod="default/a", call="StartContainer"),
         r.StatusSet(seq=10, pod="default/a", phase="Pending", version=2),
@@ -166,7 +166,7 @@ def test_verbose_tells_every_record_with_its_cause_and_what_it_mirrors() -> None
 
 
 def test_long_text_is_wrapped_under_its_column() -> None:
-    lines = told(r.Note(pod="default/a", text="one two three four five six seven eight nine ten"), width=70)
+    lines = reported(r.Note(pod="default/a", text="one two three four five six seven eight nine ten"), width=70)
     assert all(len(line) <= 70 for line in lines)
     assert lines[2].startswith(" " * 36)
     assert " ".join(words(" ".join(lines[1:]))[3:]) == "one two three four five six seven eight nine ten"
@@ -175,12 +175,12 @@ def test_long_text_is_wrapped_under_its_column() -> None:
 def test_long_names_are_shortened_and_columns_stay() -> None:
     record = r.Note(pod="a-very-long-namespace/an-even-longer-name-of-a-pod-7d4b9c", container="web", text="x")
     assert subject(record).endswith(":web")
-    line = told(record, width=80)[1]
+    line = reported(record, width=80)[1]
     assert "…" in line
     assert line.endswith(" x")
 
 
-def test_colours_only_when_asked_for() -> None:
+def test_colours_only_when_requested() -> None:
     event = r.EventRecorded(type="Warning", reason="BackOff", message="m")
-    assert not any("\x1b" in line for line in told(event))
-    assert any("\x1b[33m" in line for line in told(event, colour=True))
+    assert not any("\x1b" in line for line in reported(event))
+    assert any("\x1b[33m" in line for line in reported(event, colour=True))

@@ -117,7 +117,7 @@ SANDBOX: Final = (
             Step("The task", "container.NewTask", "Controller.Start: create the task"),
             Step("Its exit is waited for", "task.Wait, waitSandboxExit", "Controller.Start: wait for the task's exit"),
             Step("It starts", "task.Start", "Controller.Start: start the task"),
-            Step("NRI plugins hear of it", "c.nri.RunPodSandbox", "NRI: RunPodSandbox"),
+            Step("NRI plugins are notified", "c.nri.RunPodSandbox", "NRI: RunPodSandbox"),
             Step("Event: created", "generateAndSendContainerEvent", "sends CONTAINER_CREATED_EVENT for the sandbox"),
             Step("The exit monitor", "startSandboxExitMonitor", "RunPodSandbox: watch for the sandbox' exit"),
             Step("Event: started", "generateAndSendContainerEvent", "sends CONTAINER_STARTED_EVENT for the sandbox"),

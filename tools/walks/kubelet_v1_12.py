@@ -349,7 +349,7 @@ _SANDBOX = (
         _INPUT,
         (
             Step(
-                "A plugin hears of the pod by CNI_ARGS, in a fixed order",
+                "A plugin gets the pod in CNI_ARGS, in a fixed order",
                 "cni.go buildCNIRuntimeConf",
                 '"CNI_ARGS": "IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=hello;K8S_POD_INFRA_CONTAINER_ID=',
             ),

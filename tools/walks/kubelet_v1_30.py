@@ -1,4 +1,4 @@
-"""Kubelet v1.30 with containerd: how a pod is made, from HandlePodAdditions to its last container."""
+"""Kubelet v1.30 with containerd: how a pod is created, from HandlePodAdditions to its last container."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ WALK: Final = Walk(
             "kubesim run --profile v1.6 --network-plugin weave scenarios/hello-pod.yaml",
             (
                 Step(
-                    "A plugin that is not there stops it",
+                    "A missing plugin stops it",
                     "InitNetworkPlugin",
                     'error: Network plugin "weave" not found.',
                 ),

@@ -42,7 +42,7 @@ OBJECT_ROWS: tuple[FieldRow, ...] = (
     ),
     FieldRow("NodeSpec.podCIDR NodeSpec.podCIDRs", "addresses for the node's pods", "the runtime chooses addresses"),
     FieldRow("NodeSpec.providerID", "the cloud's name of the machine", _NO_CLOUD),
-    FieldRow("StorageClass.parameters VolumeResourceRequirements.limits", "is handed to the provisioner", _NO_OPTIONS),
+    FieldRow("StorageClass.parameters VolumeResourceRequirements.limits", "is passed to the provisioner", _NO_OPTIONS),
     FieldRow("PersistentVolumeSpec.mountOptions", "options of the mount", _NO_STORAGE),
     FieldRow(
         "PersistentVolumeClaimSpec.dataSource PersistentVolumeClaimSpec.dataSourceRef",

@@ -13,7 +13,7 @@ from kubesim.values import value_object
 
 @value_object
 class FieldRow:
-    """`fields` are separated by spaces. A zero value asks for nothing, and neither does one of the `plain` values."""
+    """`fields` are separated by spaces. A zero value requests nothing, and neither does one of the `plain` values."""
 
     fields: str
     real: str  # what a real cluster does with it

@@ -89,7 +89,7 @@ def _default_in(owner: JsonObject, name: str, field: str, default: Any) -> None:
 
 
 def _requests_from_limits(spec: JsonObject) -> None:
-    """Whoever sets only a limit asks for as much. Only in pods, not in templates."""
+    """A limit without a request is also the request. Only in pods, not in templates."""
     for kind in ("containers", "initContainers"):
         for container in spec.get(kind) or ():
             resources = container.get("resources") or {}

@@ -1,4 +1,4 @@
-"""What a pod asks for and may use: requests, limits and the quality-of-service class that follows from them.
+"""What a pod requests and may use: requests, limits and the quality-of-service class that follows from them.
 
 Regular containers and sidecars add up; a plain init container needs room beside the sidecars started before it, and the
 largest such moment counts. Pod-level resources replace the sum, overhead comes on top. A running pod that is being

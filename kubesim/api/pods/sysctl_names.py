@@ -9,6 +9,6 @@ _SWAP = str.maketrans("./", "/.")
 
 
 def normalize_name(name: str) -> str:
-    """With dots between its parts; whoever writes slashes means dots, and the other way round."""
+    """With dots between its parts; slashes are read as dots, and the reverse."""
     before_slash = name.partition("/")[0]
     return name if before_slash == name or "." in before_slash else name.translate(_SWAP)

@@ -119,7 +119,7 @@ class _Struct(GoType):
         return out
 
 
-# The types below decode themselves upstream, and their errors end the reading at once.
+# The types below decode themselves upstream, and their errors end the reading immediately.
 
 
 class _Quantity(GoType):

@@ -53,7 +53,7 @@ def range_error(low: int, high: int) -> str:
     return f"must be between {low} and {high}, inclusive"
 
 
-# Pods of one template say the same again and again.
+# Pods of one template say the same repeatedly.
 
 
 @lru_cache(maxsize=1024)

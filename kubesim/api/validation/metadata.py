@@ -132,7 +132,7 @@ def _owner_references_json(references: list[JsonObject]) -> str:
 
 
 def _owner_reference_json(reference: JsonObject) -> str:
-    """In the order of the declaration, as Go writes a struct."""
+    """In the order of the declaration, in the format of Go for a struct."""
     always = [(name, reference.get(name, "")) for name in ("apiVersion", "kind", "name", "uid")]
     pointers = [(name, reference[name]) for name in ("controller", "blockOwnerDeletion") if name in reference]
     return "{" + ",".join(f'"{name}":{dumps(value)}' for name, value in always + pointers) + "}"

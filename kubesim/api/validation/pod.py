@@ -1,6 +1,6 @@
 """A new pod: everything the API checks before it accepts one, in the API's order.
 
-Takes the JSON object after decoding and defaulting: what a default always fills in is not asked for again.
+Takes the JSON object after decoding and defaulting: fields that a default always sets are not required again.
 
 Mirrors: pkg/apis/core/validation ValidatePodCreate, validatePodMetadataAndSpec, ValidatePodSpec
 """
@@ -94,12 +94,12 @@ def validate_pod_spec(
     if options.gates.enabled("PodLevelResources"):
         validate_pod_resources(errors, spec, claim_names, path)
     containers = containers_with_path(spec, path)
-    _validate_surroundings(errors, spec, containers, path, options)
+    _validate_sharing_and_placement(errors, spec, containers, path, options)
     _validate_names(errors, spec, path, options)
     _validate_rest(errors, spec, containers, path)
 
 
-def _validate_surroundings(
+def _validate_sharing_and_placement(
     errors: Errors, spec: JsonObject, containers: Containers, path: str, options: PodValidationOptions
 ) -> None:
     """What the pod shares with its node, and where it may be placed."""

@@ -149,7 +149,7 @@ class Observation:
         return tuple(sorted(found, key=event_time))
 
     def is_of_earlier_kubelet(self, event: Event) -> bool:
-        """Whether the kubelet has restarted since: the new one remembers no back-off, and tries at once."""
+        """Whether the kubelet has restarted since: the new one remembers no back-off, and tries immediately."""
         return event_time(event) < self.memory.kubelet_since
 
     def newest_event(self, *reasons: str, path: str | None = None) -> Event | None:

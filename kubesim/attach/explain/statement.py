@@ -47,7 +47,7 @@ ChangeKind = Literal[
     "acknowledged",  # the kubelet has seen the newest generation
     "resizing",
     "resized",
-    "finalizing",  # the object's grace is 0: nothing but finalizers keeps it
+    "finalizing",  # the object's grace is 0: only finalizers keeps it
     "removed",
     "deletion-requested",
     "changed-by-others",

@@ -114,17 +114,17 @@ def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | N
     ended = newest_end(view)
     last_start = moment(ended.started_at) if ended is not None else None
     last_update = last_start if last_start is not None else seen.now
-    told = reported_wait(view)
+    reported = reported_wait(view)
     finished = moment(ended.finished_at) if ended is not None else None
     # A back-off that a kubelet before this one wrote is forgotten.
-    if told is not None and (finished is None or finished + TRUNCATION > seen.memory.kubelet_since):
-        return CrashEntry(told, last_update), "read from the message of the waiting state"
+    if reported is not None and (finished is None or finished + TRUNCATION > seen.memory.kubelet_since):
+        return CrashEntry(reported, last_update), "read from the message of the waiting state"
     if seen.events_of("SandboxChanged") or _had_no_image(seen, view):
         # With a sandbox attempts are lost before they count, those of init containers even later; the back-off stays.
         # An attempt whose image cannot be pulled doubles the back-off, too, and is not counted (doBackOff comes first).
         return CrashEntry(seen.periods.crash_backoff().maximum, last_update), COUNTED
     if view.status.restart_count == 0:
-        return None, "a first crash is answered at once"
+        return None, "there is no back-off after the first crash"
     return CrashEntry(seen.periods.crash_wait(view.status.restart_count), last_update), COUNTED
 
 
@@ -135,12 +135,12 @@ def _had_no_image(seen: Observation, view: ContainerView) -> bool:
 def reported_wait(view: ContainerView) -> int | None:
     """The wait that the message of CrashLoopBackOff tells."""
     waiting = view.status.state.waiting
-    told = _WAIT_IN_MESSAGE.search(waiting.message) if waiting is not None else None
-    return None if told is None else parse_duration(told.group(1))
+    reported = _WAIT_IN_MESSAGE.search(waiting.message) if waiting is not None else None
+    return None if reported is None else parse_duration(reported.group(1))
 
 
 def amnesty(started_at: int) -> int:
-    """From when on a crash of this attempt would be answered at once, as if it were the first."""
+    """The time from which a crash of this attempt has no back-off, as if it were the first."""
     return started_at + CRASH_LOOP_RESET_AFTER
 
 

@@ -1,5 +1,5 @@
-"""One look at one pod of a real cluster: the pod, the Events about it, its node, perhaps whether what it refers to is
-there. Only gets and lists."""
+"""Reads one pod of a real cluster: the pod, its Events, its node,
+and optionally whether the objects that it references exist. Only gets and lists."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def _read(model: type[T], body: bytes, what: str) -> T:
     try:
         read = model.from_foreign_json(decode_object(body, model.__name__))
     except (Undecodable, DecodeError, RecursionError) as error:
-        raise UsageError(f"{what}: the server's answer is not what was asked for: {error}") from None
+        raise UsageError(f"{what}: the server's answer does not match the request: {error}") from None
     if not read.metadata.name:
-        raise UsageError(f"{what}: the server's answer is not what was asked for: it has no name")
+        raise UsageError(f"{what}: the server's answer does not match the request: it has no name")
     return read
 
 
@@ -67,7 +67,7 @@ def _events(body: bytes) -> list[Event]:
             raise Undecodable("items is not a list")
         return [Event.from_foreign_json({"kind": "Event", **item}) for item in items if isinstance(item, dict)]
     except (Undecodable, DecodeError, RecursionError) as error:
-        raise UsageError(f"Events: the server's answer is not what was asked for: {error}") from None
+        raise UsageError(f"Events: the server's answer does not match the request: {error}") from None
 
 
 async def _ask(transport: Transport, verb: Verb, path: str, query: dict[str, str] | None = None) -> tuple[int, bytes]:

@@ -48,7 +48,7 @@ async def periods_from_node(transport: Transport, node: str) -> KubeletPeriods:
     if reply.status == 404:
         raise UsageError(f"--configz: the cluster has no node {node}, or its kubelet does not serve /configz")
     if reply.status != 200:
-        raise UsageError(f"--configz: the kubelet of node {node} cannot be asked: answer {reply.status}")
+        raise UsageError(f"--configz: the kubelet of node {node} cannot be reached: answer {reply.status}")
     try:
         given = decode_json(body)["kubeletconfig"]
         return _periods(given)

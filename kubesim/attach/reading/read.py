@@ -70,7 +70,7 @@ def read_file(path: str) -> Objects:
 def parse(text: str, source: str) -> Objects:
     """JSON if it looks like it, else YAML."""
     if not text.strip():
-        raise InputError(source, "nothing in it; a Pod as `kubectl get pod NAME -o json` prints it is expected")
+        raise InputError(source, "empty; expected the output of `kubectl get pod NAME -o json`")
     found = Objects()
     for document, line in _documents(text, source):
         if not isinstance(document, dict) or not isinstance(document.get("kind"), str):

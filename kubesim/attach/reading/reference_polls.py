@@ -48,7 +48,7 @@ def is_ready(pod: Pod) -> bool:
 
 @part
 class ReferencePolls:
-    """Writes into `found`; `changed` hears of each object that came or went, `problem` of what went wrong."""
+    """Writes into `found`; `changed` is notified of each object that came or went, `problem` of what went wrong."""
 
     clock: LoopClock
     transport: Transport
@@ -81,10 +81,10 @@ class ReferencePolls:
         try:
             there = await is_there(self.transport, key, self.keys)
         except TransportError:
-            return  # the watches tell of that
+            return  # the watches report that
         except UsageError as error:
             self._due[key] = self.clock.now() + REFUSED_AGAIN
-            self.problem(f"cannot see whether it is there: {error}")
+            self.problem(f"cannot check whether it exists: {error}")
             return
         self._due[key] = self.clock.now() + AGAIN
         before = self.found.get(key)

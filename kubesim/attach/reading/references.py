@@ -1,6 +1,7 @@
 """The ConfigMaps and Secrets that a pod names, and whether they are there: of these objects nothing else is ever kept.
 
-Asked is for metadata alone, by a get for each object. What comes is reduced to "there" or "not there" at once: even an
+Asked is for metadata alone, by a get for each object. What comes is reduced to "there" or "not there" immediately:
+even an
 annotation can hold a value, if somebody used `kubectl apply` on a Secret.
 """
 
@@ -101,14 +102,14 @@ async def is_there(transport: Transport, key: ObjectKey, keys: dict[ObjectKey, f
     if reply.status == 404:
         return False
     try:
-        told = decode_json(body)
-        said = told.get("message") if reply.status != 200 else told.get("kind")
+        reported = decode_json(body)
+        said = reported.get("message") if reply.status != 200 else reported.get("kind")
     except (Undecodable, AttributeError):
         said = None
     if reply.status != 200:
         raise UsageError(f"{kind} {namespace}/{name}: {said or f'answer {reply.status}'}")
     if said != "PartialObjectMetadata":
         raise UsageError(f"{kind} {namespace}/{name}: the server sent more than metadata, so the answer was ignored")
-    if keys is not None and (held := data_keys(told.get("metadata") or {})) is not None:
+    if keys is not None and (held := data_keys(reported.get("metadata") or {})) is not None:
         keys[key] = held
     return True

@@ -19,11 +19,14 @@ _PATCH = re.compile(r"v?1\.36\.4\b")
 # Below this minor version: what is different there.
 _DIFFERENCES: tuple[tuple[int, str], ...] = (
     # pkg/features PLEGOnDemandRelist: beta and on in 1.36, new there
-    (36, "a start is reported by the next relist, up to 1 s later, not at once"),
+    (36, "a start is reported by the next relist, up to 1 s later, not immediately"),
     # kubelet.go OnPodSandboxReady: new in 1.36
     (36, "PodReadyToStartContainers becomes True together with the first container, not when the sandbox is ready"),
     # pkg/features RestartAllContainersOnContainerExits: alpha in 1.35, on in 1.36; kubelet_pods.go with it
-    (36, "no restart rule restarts all containers; the last state of a container goes with its record in the runtime"),
+    (
+        36,
+        "no restart rule restarts all containers; the last state of a container is lost with its record in the runtime",
+    ),
     # pkg/features InPlacePodLevelResourcesVerticalScaling: alpha in 1.35, on in 1.36
     (36, "resources of a whole pod cannot be resized in place"),
     # pod_workers.go completeWork: MinBackoffExpiration is new in 1.35
@@ -34,11 +37,11 @@ _DIFFERENCES: tuple[tuple[int, str], ...] = (
     # pkg/features ChangeContainerStatusOnKubeletRestart: off since 1.35
     (35, "after a restart of the kubelet, containers with a readiness or startup probe begin as not ready"),
     # pkg/features ContainerRestartRules: alpha in 1.34, on in 1.35
-    (35, "containers have no restart policy and rules of their own, unless a feature gate is set (from v1.34)"),
+    (35, "containers do not have their own restart policy and rules, unless a feature gate is set (from v1.34)"),
     # pkg/features KubeletCrashLoopBackOffMax: alpha in 1.32, on in 1.35
     (35, "the longest back-off is 5 minutes on every node, unless a feature gate lets it be configured (from v1.32)"),
     # pkg/features PodObservedGenerationTracking: alpha in 1.33, on in 1.34
-    (34, "statuses and conditions carry no observedGeneration: whether a deletion was seen shows only by what follows"),
+    (34, "statuses and conditions have no observedGeneration, so only later changes show that a deletion was seen"),
     # pkg/features PodLevelResources: alpha in 1.32, on in 1.34
     (34, "there are no resources of a whole pod, unless a feature gate is set (from v1.32)"),
     # pkg/features InPlacePodVerticalScaling: alpha in 1.27, on in 1.33
@@ -62,7 +65,7 @@ def differences(kubelet_version: str) -> tuple[str, ...]:
         return (f"the version {kubelet_version!r} of the kubelet is not known: the rules of v1.36 are used",)
     if version > RULES:
         return _newer(kubelet_version, f"v{version[0]}.{version[1]}")
-    measured = "v1.36.4 was measured; other patch releases of v1.36 may differ in small things"
+    measured = "v1.36.4 was measured; other patch releases of v1.36 may differ in details"
     if version == RULES:
         return () if _PATCH.match(kubelet_version) else (measured,)
     return tuple(text for below, text in _DIFFERENCES if version < (1, below))

@@ -68,7 +68,7 @@ class RecordingTransport:
             raise
 
     def _tapped_get(self, call: Call, reply: Reply) -> Reply:
-        """The follower gets a pod to see whether its watch has gone silent; the replay must find out the same."""
+        """The follower gets a pod to check whether its watch has stalled; the replay must reach the same result."""
         parts = call.path.strip("/").split("/")
         pods = self._kinds["Pod"].only
         if reply.status != 200 or pods is None or parts[:3] != ["api", "v1", "namespaces"] or parts[4:5] != ["pods"]:
@@ -131,7 +131,7 @@ class _Collection:
         self.version = ""
         self.is_down = False
         self.pages: list[Object] = []
-        self._is_silent = False  # its watch is open, and does not tell of changes
+        self._is_silent = False  # its watch is open, and does not report changes
         self._kind = kind
 
     def listed(self, items: list[Object], version: str) -> None:
@@ -162,7 +162,7 @@ class _Collection:
     def got(self, obj: Object) -> None:
         """An object was asked for by name."""
         if not self.is_down and _number(obj["metadata"]["resourceVersion"]) > _number(self.version):
-            self.broke("the watch has gone silent", silent=True)
+            self.broke("the watch has stalled", silent=True)
             self._is_silent = True
 
     def failed(self, status: Object) -> None:

@@ -35,7 +35,7 @@ def starts_again(seen: Observation, view: ContainerView, status: RuntimePodStatu
 
 
 def crashed(seen: Observation, view: ContainerView) -> Cause | None:
-    """A container that ended and starts again: at once, or after its back-off."""
+    """A container that ended and starts again: immediately, or after its back-off."""
     wait = crash_wait(seen, view)
     ended = newest_end(view)
     if wait is None or ended is None:
@@ -44,13 +44,14 @@ def crashed(seen: Observation, view: ContainerView) -> Cause | None:
     because = explain_restart(view.spec, seen.pod, ended.exit_code, seen.gates)
     steps = _steps(seen, view, wait)
     code = CRASH_LOOP_BACK_OFF if wait.wait else "Restarting"
-    held = "is started again at once"
+    held = "is started again immediately"
     if wait.wait:
         most = "" if wait.certain else "at most "
         held = f"waits out its back-off of {most}{duration(wait.wait)}"
     rule = (
-        f"A container that ended is started again because {because}. The first restart comes at once; after that each "
-        f"one waits {duration(seen.periods.crash_wait(1))} from the exit, and the wait doubles each time, up to "
+        f"A container that ended is started again because {because}. The first restart does not wait; "
+        f"each later one waits {duration(seen.periods.crash_wait(1))} from the exit, and the wait doubles each "
+        f"time, up to "
         f"{duration(seen.periods.crash_backoff().maximum)}. The worker syncs the pod again when the wait is over, "
         f"plus a jitter of up to half of it, and at least every {seen.periods.resync_words}."
     )
@@ -113,7 +114,7 @@ def _because(wait: CrashWait) -> str:
 
 
 def stays_down(seen: Observation, view: ContainerView) -> Cause:
-    """A container that ended and is not started again, in a pod that goes on."""
+    """A container that ended and is not started again, in a pod that continues."""
     ended = newest_end(view)
     assert ended is not None
     because = explain_restart(view.spec, seen.pod, ended.exit_code, seen.gates)
@@ -121,8 +122,8 @@ def stays_down(seen: Observation, view: ContainerView) -> Cause:
         code="StaysDown",
         container=view.name,
         says=f"{upper_first(view.words)} {how_it_ended(ended)} and stays down, because {because}.",
-        rule="Restart rules, then the container's own restartPolicy, then the pod's decide whether an exit is "
-        "answered by a restart; this one is not. The pod ends when its other containers have ended.",
+        rule="Restart rules, then the container's own restartPolicy, then the pod's decide whether an exit leads to a "
+        "restart; this one does not. The pod ends when its other containers have ended.",
         ref="pkg/api/v1/pod/util.go ContainerShouldRestart",
         facts=(*end_facts(view, ended), Fact("spec.restartPolicy", seen.pod.spec.restart_policy or "Always")),
     )
@@ -134,7 +135,7 @@ def how_it_ended(ended: ContainerStateTerminated) -> str:
     if ended.reason == OOM_KILLED:
         return f"was killed by the kernel because it used more memory than its limit (OOMKilled, exit code {code})"
     if ended.reason == CONTAINER_STATUS_UNKNOWN:
-        return "is gone from the runtime without a trace of how it ended (ContainerStatusUnknown)"
+        return "is gone from the runtime without a record of its exit (ContainerStatusUnknown)"
     if ended.reason == "StartError":
         return f"could not be started by the runtime (StartError, exit code {code})"
     if code == 0:
@@ -172,7 +173,7 @@ def end_facts(view: ContainerView, ended: ContainerStateTerminated) -> tuple[Fac
 
 def _remedies(view: ContainerView, ended: ContainerStateTerminated) -> tuple[str, ...]:
     logs = f"read why it ended: kubectl logs -c {view.name} --previous"
-    again = "a new image or new resources for this container, or a new pod, begin with a fresh back-off"
+    again = "a new image or new resources for this container, or a new pod, start with a new back-off"
     if ended.reason == OOM_KILLED:
         limit = view.spec.resources.limits.get("memory", "none of its own")
         return (f"raise resources.limits.memory (now {limit}) or make the program use less", again)

@@ -19,16 +19,16 @@ REJECTED = "Pod was rejected: "
 _REJECTIONS = {
     "NodeAffinity": ("the node does not match its nodeSelector or affinity", "label the node, or change the selector"),
     "NodeName": ("it names another node", "correct spec.nodeName"),
-    "NodePorts": ("a host port it wants is taken on the node", "use another host port, or another node"),
+    "NodePorts": ("a host port of the pod is in use on the node", "use another host port, or another node"),
     "TaintToleration": ("the node has a NoExecute taint it does not tolerate", "remove the taint or tolerate it"),
-    "NodeShutdown": ("the node is shutting down", "a controller makes a new pod elsewhere"),
+    "NodeShutdown": ("the node is shutting down", "a controller creates a new pod elsewhere"),
     "UnexpectedAdmissionError": ("a device or resource manager could not serve it", "read the device plugin's log"),
     "TopologyAffinityError": (
-        "its resources cannot be given from NUMA nodes that fit together",
-        "ask for less, or use another topology manager policy",
+        "its resources cannot be allocated from aligned NUMA nodes",
+        "request less, or use another topology manager policy",
     ),
-    "SMTAlignmentError": ("its CPUs are not a whole number of cores", "ask for whole cores"),
-    "PodOSNotSupported": ("it is made for another operating system", "correct spec.os or the node selector"),
+    "SMTAlignmentError": ("its CPUs are not a whole number of cores", "request whole cores"),
+    "PodOSNotSupported": ("it is built for another operating system", "correct spec.os or the node selector"),
     "PodOSSelectorNodeLabelDoesNotMatch": ("its OS label does not match the node", "correct the label"),
     "AppArmor": ("the node cannot enforce its AppArmor profile", "use another node, or correct the profile"),
     "Evicted": ("the node is under pressure", "relieve the node, or use another one"),
@@ -70,14 +70,15 @@ def ended(seen: Observation) -> Cause:
 def _rejected(seen: Observation) -> Cause:
     status = seen.pod.status
     reason = status.reason
-    lacks, remedy = _REJECTIONS.get(reason, ("the node could not take it", "make room on the node, or use another one"))
+    lacks, remedy = _REJECTIONS.get(reason, ("the node could not run it", "make room on the node, or use another one"))
     if reason.startswith("OutOf"):
         what = reason.removeprefix("OutOf")
         lacks, remedy = f"the node does not have enough {what} left", f"request less {what}, or use a node with more"
     return Cause(
         code=f"Rejected{reason}",
         says=f"The kubelet rejected the pod: {lacks} ({status.message.removeprefix(REJECTED).strip()}).",
-        rule="A pod bound to the node is admitted against what the node can give at that moment. A rejected one gets "
+        rule="A pod bound to the node is admitted only if the node has enough free resources at that time. A "
+        "rejected one gets "
         "phase Failed, is never started and never synced again.",
         ref="kubelet.go rejectPod; lifecycle/predicate.go",
         remedies=(remedy, _owner(seen)),
@@ -126,8 +127,9 @@ def _completed(seen: Observation) -> Cause:
     return Cause(
         code="Completed",
         says="The pod completed: every container ended with exit code 0 and is not started again.",
-        rule="When all containers have ended for good and with 0 the phase is Succeeded, and that is final. The "
-        "object and the dead containers (for their logs) stay until somebody deletes the pod.",
+        rule="When all containers have ended with exit code 0 and will not be restarted, the phase is "
+        "Succeeded. This is final. The "
+        "object and the dead containers (for their logs) stay until the pod is deleted.",
         ref="kubelet_pods.go getPhase",
         remedies=(_owner(seen), "the pod garbage collector removes finished pods beyond its threshold (12500)"),
         facts=_container_facts(seen),
@@ -146,8 +148,8 @@ def _failed(seen: Observation) -> Cause:
     return Cause(
         code="OOMKilled" if oom else seen.pod.status.reason or "Failed",
         says=f"The pod failed: {why}.",
-        rule="When all containers have ended for good and one of them not with 0 the phase is Failed, and that is "
-        "final.",
+        rule="When all containers have ended and will not be restarted, and one has a "
+        "nonzero exit code, the phase is Failed. This is final.",
         ref="kubelet_pods.go getPhase",
         remedies=(
             "raise resources.limits.memory, or make the program use less"
@@ -164,7 +166,7 @@ def _owner(seen: Observation) -> str:
     if owner is None:
         return "no controller owns the pod: it stays until it is deleted, and nothing replaces it"
     if owner.kind == "Node":
-        return "the pod mirrors a static pod: its file on the node decides"
+        return "the pod mirrors a static pod: only its file on the node controls it"
     return f"{owner.kind} {owner.name} owns the pod and decides whether to replace it"
 
 

@@ -19,9 +19,10 @@ _REASONS = {EVICTED: EVICTED, "Preempting": PREEMPTED}  # of an Event, and of a 
 
 _RULES = {
     EVICTED: "When a threshold of memory, disk or process ids is crossed the kubelet evicts one pod at a time: first "
-    "those that use more than they requested, by priority, then by how far they exceed it. A pod that exceeds a size "
-    "limit of its own is evicted for that alone.",
-    PREEMPTED: "A critical pod that finds no room on its node makes the kubelet stop others of lower priority.",
+    "those that use more than they requested, by priority, then by how far they exceed it. A pod that exceeds "
+    "its own size limit "
+    "is evicted for that reason alone.",
+    PREEMPTED: "If a critical pod does not fit on its node, the kubelet stops pods of lower priority.",
 }
 _REFS = {EVICTED: "eviction/eviction_manager.go synchronize", PREEMPTED: "preemption/preemption.go"}
 _LOST = (
@@ -38,14 +39,14 @@ def ended_by_kubelet(seen: Observation, facts: tuple[Fact, ...], owner: str) -> 
         return None
     message = (status.message or (event.message if event is not None else "")).strip()
     lost = _LOST if status.phase == SUCCEEDED else " An evicted pod gets phase Failed." if code == EVICTED else ""
-    told = () if event is None else (event_fact(event),)
+    reported = () if event is None else (event_fact(event),)
     return Cause(
         code=code,
         says=_says(code, "evicted the pod", "stopped the pod to make room for a critical pod", message),
         rule=f"{_RULES[code]}{lost} A terminal phase is final: the pod is not started again.",
         ref=_REFS[code] + ("; kubelet_pods.go generateAPIPodStatus" if lost is _LOST else ""),
         remedies=(*_remedies(code, message), owner),
-        facts=(*facts, *told, *seen.condition_facts(DISRUPTION_TARGET)),
+        facts=(*facts, *reported, *seen.condition_facts(DISRUPTION_TARGET)),
     )
 
 
@@ -76,7 +77,7 @@ def being_ended_by_kubelet(seen: Observation) -> Cause | None:
 def _says(code: str, evicts: str, preempts: str, message: str) -> str:
     if code == PREEMPTED:
         return f"The kubelet {preempts}."
-    return f"The kubelet {evicts}: {message or 'its node ran short of something.'}"
+    return f"The kubelet {evicts}: {message or 'its node was short of a resource.'}"
 
 
 def _event(seen: Observation) -> Event | None:

@@ -40,13 +40,14 @@ REF = "images/image_manager.go EnsureImageExists"
 
 _REGISTRY_WORDS = {
     "not found": "the registry has no such image or tag: correct the name",
-    "unauthorized": "the registry refuses us: check imagePullSecrets",
-    "denied": "the registry refuses us, or the repository does not exist: check the name and imagePullSecrets",
-    "401": "the registry refuses us: check imagePullSecrets",
-    "403": "the registry refuses us: check imagePullSecrets",
-    "429": "the registry limits how often we may pull: wait, or use a mirror",
+    "unauthorized": "the registry rejects the credentials: check imagePullSecrets",
+    "denied": "the registry rejects the credentials, or the repository does not exist: check the name and "
+    "imagePullSecrets",
+    "401": "the registry rejects the credentials: check imagePullSecrets",
+    "403": "the registry rejects the credentials: check imagePullSecrets",
+    "429": "the registry limits the pull rate: wait, or use a mirror",
     "no such host": "the registry's name cannot be resolved from the node: check the name and the node's DNS",
-    "connection refused": "nothing answers at the registry's address: check that it is reachable from the node",
+    "connection refused": "the registry does not respond: check that it is reachable from the node",
     "i/o timeout": "the registry does not answer in time: check the node's network",
     "certificate": "the registry's certificate is not trusted by the node's runtime",
     "manifest unknown": "the registry has no such tag: correct it",
@@ -76,9 +77,9 @@ def _failed_before_status(seen: Observation, view: ContainerView) -> str:
     event = seen.newest_event("Failed", "Pulled", "Created", path=view.event_path)
     if event is None or event.reason != "Failed":
         return ""
-    told = event.message.removeprefix("Error: ")
-    if told in REASONS:
-        return told
+    reported = event.message.removeprefix("Error: ")
+    if reported in REASONS:
+        return reported
     return ERR_IMAGE_PULL if event.message.startswith("Failed to pull image") else ""
 
 
@@ -87,7 +88,7 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
     steps: list[NextStep] = []
     window: Window | None = None
     if failed is not None and pulling is not None and event_time(pulling) > event_time(failed):
-        because = f"a pull is under way, attempt {event_count(pulling)}"
+        because = f"a pull is in progress, attempt {event_count(pulling)}"
     elif failed is not None and seen.is_of_earlier_kubelet(failed):
         because = "the kubelet has restarted since the last failure, and its back-off begins again"
     elif failed is not None:
@@ -113,7 +114,7 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         )
     )
     steps.append(NextStep("started", "once a pull succeeds it starts", view.name, firm=False))
-    absent = missing(seen, "pull")  # the kubelet goes on without such a secret, and the registry refuses
+    absent = missing(seen, "pull")  # the kubelet continues without such a secret, and the registry refuses
     shown = "backs off from pulling" if reason == IMAGE_PULL_BACK_OFF else "could not pull"
     return Cause(
         code=reason,
@@ -161,12 +162,12 @@ def _no_pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         ),
         INVALID_IMAGE_NAME: (
             f"{image!r} is not a valid image name",
-            "The name must parse as an image reference before anything is asked of a registry.",
+            "The name must parse as an image reference before the registry is contacted.",
             "correct the image name (lower case, no scheme such as https://)",
         ),
         IMAGE_INSPECT_ERROR: (
-            f"the runtime could not say whether image {image} is there",
-            "Before a pull the kubelet asks the runtime about the image; that call failed.",
+            f"the runtime could not report whether image {image} is there",
+            "Before a pull, the kubelet requests the status of the image from the runtime; that call failed.",
             "check the container runtime of the node",
         ),
     }[reason]
@@ -229,4 +230,4 @@ def _remedies(seen: Observation, view: ContainerView) -> tuple[str, ...]:
     found = [remedy for word, remedy in _REGISTRY_WORDS.items() if word in said]
     if not found:
         found = ["check the image's name and tag, imagePullSecrets, and that the node reaches the registry"]
-    return (*dict.fromkeys(found), "changing the container's image makes the kubelet try the new one at once")
+    return (*dict.fromkeys(found), "changing the container's image makes the kubelet try the new one immediately")

@@ -214,9 +214,9 @@ def _static_pod_stops(seen: Observation) -> Cause | None:
         for view in seen.containers()
         if view.status.state.running is not None
     ]
-    told = bool(killing) and event_time(killing[-1]) >= max(starts, default=0)
+    reported = bool(killing) and event_time(killing[-1]) >= max(starts, default=0)
     down = not has_sandbox(seen) and all(newest_end(view) is not None for view in seen.containers())
-    if not told and not down:
+    if not reported and not down:
         return None
     return Cause(
         code="StaticPodStops",
@@ -255,7 +255,7 @@ def _sandbox_gone(seen: Observation, views: list[ContainerView]) -> Cause | None
             NextStep("ended", "or, if the pod is being stopped, its phase becomes terminal", firm=False),
             NextStep("exited", "containers of the old sandbox end", firm=False),
         ),
-        remedies=("if it happens again and again, check the runtime and the CNI plugins of the node",),
+        remedies=("if it happens repeatedly, check the runtime and the CNI plugins of the node",),
         facts=seen.condition_facts("PodReadyToStartContainers"),
     )
 
@@ -292,7 +292,7 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
                 )
             )
         if runs_another_image(view):
-            facts.append(view.fact("image", f"{view.status.image}, where the spec asks for {view.spec.image}"))
+            facts.append(view.fact("image", f"{view.status.image}, but the spec requires {view.spec.image}"))
             steps.append(
                 NextStep(
                     "waits",

@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets that a pod needs and that are known not to be there. Unless somebody looked, nothing is said.
+"""ConfigMaps and Secrets that a pod needs and that do not exist. Unless somebody looked, nothing is said.
 
 Mirrors: volume/configmap SetUpAt, volume/secret SetUpAt; kubelet_pods.go makeEnvironmentVariables
 """
@@ -41,7 +41,7 @@ def missing_volume(seen: Observation) -> Cause | None:
         code="FailedMount",
         says=f"The pod waits for a volume: {missing_words(found)}.",
         rule=(
-            "No container starts before every volume is mounted, and a volume is made of the object that it names. "
+            "No container starts before every volume is mounted, and a volume needs the object that it names. "
             "A failed mount is retried after 0.5 s, and the wait doubles each time, up to 2m2s."
         ),
         ref="volume/configmap, volume/secret SetUpAt; util/goroutinemap/exponentialbackoff",
@@ -53,7 +53,7 @@ def missing_volume(seen: Observation) -> Cause | None:
 
 
 def missing_environment(seen: Observation, view: ContainerView) -> Cause | None:
-    """Before a status tells: the container's configuration cannot be made."""
+    """Before a status tells: the container's configuration cannot be created."""
     found = missing(seen, "environment", view.name)
     if not found:
         return None
@@ -61,7 +61,8 @@ def missing_environment(seen: Observation, view: ContainerView) -> Cause | None:
         code="CreateContainerConfigError",
         container=view.name,
         says=f"{upper_first(view.words)} cannot start: {missing_words(found)}.",
-        rule="Before a container is created its environment is put together from the objects that it names. A failed "
+        rule="Before a container is created, its environment is assembled from the objects that it references. "
+        "A failed "
         "sync is repeated after 10 s, with jitter of up to half of that.",
         ref="kubelet_pods.go makeEnvironmentVariables; kuberuntime_container.go startContainer",
         steps=(

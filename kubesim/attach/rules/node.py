@@ -37,10 +37,11 @@ def node_trouble(seen: Observation) -> Cause | None:
         code="NodeUnreachable" if silent else "NodeNotReady",
         says=f"Node {name} is {'unreachable' if silent else 'not ready'}: {ready.message or ready.reason}",
         rule="The node controller marks a node Unknown whose lease was not renewed for 50 s, taints it, and after the "
-        "pods' toleration (300 s by default) marks them for deletion. What is shown of its pods may be old; a pod on "
-        "it is only really gone when its kubelet is back, or somebody forces it."
+        "pods' toleration (300 s by default) marks them for deletion. The status of its pods may be stale. A "
+        "pod on it is removed only "
+        "when its kubelet is back, or when it is force-deleted."
         if silent
-        else "A node that reports NotReady still runs its pods, but starts none whose network or runtime is not there.",
+        else "A node that reports NotReady still runs its pods, but cannot start pods without network or runtime.",
         ref="pkg/controller/nodelifecycle",
         steps=(NextStep("acknowledged", "when the kubelet is back it continues where it was", firm=False),),
         remedies=(

@@ -131,7 +131,7 @@ def not_ready(seen: Observation, view: ContainerView) -> Cause | None:
 
 
 def gates_not_ready(seen: Observation) -> Cause | None:
-    """All containers are ready, but a condition that somebody else sets is missing."""
+    """All containers are ready, but a condition that another client sets is missing."""
     gates = seen.pod.spec.readiness_gates
     ready, containers = seen.condition(READY), seen.condition(CONTAINERS_READY)
     if not gates or containers is None or containers.status != TRUE or ready is None or ready.status == TRUE:
@@ -149,7 +149,9 @@ def gates_not_ready(seen: Observation) -> Cause | None:
         "kubelet only reads those conditions; a controller writes them.",
         ref="status/generate.go GeneratePodReadyCondition",
         steps=(
-            NextStep("ready", "when the condition becomes True, the kubelet writes Ready at once", firm=not missing),
+            NextStep(
+                "ready", "when the condition becomes True, the kubelet writes Ready immediately", firm=not missing
+            ),
         ),
         remedies=tuple(f"the controller that owns condition {name} has to set it to True" for name, _ in missing),
         facts=(

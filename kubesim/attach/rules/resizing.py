@@ -12,7 +12,7 @@ from kubesim.kubelet.status.resize_conditions import INFEASIBLE
 
 
 def resizing(seen: Observation) -> tuple[Cause, ...]:
-    """What the resize conditions say; both can stand at once."""
+    """What the resize conditions say; both can stand immediately."""
     causes = []
     pending, progress = seen.condition(POD_RESIZE_PENDING), seen.condition(POD_RESIZE_IN_PROGRESS)
     facts = (*seen.condition_facts(POD_RESIZE_PENDING, POD_RESIZE_IN_PROGRESS), *_amounts(seen))
@@ -21,7 +21,7 @@ def resizing(seen: Observation) -> tuple[Cause, ...]:
         causes.append(
             Cause(
                 code=f"Resize{pending.reason or 'Pending'}",
-                says="A resize was asked for and "
+                says="A resize was requested and "
                 f"{'is not possible on this node' if impossible else 'waits for room'}: "
                 f"{pending.message or pending.reason}.",
                 rule="A resize that the node could never hold is Infeasible and not tried again until the pod is "
@@ -38,9 +38,9 @@ def resizing(seen: Observation) -> tuple[Cause, ...]:
                         because="on a release of resources, or within 3 minutes" if not impossible else "",
                     ),
                 ),
-                remedies=("ask for less, or move the pod to a larger node",)
+                remedies=("request less, or move the pod to a larger node",)
                 if impossible
-                else ("free resources on the node, or ask for less",),
+                else ("free resources on the node, or request less",),
                 facts=facts,
             )
         )
@@ -50,14 +50,15 @@ def resizing(seen: Observation) -> tuple[Cause, ...]:
             Cause(
                 code="ResizeError" if failed else "ResizeInProgress",
                 says=f"A resize is being carried out{': ' + progress.message if progress.message else ''}.",
-                rule="The resize is allocated; the next sync applies it to cgroups and containers, and the condition "
-                "goes when the runtime reports the new amounts. A container whose resizePolicy says RestartContainer "
-                "restarts." + (" An error is retried with every sync, 10 to 15 s apart." if failed else ""),
+                rule="The resize is allocated; the next sync applies it to cgroups and containers, and the "
+                "condition is removed when the runtime reports the new amounts. A container with the resizePolicy "
+                "RestartContainer restarts."
+                + (" An error is retried with every sync, 10 to 15 s apart." if failed else ""),
                 ref="kuberuntime_manager.go doPodResizeAction",
                 steps=(
                     NextStep(
                         "resized",
-                        "PodResizeInProgress goes, Event ResizeCompleted comes",
+                        "PodResizeInProgress is removed, and the Event ResizeCompleted is emitted",
                         firm=not failed,
                         window=None if failed else Window(seen.now, None),
                     ),
@@ -83,7 +84,7 @@ def resize_not_seen(seen: Observation) -> Cause | None:
         rule="The kubelet handles a change with its next update of the pod and writes the generation it has seen.",
         ref="status/status_manager.go (observedGeneration)",
         steps=(
-            NextStep("acknowledged", "the kubelet writes observedGeneration", because="at once on a healthy node"),
+            NextStep("acknowledged", "the kubelet writes observedGeneration", because="immediately on a healthy node"),
             NextStep("resizing", "a change of resources is admitted as a resize", firm=False),
             NextStep("exited", "a new image makes the container restart", firm=False),
         ),

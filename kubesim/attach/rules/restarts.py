@@ -38,7 +38,7 @@ def restarted(seen: Observation, view: ContainerView) -> Cause | None:
         rule="A container that ends, or fails its liveness or startup probe, is started again by the restart policy. "
         "The count stays for as long as the pod exists; the back-off is reset when an attempt runs for 10 minutes.",
         ref="kuberuntime_manager.go computePodActions, doBackOff",
-        steps=(NextStep("exited", "if the cause is not gone it ends again", view.name, firm=False),),
+        steps=(NextStep("exited", "if the cause persists, it ends again", view.name, firm=False),),
         remedies=(_remedy(view, killing),),
         facts=(
             forgiven or view.fact("restartCount", status.restart_count),
@@ -64,7 +64,8 @@ def being_killed(seen: Observation, view: ContainerView) -> Cause | None:
         f"{', and then starts it again' if again else ''}.",
         rule="A container that fails its liveness or startup probe failureThreshold times in a row is stopped: its "
         "preStop hook runs, then it gets SIGTERM, and SIGKILL when the probe's or the pod's grace period is over. "
-        "Whether it is started again is decided by the restart policy, and when by the back-off of earlier restarts.",
+        "The restart policy decides whether the container is started again. The back-off of earlier restarts "
+        "decides when.",
         ref="kuberuntime_manager.go computePodActions, doBackOff",
         steps=(
             NextStep("exited", f"{view.words} ends within its grace period", view.name, firm=False),
@@ -170,7 +171,7 @@ def _times(count: int) -> str:
 def _remedy(view: ContainerView, killing: Event | None) -> str:
     logs = f"read why it ended: kubectl logs -c {view.name} --previous"
     if killing is not None:
-        return f"make the {_probe(killing)} probe succeed, or give it more time (Events Unhealthy say what it got)"
+        return f"make the {_probe(killing)} probe succeed, or give it more time (see the Events Unhealthy)"
     ended = view.status.last_state.terminated
     if ended is not None and ended.reason == OOM_KILLED:
         limit = view.spec.resources.limits.get("memory", "none of its own")

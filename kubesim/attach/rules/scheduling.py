@@ -50,6 +50,6 @@ def unscheduled(seen: Observation) -> Cause:
             NextStep("scheduled", "the scheduler binds it to a node"),
             NextStep("unschedulable", "the scheduler reports that no node fits", firm=False),
         ),
-        remedies=(f"see that the scheduler {spec.scheduler_name or 'default-scheduler'!r} runs",),
+        remedies=(f"check that the scheduler {spec.scheduler_name or 'default-scheduler'!r} runs",),
         facts=tuple(facts),
     )

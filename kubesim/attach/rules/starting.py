@@ -44,8 +44,8 @@ START_ERRORS = {
     "CreateContainerConfigError": (
         "its configuration cannot be generated",
         (
-            "Before a container is created its environment and mounts are put together; a ConfigMap, Secret or key "
-            "that is named there is missing, or the security context forbids it."
+            "Before a container is created, its environment and mounts are assembled; a referenced ConfigMap, Secret "
+            "or key is missing, or the security context forbids it."
         ),
         "create what is missing, or mark the reference optional; the kubelet finds it by itself",
         "kuberuntime_container.go generateContainerConfig",
@@ -53,7 +53,7 @@ START_ERRORS = {
     "CreateContainerError": (
         "the runtime refuses to create it",
         "The runtime's CreateContainer failed; the message contains its error.",
-        "read the message: often a mount, a device, a name that is still taken or a runtime in trouble",
+        "read the message: often a mount, a device, a name that is still in use, or a failing runtime",
         "kuberuntime_container.go startContainer",
     ),
     "RunContainerError": (
@@ -99,7 +99,8 @@ def no_sandbox(seen: Observation) -> Cause:
     return Cause(
         code="SandboxNotReady",
         says=f"The pod has no sandbox yet: the kubelet {first}creates the sandbox with its network.",
-        rule="SyncPod waits for all volumes, then asks the runtime for a sandbox; CNI plugins set up its network "
+        rule="SyncPod waits for all volumes, then calls the runtime to create a sandbox; CNI plugins set up "
+        "its network "
         "before the call returns. Only then are images pulled and containers created.",
         ref="kubelet.go SyncPod; kuberuntime_manager.go SyncPod step 4",
         steps=(
@@ -118,9 +119,9 @@ def no_sandbox(seen: Observation) -> Cause:
 
 
 def _sandbox_words(seen: Observation) -> str:
-    """How a sandbox that is ready shows. Kubelets before v1.29 have no condition for it."""
-    told = seen.condition(POD_READY_TO_START_CONTAINERS) is not None
-    return "PodReadyToStartContainers becomes True" if told else "the sandbox is ready and the pod has its address"
+    """The signs of a ready sandbox. Kubelets before v1.29 have no condition for it."""
+    reported = seen.condition(POD_READY_TO_START_CONTAINERS) is not None
+    return "PodReadyToStartContainers becomes True" if reported else "the sandbox is ready and the pod has its address"
 
 
 def _volumes(seen: Observation) -> Cause | None:
@@ -140,7 +141,7 @@ def _volumes(seen: Observation) -> Cause | None:
         code=event.reason,
         says=f"The pod waits for a volume: {event.message.strip()}",
         rule="No container starts before every volume is mounted. A failed mount is retried after 0.5 s, then "
-        "twice as long each time, at most 2m2s; every 2m3s the sync gives up waiting, says so and begins again.",
+        "twice as long each time, at most 2m2s; every 2m3s the sync gives up waiting, emits an Event and starts again.",
         ref="volumemanager/volume_manager.go WaitForAttachAndMount; util/goroutinemap/exponentialbackoff",
         steps=(
             NextStep(
@@ -222,7 +223,7 @@ def _network(seen: Observation) -> Cause | None:
 def _cni_remedy(message: str) -> str:
     said = message.lower()
     if "no ip addresses available" in said or "failed to allocate" in said or "range set" in said:
-        return "the node's range of pod addresses is used up, or old reservations were not given back (IPAM state)"
+        return "the node's range of pod addresses is used up, or old reservations were not released (IPAM state)"
     if "cni plugin not initialized" in said or "no networks found" in said or "cni config" in said:
         return "the node has no CNI configuration: install or repair the network plugin"
     if "failed to find plugin" in said or "executable file not found" in said or "no such file" in said:
@@ -276,7 +277,7 @@ def _start_error(seen: Observation, view: ContainerView, reason: str) -> Cause:
         steps=(
             NextStep(
                 "started",
-                "the next sync tries again; it starts if the cause is gone",
+                "the next sync tries again; it starts if the cause is fixed",
                 view.name,
                 window,
                 "10 to 15 s after the last try",
@@ -301,7 +302,7 @@ def _start_error_in_events(seen: Observation, view: ContainerView) -> Cause | No
         container=view.name,
         says=f"{upper_first(view.words)} could not be started: {said[:200].rstrip('.')}.",
         rule="A sync writes the status before it starts containers, so that the reason of a failure is shown by the "
-        "sync after it; Events are sent at once.",
+        "sync after it; Events are sent immediately.",
         ref="kubelet.go SyncPod (reason cache)",
         steps=(
             NextStep("waits", "the next sync shows the reason in the status", view.name),
@@ -337,12 +338,12 @@ def _creating(seen: Observation, view: ContainerView) -> Cause:
             NextStep(
                 "started", f"{view.words} runs", view.name, because="as long as pull, create, start and hook take"
             ),
-            NextStep("exited", "a container that ends at once may be shown as terminated", view.name, firm=False),
+            NextStep("exited", "a container that ends immediately may be shown as terminated", view.name, firm=False),
             NextStep("waits", "if it does not start, the reason is shown", view.name, firm=False),
         ),
         remedies=("if it lasts, the image is large or the registry is slow: see the Events Pulling and Pulled",),
         facts=tuple(facts),
-        unseen=() if pulling is not None else ("how far the start has got: only Events show it",),
+        unseen=() if pulling is not None else ("the progress of the start: only Events show it",),
     )
 
 
@@ -354,7 +355,7 @@ def _restarting_all(view: ContainerView) -> Cause:
         rule="An exit that matches a rule with action RestartAllContainers stops and removes every container; the "
         "pod then begins again with its first init container, without any back-off.",
         ref="kuberuntime_manager.go computePodActions (getContainersToReset)",
-        steps=(NextStep("started", "it starts in its turn", view.name),),
+        steps=(NextStep("started", "it starts after the previous containers", view.name),),
         facts=(view.fact("state.waiting.reason", RESTARTING_ALL_CONTAINERS),),
     )
 
@@ -366,11 +367,11 @@ def _unknown_reason(view: ContainerView, reason: str) -> Cause:
         code=reason,
         container=view.name,
         says=f"{upper_first(view.words)} waits: {reason}{': ' + message[:200] if message else ''}.",
-        rule="This reason is not one that kubelet v1.36 gives; its meaning is known only to the component that "
-        "wrote it. A failed sync is repeated every 10 to 15 s.",
+        rule="Kubelet v1.36 does not use this reason; only the component "
+        "that wrote it defines its meaning. A failed sync is repeated every 10 to 15 s.",
         ref="container/sync_result.go",
         steps=(
-            NextStep("started", "it starts when the cause is gone", view.name, firm=False),
+            NextStep("started", "it starts when the cause is fixed", view.name, firm=False),
             NextStep("waits", "or the reason changes", view.name, firm=False),
         ),
         facts=(view.fact("state.waiting.reason", reason),)
@@ -388,7 +389,7 @@ def arriving(seen: Observation) -> Cause:
         code="NotSeenByKubelet",
         says=f"The pod is bound to {pod.spec.node_name}, whose kubelet has not written a status yet.",
         rule="The kubelet watches the pods that are bound to its node, checks whether the node can run a new one, and "
-        "writes its first status at once. A pod that it rejects gets phase Failed.",
+        "writes its first status immediately. A pod that it rejects gets phase Failed.",
         ref="kubelet.go HandlePodAdditions",
         steps=(
             NextStep(

@@ -69,7 +69,7 @@ def _not_acknowledged(seen: Observation) -> Cause:
                 "acknowledged",
                 "the kubelet writes the generation it has seen",
                 window=None if busy else Window(None, seen.now),
-                because="at once on a healthy node",
+                because="immediately on a healthy node",
                 due=None if busy else "acknowledge",
             ),
             NextStep("ended", "containers end by themselves on SIGTERM, or are killed after the grace", firm=False),
@@ -91,15 +91,16 @@ def _never_seen(seen: Observation) -> Cause:
     return Cause(
         code="DeletedBeforeSeen",
         says="The pod was deleted before its kubelet wrote a status.",
-        rule="A kubelet that first sees a pod with a deletionTimestamp ends it without starting anything; one that is "
-        "already syncing the pod finishes that sync, and then stops what it started.",
+        rule="A kubelet that first sees a pod with a deletionTimestamp ends it without starting a container. "
+        "If a sync is in "
+        "progress, the kubelet finishes the sync, and then stops the containers that it started.",
         ref="pod_workers.go UpdatePod",
         steps=(
             NextStep("accepted", "the kubelet writes a first status"),
-            NextStep("ended", "or at once a last one", firm=False),
+            NextStep("ended", "or a last one immediately", firm=False),
             NextStep("removed", "and the object is removed", firm=False),
         ),
-        remedies=("if it lasts, the kubelet of the node is away: the object stays until it is back",),
+        remedies=("if it lasts, the kubelet of the node is down: the object stays until it is back",),
         facts=_deletion_facts(seen),
     )
 
@@ -147,7 +148,7 @@ def _stopping(seen: Observation) -> Cause:
         says = f"The pod should have been stopped by now: {names} still counts as running past its grace of {grace} s."
     unseen = ("whether the hook is done, and what the program does with the signal",)
     if late:
-        unseen = ("why: the runtime may hang, the process may be stuck in the kernel, or the kubelet may be away",)
+        unseen = ("why: the runtime may hang, the process may be stuck in the kernel, or the kubelet may be down",)
     failing = seen.newest_event("FailedKillPod", "FailedPreStopHook", "ExceededGracePeriod")
     return Cause(
         code="TerminationOverdue" if late else "GracePeriod",
@@ -213,7 +214,7 @@ def _nothing_runs(seen: Observation) -> Cause:
             NextStep("sandbox-ready", "a sync in progress may still create the sandbox", firm=False),
             NextStep("started", "and start the containers it was about to start", firm=False),
         ),
-        remedies=("if it lasts, the runtime cannot stop the sandbox (FailedKillPod) or the kubelet is away",),
+        remedies=("if it lasts, the runtime cannot stop the sandbox (FailedKillPod) or the kubelet is down",),
         facts=(*_deletion_facts(seen), *((event_fact(failing),) if failing is not None else ())),
     )
 
@@ -223,11 +224,11 @@ def _cleaning_up(seen: Observation) -> Cause:
     known = [time for time in since if time is not None]
     late = bool(known) and seen.now > max(known) + LATE
     volumes = [str(volume.get("name")) for volume in seen.pod.spec.volumes]
-    held = f"most likely its volumes ({', '.join(volumes)}) are not unmounted" if volumes else "its cgroup is not gone"
+    held = f"most likely its volumes ({', '.join(volumes)}) are not unmounted" if volumes else "its cgroup still exists"
     unmount = seen.newest_event("FailedUnMount", "FailedUnmapDevice", "FailedKillPod")
     return Cause(
         code="VolumesNotUnmounted" if late else "CleaningUp",
-        says=f"The pod has ended but its object is still there: {held}, or the kubelet is away."
+        says=f"The pod has ended but its object still exists: {held}, or the kubelet is down."
         if late
         else "The pod has ended; the kubelet cleans up and then removes the object.",
         rule="The kubelet removes the object (DELETE with grace 0) when the phase is terminal, volumes are unmounted "
@@ -238,14 +239,17 @@ def _cleaning_up(seen: Observation) -> Cause:
                 "finalizing",
                 "the object's grace becomes 0",
                 window=None if volumes else Window(None, seen.now),
-                because="when volumes and cgroup are gone, soon",
+                because="soon, when the volumes are unmounted and the cgroup is removed",
                 due=None if volumes else "clean-up",
             ),
             NextStep("removed", "and it is removed", firm=False),
         ),
         remedies=(
             "see on the node what still holds the volumes; the kubelet's log names them",
-            ("kubectl delete --force --grace-period=0 removes the object; what is on the node stays until it is freed"),
+            (
+                "kubectl delete --force --grace-period=0 removes the object; its resources on the node stay "
+                "until they are released"
+            ),
         ),
         facts=(
             *_deletion_facts(seen),
@@ -265,7 +269,7 @@ def _finalizers(seen: Observation) -> Cause:
         "has no part in it.",
         ref="apiserver registry/generic/registry/store.go Delete",
         steps=(NextStep("removed", "when the last finalizer is removed the object is removed", firm=False),),
-        remedies=tuple(f"the controller behind {name} has to finish; see that it runs" for name in finalizers),
+        remedies=tuple(f"the controller behind {name} has to finish; check that it runs" for name in finalizers),
         facts=(*_deletion_facts(seen), Fact("metadata.finalizers", ", ".join(finalizers))),
     )
 
@@ -273,8 +277,8 @@ def _finalizers(seen: Observation) -> Cause:
 def _going(seen: Observation) -> Cause:
     return Cause(
         code="Removing",
-        says="Nothing keeps the object any more: the API server removes it.",
-        rule="With grace 0 and no finalizers the object is deleted at once. After a forced deletion containers may "
+        says="Nothing blocks the deletion: the API server removes the object.",
+        rule="With grace 0 and no finalizers the object is deleted immediately. After a forced deletion containers may "
         "still run: the kubelet stops them when it sees that the pod is gone.",
         ref="apiserver registry/generic/registry/store.go Delete",
         steps=(
@@ -290,8 +294,8 @@ def _mirror(seen: Observation) -> Cause:
     return Cause(
         code="MirrorPod",
         says="The pod mirrors a static pod of its node, and somebody deletes the mirror: that stops nothing. The "
-        "kubelet removes it and makes a new one while the file is there.",
-        rule="Only the file (or URL) on the node decides about a static pod. A mirror that is being deleted or "
+        "kubelet removes it and creates a new one while the file exists.",
+        rule="Only the file or URL on the node controls a static pod. A mirror that is being deleted or "
         "differs from the file is deleted with grace 0 and created again by the next sync.",
         ref="kubelet.go tryReconcileMirrorPods",
         steps=(

@@ -151,9 +151,9 @@ def _ends(status: ContainerStatus) -> list[str | None]:
     return [s.terminated.finished_at for s in (status.state, status.last_state) if s.terminated is not None]
 
 
-def _timed(kind: ChangeKind, name: str, detail: str, told: str | None, before: int, now: int) -> ObservedChange:
+def _timed(kind: ChangeKind, name: str, detail: str, reported: str | None, before: int, now: int) -> ObservedChange:
     """With the runtime's own time, whose fraction of a second is lost."""
-    at = moment(told)
+    at = moment(reported)
     if at is None:
         return ObservedChange(kind, name, detail, before, now)
     return ObservedChange(kind, name, detail, at, at + TRUNCATION, timed=True)

@@ -148,7 +148,7 @@ def _ready_before_probe(seen: Observation, view: ContainerView) -> Iterator[Dive
 
 
 def _phases(pod: Pod) -> set[str]:
-    """The phases that these container states can mean: for a pod that goes on, and for one that terminates."""
+    """The phases that these container states can mean: for a pod that continues, and for one that terminates."""
     status = pod.status
     statuses = (*status.container_statuses, *status.init_container_statuses)
     return {
@@ -212,8 +212,8 @@ def is_over_deadline(seen: Observation) -> bool:
 
 
 def _gates(seen: Observation, old: PodStatus | None) -> list[tuple[PodCondition, ...]]:
-    """The conditions that Ready may have been computed from: those of a readiness gate are written by somebody else,
-    and the kubelet's answer follows. Without an earlier status, the gates may have had any value."""
+    """The conditions that Ready may have been computed from: another client writes those of a readiness gate,
+    and the kubelet's status follows. Without an earlier status, the gates may have had any value."""
     status, gates = seen.pod.status, [gate.condition_type for gate in seen.pod.spec.readiness_gates]
     if not gates:
         return [status.conditions]

@@ -130,7 +130,7 @@ def _is_another(was: ContainerStatus, now: ContainerStatus) -> bool:
 
 
 def _failed_to_start(status: ContainerStatus) -> bool:
-    """An attempt that came to nothing, for want of its image: it moves the back-off and is not counted."""
+    """An attempt that came to nothing, for lack of its image: it moves the back-off and is not counted."""
     waiting = status.state.waiting
     return waiting is not None and status.last_state.terminated is not None and waiting.reason in _NO_IMAGE
 
@@ -146,7 +146,7 @@ def _was_killed(was: ContainerStatus, container: Container, events: Iterable[Eve
     began = moment(was.state.running.started_at) if was.state.running is not None else None
     for event in events:
         if event.reason == "Killing" and event.involved_object.field_path.endswith(f"{{{container.name}}}"):
-            told = any(word in event.message for word in _KILLED_FOR)
-            if told and (began is None or event_time(event) >= began):
+            reported = any(word in event.message for word in _KILLED_FOR)
+            if reported and (began is None or event_time(event) >= began):
                 return True
     return False

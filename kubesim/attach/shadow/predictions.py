@@ -36,9 +36,9 @@ _CHANGES: dict[Due, tuple[str, ...]] = {
     "clean-up": ("finalizing", "removed"),
 }
 # Reported by Events alone. Those can be lost, and of a mount or a retry only the failure is reported.
-TOLD_BY_EVENTS: frozenset[Due] = frozenset({"mount", "retry", "pull"})
+REPORTED_BY_EVENTS: frozenset[Due] = frozenset({"mount", "retry", "pull"})
 _BY_THE_WORKER: frozenset[Due] = frozenset({"restart", "restart-by", "pull", "retry"})
-# When they may come next is in the kubelet's memory alone, and a new kubelet does them at once.
+# When they may come next is in the kubelet's memory alone, and a new kubelet does them immediately.
 _OF_MEMORY: frozenset[Due] = frozenset({"restart", "pull", "mount"})
 _HELD_BACK = ("CrashLoopBackOff", "ImagePullBackOff")  # found at a glance: they cost a sync no time
 
@@ -62,7 +62,7 @@ class Prediction:
     @property
     def overdue_at(self) -> int | None:
         """When it is known to be broken although nothing was observed."""
-        return None if self.due in TOLD_BY_EVENTS else self.reported_by
+        return None if self.due in REPORTED_BY_EVENTS else self.reported_by
 
     @property
     def done_by(self) -> int | None:
@@ -108,7 +108,7 @@ def _may_take_longer(pod: Pod, name: str, due: Due) -> bool:
 
 def _hooks_or_kills_hold_up(pod: Pod, name: str) -> bool:
     """A sync waits for the postStart hook of any container that it starts, and out the grace of another that it stops
-    for a failed probe (kuberuntime_container.go startContainer, killContainer); until then no status tells of it."""
+    for a failed probe (kuberuntime_container.go startContainer, killContainer); until then no status reports it."""
     containers = (*pod.spec.init_containers, *pod.spec.containers)
     hooks = any(one.lifecycle and one.lifecycle.post_start for one in containers)
     return hooks or any(one.name != name and (one.liveness_probe or one.startup_probe) for one in containers)
@@ -154,7 +154,7 @@ def judge_change(prediction: Prediction, change: ObservedChange) -> PredictionVe
 
 
 def judge_event(prediction: Prediction, at: int) -> PredictionVerdict:
-    """An Event that tells of the very thing: a pull that begins, a mount that failed again, a sync that did."""
+    """An Event that reports the very thing: a pull that begins, a mount that failed again, a sync that did."""
     return _judged(prediction, at, at, prediction.done_by)
 
 
@@ -182,9 +182,9 @@ def divergence_of(verdict: PredictionVerdict, pod: Pod, now: int, evidence: tupl
         apart = duration((verdict.earliest - window.latest) // MILLISECOND * MILLISECOND)
         says = f"{prediction.what}: {apart} after it was due at the latest"
     shown: DivergenceKind = "early" if kind == "early" else "late"
-    told = window_text(window, prediction.made_at)
+    reported = window_text(window, prediction.made_at)
     facts = (
-        Fact("predicted", f"{told} ({prediction.because})" if prediction.because else told),
+        Fact("predicted", f"{reported} ({prediction.because})" if prediction.because else reported),
         Fact("observed", f"{format_micro_time(verdict.earliest)} to {format_micro_time(verdict.latest)}"),
         *evidence,
     )

@@ -37,7 +37,7 @@ def killed_too_early(seen: Observation, event: Event, at: int, before: Event | N
         if not _counts_from_zero(view, before):
             earliest = first_probe(probe, started)
         assert earliest is not None
-        # A probe that takes longer than its period makes the next one follow at once.
+        # A probe that takes longer than its period makes the next one follow immediately.
         slow = period(probe) if (probe.timeout_seconds or 1) * SECOND >= period(probe) else 0
         if at >= earliest - TRUNCATION - slow:  # the time of an Event is cut as well
             return []

@@ -30,7 +30,7 @@ from kubesim.attach.shadow.consistency import status_divergences
 from kubesim.attach.shadow.crash_memory import CrashMemory
 from kubesim.attach.shadow.divergence import Divergence, diverges
 from kubesim.attach.shadow.predictions import (
-    TOLD_BY_EVENTS,
+    REPORTED_BY_EVENTS,
     Key,
     Outcome,
     Prediction,
@@ -113,7 +113,7 @@ class Shadow:
             divergences = [
                 *status_divergences(seen, old.status),
                 *(() if tracked.excused else transition_divergences(seen, old, before)),
-                *(_told_at_the_wrong_time(seen, old, found, tracked.excused) if self.clock_known else ()),
+                *(_reported_at_wrong_time(seen, old, found, tracked.excused) if self.clock_known else ()),
             ]
             self._remember(tracked, old, found, now)
             divergences += _wrong_wait(self._observation(tracked, now))
@@ -136,8 +136,8 @@ class Shadow:
         found = changes(tracked.pod, None, tracked.seen_at, now)
         verdicts = self._settle(tracked, found, now)
         self._crashes.forget(tracked.pod)
-        told = tuple(divergence_of(v, pod, now) for v in verdicts if v.outcome in ("early", "late"))
-        return ShadowReport(None, found, tuple(verdicts), told)
+        reported = tuple(divergence_of(v, pod, now) for v in verdicts if v.outcome in ("early", "late"))
+        return ShadowReport(None, found, tuple(verdicts), reported)
 
     def observe_event(self, event: Event, now: int, *, history: bool = False) -> ShadowReport:
         """An Event was emitted, or emitted again. `history`: it comes with a list, and may be of any age."""
@@ -152,7 +152,7 @@ class Shadow:
         is_news = not history and not tracked.excused and self.clock_known and not _is_known(before, event)
         verdicts, divergences = self._judge_event(tracked, event, before, now) if is_news else ([], [])
         if not is_news:
-            self._drop(tracked, [p.key for p in _told_by(event, tracked.open.values())])
+            self._drop(tracked, [p.key for p in _reported_by(event, tracked.open.values())])
         statement = explain(self._observation(tracked, now))
         tracked.stage = statement.stage
         self._expect(tracked, statement)
@@ -163,7 +163,7 @@ class Shadow:
     ) -> tuple[list[PredictionVerdict], list[Divergence]]:
         at = event_time(event) or now
         complete = before is not None and event_count(event) == event_count(before) + 1
-        judged = [judge_event(p, at) for p in _told_by(event, tracked.open.values())]
+        judged = [judge_event(p, at) for p in _reported_by(event, tracked.open.values())]
         # The kubelet's recorder counts the Events that it drops: after a gap, nobody knows when the first one was due.
         verdicts = [self._count(v) for v in judged if complete or v.outcome != "late"]
         self._drop(tracked, [v.prediction.key for v in judged if not complete and v.outcome == "late"])
@@ -197,16 +197,17 @@ class Shadow:
     def missed_events(self) -> None:
         """For a while no Event was received: one that comes now says nothing about those before it."""
         for tracked in self.pods.values():
-            self._drop(tracked, [key for key in tracked.open if key[0] in TOLD_BY_EVENTS])
+            self._drop(tracked, [key for key in tracked.open if key[0] in REPORTED_BY_EVENTS])
 
     def missed(self, uid: str | None = None) -> None:
-        """For a while nothing was heard (of one pod, or of all): what is found now may have happened in time."""
+        """For a while nothing was received (of one pod, or of all): what is found now may have happened in time."""
         for tracked in self.pods.values() if uid is None else (self.pods[uid],):
             tracked.excused = True
             self._drop(tracked)
 
     def overdue(self, now: int) -> tuple[Pod, ...]:
-        """The pods of which `tick` would report something: whoever can may look whether they are as they seem."""
+        """The pods of which `tick` would report something: the caller may check whether they are in the state "
+        "that they report."""
         return tuple(
             tracked.pod
             for tracked in self.pods.values()
@@ -301,7 +302,7 @@ class Shadow:
         return verdicts
 
     def _expect(self, tracked: Tracked, statement: Statement) -> None:
-        """The predictions of a new statement. One that was there before keeps its end, because the clock goes on; it
+        """The predictions of a new statement. One that was there before keeps its end, because the clock continues; it
         loses it when something else holds the worker up now. The end of a pull is counted from Events alone: a later
         Event may put it off."""
         made = () if _may_restart_all(tracked.pod) else predictions_of(statement, tracked.pod)
@@ -357,7 +358,7 @@ def _said(event: Event) -> Fact:
     return Fact(f"event {event.reason}", f"{event.message.strip()[:200]} (x{event_count(event)})")
 
 
-def _told_by(event: Event, predictions: Iterable[Prediction]) -> Iterator[Prediction]:
+def _reported_by(event: Event, predictions: Iterable[Prediction]) -> Iterator[Prediction]:
     """The predictions that this Event is about."""
     path = event.involved_object.field_path
     for prediction in predictions:
@@ -374,7 +375,7 @@ def _told_by(event: Event, predictions: Iterable[Prediction]) -> Iterator[Predic
             yield prediction
 
 
-def _told_at_the_wrong_time(
+def _reported_at_wrong_time(
     seen: Observation, old: Pod, found: Iterable[ObservedChange], excused: bool
 ) -> Iterator[Divergence]:
     """Exits, starts and changed conditions carry their own time: a status tells them soon afterwards, never before."""
@@ -399,7 +400,8 @@ def _told_at_the_wrong_time(
                 seen,
                 "lag",
                 f"{what} is reported {duration(lag // SECOND * SECOND)} after it happened",
-                "Relists come every second and a changed status is written at once; a write that failed is repeated "
+                "Relists come every second and a changed status is written immediately; a write that failed is "
+                "repeated "
                 "within 10 s.",
                 Fact("told at", format_micro_time(seen.now)),
                 Fact(what, format_micro_time(at)),
@@ -410,13 +412,13 @@ def _wrong_wait(seen: Observation) -> Iterator[Divergence]:
     """A message that tells another back-off than the one that was followed from restart to restart."""
     backoff = seen.periods.crash_backoff()
     for view in seen.containers():
-        told, followed = reported_wait(view), seen.memory.crashes.get(view.name)
-        if told is not None and followed is not None and told != followed.wait:
+        reported, followed = reported_wait(view), seen.memory.crashes.get(view.name)
+        if reported is not None and followed is not None and reported != followed.wait:
             found = diverges(
                 seen,
                 "status",
                 f"the back-off of container {view.name} is {duration(followed.wait)}, but the status reports "
-                f"{duration(told)}",
+                f"{duration(reported)}",
                 "The wait doubles with every restart after an exit, "
                 f"from {duration(backoff.initial)} to {duration(backoff.maximum)}, "
                 "and begins again after 10 minutes without one.",
@@ -427,7 +429,7 @@ def _wrong_wait(seen: Observation) -> Iterator[Divergence]:
 
 
 def _worker_is_busy(seen: Observation, old: Pod) -> bool:
-    """A worker that pulls, mounts or runs a hook tells of other containers only afterwards."""
+    """A worker that pulls, mounts or runs a hook reports other containers only afterwards."""
     if not old.status.container_statuses or not seen.pod.status.container_statuses:
         return True
     hooks = any(view.spec.lifecycle and view.spec.lifecycle.post_start for view in seen.containers())

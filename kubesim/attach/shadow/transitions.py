@@ -125,11 +125,11 @@ def _removed_with_sandbox(seen: Observation, old: ContainerStatus) -> bool:
     """Before a new sandbox the kubelet removes all init containers, and with them their logs, from which it would tell
     how often they were started (kuberuntime_container.go purgeInitContainers, calcRestartCountByLogDir)."""
     ends = (old.state.terminated, old.last_state.terminated)
-    told = [old.state.running.started_at] if old.state.running is not None else []
-    times = [moment(time) for time in (*told, *(end.finished_at for end in ends if end is not None))]
+    reported = [old.state.running.started_at] if old.state.running is not None else []
+    times = [moment(time) for time in (*reported, *(end.finished_at for end in ends if end is not None))]
     since = max((time for time in times if time is not None), default=None)
     if seen.events_of("SandboxChanged"):
-        return True  # the status goes on with the old count until the new one has caught up
+        return True  # the status continues with the old count until the new one has caught up
     return since is not None and sandbox_changed(seen, since)
 
 
@@ -172,7 +172,7 @@ def _same_attempt(seen: Observation, old: ContainerStatus, new: ContainerStatus)
             yield _breaks(
                 seen,
                 f"{new.name} runs again under its old container id",
-                "A container that ended never runs again: a restart makes a new one.",
+                "A container that ended never runs again: a restart creates a new one.",
                 Fact(f"container {new.name} containerID", new.container_id),
             )
         elif now.terminated is not None and _contradicts_end(old, now.terminated):
@@ -221,7 +221,7 @@ def _attempts_counted(seen: Observation, old: ContainerStatus, new: ContainerSta
         yield _breaks(
             seen,
             f"restartCount of {new.name} rose, but it is the same container",
-            "A restart makes a new container.",
+            "A restart creates a new container.",
             *_restart_counts(old, new),
         )
 

@@ -1,4 +1,4 @@
-"""The organisations in a kubeconfig's client certificate, read locally: whoever is in system:masters may do anything.
+"""The organisations in a kubeconfig's client certificate, read locally: a member of system:masters has all permissions.
 
 Only certificates can be read so. What a token may do is known to the server alone, and asking it would be a write.
 """
@@ -20,8 +20,10 @@ _ORGANISATION = bytes.fromhex("060355040a")
 _CONTEXT_0 = 0xA0
 
 WARNING = (
-    f"the client certificate is of {MASTERS}: it may do anything, and no rule of the cluster limits it. kubesim sends "
-    "nothing but get, list and watch; better use an account with what `kubesim attach --print-rbac` prints"
+    f"the client certificate is of {MASTERS}: it has all permissions, and no rule of the cluster limits it. "
+    f"kubesim sends "
+    "nothing but get, list and watch; use an account with the permissions that `kubesim attach --print-rbac` "
+    "prints instead"
 )
 UNKNOWN = "these credentials are not a client certificate, so their rights cannot be checked here"
 

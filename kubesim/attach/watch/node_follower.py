@@ -93,7 +93,7 @@ class NodeFollower:
         self._looks = self._make_looks() if with_references else None
         self._listed: set[str] = set()
         self._trouble = False
-        self._told: set[str] = set()  # what went wrong since there was last no trouble
+        self._reported: set[str] = set()  # what went wrong since there was last no trouble
         self._caught_up_at = 0
         self._skews: deque[int] = deque(maxlen=SKEW_SAMPLES)
         self._unclaimed: deque[Event] = deque(maxlen=UNCLAIMED)
@@ -176,13 +176,13 @@ class NodeFollower:
         self._problem(text)
 
     def _problem(self, text: str) -> None:
-        """All watches meet the same trouble, again and again: it is reported once, until a watch succeeds again."""
+        """All watches meet the same trouble, repeatedly: it is reported once, until a watch succeeds again."""
         self.problems.append(text)
         reason = text.partition(": ")[2].partition("; again in")[0]
-        if reason not in self._told:
-            if len(self._told) >= KEPT:
-                self._told.clear()
-            self._told.add(reason)
+        if reason not in self._reported:
+            if len(self._reported) >= KEPT:
+                self._reported.clear()
+            self._reported.add(reason)
             self._viewer.problem(text)
 
     async def near_nodes(self) -> tuple[str, ...]:
@@ -224,7 +224,7 @@ class NodeFollower:
 
     @property
     def looked(self) -> bool:
-        """Whether it is known of everything that waiting pods refer to if it is there; nobody may have asked."""
+        """Whether it is known of everything that waiting pods refer to if it exists; nobody may have asked."""
         return self._looks is None or self._looks.complete
 
     @property
@@ -238,12 +238,12 @@ class NodeFollower:
             self._lease_listed_at = self._clock.now()
         self._listed.add(kind)
 
-    def heard(self) -> None:
+    def received(self) -> None:
         """Something came: if there was trouble before, what comes next may be late."""
         now = self._clock.now()
         if self._trouble:
             self._trouble = False
-            self._told.clear()
+            self._reported.clear()
             self._caught_up_at = now + CATCHING_UP
         if now < self._caught_up_at:
             self.shadow.missed()
@@ -284,7 +284,7 @@ class NodeFollower:
         # Two that come as far apart as they were written came right after that; one of a list may be old.
         if self._renewed_at is not None and renewed > self._renewed_at:
             if renewed - self._renewed_at < rhythm:
-                self.shadow.kubelet_started(renewed)  # off its rhythm: a new kubelet renews at once
+                self.shadow.kubelet_started(renewed)  # off its rhythm: a new kubelet renews immediately
             apart = (now - self._renewal_came_at) - (renewed - self._renewed_at)
             if abs(apart) < SECOND and not listed:
                 self._skews.append(renewed - now)
@@ -306,7 +306,7 @@ class NodeFollower:
         self._doubts.saw_node(node)
 
     def settle(self) -> None:
-        """Nothing more is heard: tell what was held back."""
+        """Nothing more is received: tell what was held back."""
         self._tell(self._doubts.due())
 
     def _diverged(self, found: Iterable[Divergence]) -> None:
@@ -328,8 +328,8 @@ class NodeFollower:
             self._viewer.diverged(divergence)
 
 
-class _Told:
-    """What all listeners have: nothing piles up here, so that there is always room."""
+class _Reported:
+    """The methods of all listeners. Nothing is queued here, so there is always room."""
 
     def __init__(self, agent: NodeFollower) -> None:
         self.agent = agent
@@ -338,12 +338,12 @@ class _Told:
         return None
 
 
-class _OfPods(_Told):
+class _OfPods(_Reported):
     def replaced(self, objects: Iterable[Pod]) -> None:
         agent = self.agent
         if agent.has_listed("Pod"):
             agent.shadow.missed()
-        agent.heard()
+        agent.received()
         found = list(objects)
         there = {pod.metadata.uid for pod in found}
         for gone in [tracked.pod for uid, tracked in agent.shadow.pods.items() if uid not in there]:
@@ -353,15 +353,15 @@ class _OfPods(_Told):
         agent.listed("Pod")
 
     def changed(self, obj: Pod) -> None:
-        self.agent.heard()
+        self.agent.received()
         self.agent.saw_pod(obj)
 
     def removed(self, obj: Pod) -> None:
-        self.agent.heard()
+        self.agent.received()
         self.agent.lost_pod(obj)
 
 
-class _OfEvents(_Told):
+class _OfEvents(_Reported):
     """Events are kept only for pods that are followed; those that come before their pod are reported once it exists."""
 
     def __init__(self, agent: NodeFollower, what: str = "") -> None:
@@ -384,7 +384,7 @@ class _OfEvents(_Told):
         """Events expire; what they said stays true."""
 
 
-class _OfNode(_Told):
+class _OfNode(_Reported):
     def replaced(self, objects: Iterable[Node]) -> None:
         self.agent.saw_node(next(iter(objects), None))
         self.agent.listed("Node")
@@ -396,7 +396,7 @@ class _OfNode(_Told):
         self.agent.saw_node(None)
 
 
-class _OfLease(_Told):
+class _OfLease(_Reported):
     def replaced(self, objects: Iterable[NodeLease]) -> None:
         for lease in objects:
             self.agent.saw_lease(lease, listed=True)

@@ -1,8 +1,8 @@
 """The least rights that `kubesim attach` runs with: it gets, lists and watches, and nothing else.
 
-Pods and Events are in every namespace, so that a ClusterRole is needed; the Lease of a node is in one namespace. No
-right is for metadata alone: who may look whether a ConfigMap or a Secret is there could also read it, which is why that
-is asked for with a flag. Then a get of each object that is named is enough; lists, which show all there are, are not.
+Pods and Events are in every namespace, so that a ClusterRole is needed; the Lease of a node is in one
+namespace. No permission covers only metadata: a client that may check whether a ConfigMap or a Secret exists may also
+read it. This is why it needs a flag. Then the permission to get is enough; there is no permission to list.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ subjects:
 
 _REFERENCES = """\
 - apiGroups: [""]
-  resources: [configmaps, secrets]  # for --references: of these only the metadata is asked for
+  resources: [configmaps, secrets]  # for --references: only their metadata is requested
   verbs: [get]
 """
 
@@ -75,7 +75,7 @@ _CONFIGZ = """\
 
 _CLAIMS = """\
 - apiGroups: [""]
-  resources: [persistentvolumeclaims]  # for --agent with --references: only the metadata is asked for
+  resources: [persistentvolumeclaims]  # for --agent with --references: only the metadata is requested
   verbs: [get]
 """
 

@@ -1,11 +1,13 @@
 """Findings that a restart of the kubelet would explain, held back for as long as a sign of one may take to come.
 
-A kubelet that starts forgets its back-offs: what waited is tried at once, and the waits start over. It says so in
+A kubelet that starts forgets its back-offs: what waited is tried immediately, and the waits start over. It says so in
 Events about its node; but those travel by another watch than the pods, and can be lost. So a finding that counts on the
-kubelet's memory is reported only when no sign has come. The signs: an Event or a lease that tells of the start
-(`Shadow.kubelet_started`), a Node status that is written out of turn, or that several pods are tried too early at once.
+kubelet's memory is reported only when no sign has come. The signs: an Event or a lease that reports the start
+(`Shadow.kubelet_started`), a Node status that is written out of turn, or that several pods are tried too early
+immediately.
 
-Mirrors: kubelet_node_status.go tryUpdateNodeStatus, calculateDelay (a status that changed is written at once; one that
+Mirrors: kubelet_node_status.go tryUpdateNodeStatus, calculateDelay (a status that changed is written immediately; one
+that
 did not, every nodeStatusReportFrequency and once at the start, and after a change up to half of that sooner or later)
 """
 
@@ -17,7 +19,7 @@ from kubesim.attach.explain.observation import moment
 from kubesim.attach.explain.tolerances import WORK
 from kubesim.attach.shadow.divergence import Divergence
 
-HELD = WORK  # a kubelet tells of its start before it looks at its pods; the watches are not in step
+HELD = WORK  # a kubelet reports its start before it looks at its pods; the watches are not in step
 REPORTS = 240 * SECOND  # nodeStatusReportFrequency is 5 min, and jitter may take a part of it
 REPORTS_AFTER_CHANGE = 140 * SECOND  # after a status that changed, calculateDelay takes up to half of the 5 min
 

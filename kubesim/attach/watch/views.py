@@ -116,7 +116,7 @@ def metrics(agent: NodeFollower) -> str:
         _metric(
             "kubesim_attach_pods",
             "gauge",
-            "Pods by stage of life.",
+            "Pods by lifecycle stage.",
             ((f'stage="{stage}"', count) for stage, count in sorted(stages.items())),
         )
     )

@@ -88,12 +88,12 @@ def operation(args: argparse.Namespace) -> int:
     perform = _PERFORM[args.cni_command]
     result, error = asyncio.run(_perform(session, network, runtime, perform))
     differing = _differing(session)
-    told = {"executions": session.executions, "result": result, "error": error}
+    reported = {"executions": session.executions, "result": result, "error": error}
     if error and session.replay is None:
-        told["error"] += without_rights(error, os.geteuid())
+        reported["error"] += without_rights(error, os.geteuid())
     elif not error and args.cni_command in _SUMMARIES:
-        told["summary"] = _SUMMARIES[args.cni_command](network, session.executions)
-    _tell(args, told | ({"differences": differing} if differing else {}))
+        reported["summary"] = _SUMMARIES[args.cni_command](network, session.executions)
+    _tell(args, reported | ({"differences": differing} if differing else {}))
     return 1 if error or differing else 0
 
 
@@ -248,22 +248,22 @@ def _differing(session: CniSession) -> list[str]:
     return [*session.replay.differences, *(f"{name}: not asked for" for name in session.replay.not_asked())]
 
 
-def _tell(args: argparse.Namespace, told: dict[str, Any]) -> None:
+def _tell(args: argparse.Namespace, reported: dict[str, Any]) -> None:
     if args.output == "json":
-        print(printable_json(told))
+        print(printable_json(reported))
         return
     if not args.quiet:
-        for execution in told["executions"]:
+        for execution in reported["executions"]:
             say(_shown(execution))
-    for line in told.get("differences", ()):
+    for line in reported.get("differences", ()):
         say(f"differs: {line}")
-    if "summary" in told:
-        say(told["summary"])
-    if told["result"] is not None:
-        print(printable_json(told["result"], indent=4))
+    if "summary" in reported:
+        say(reported["summary"])
+    if reported["result"] is not None:
+        print(printable_json(reported["result"], indent=4))
     sys.stdout.flush()
-    if told["error"]:
-        warn(f"error: {' '.join(told['error'].split())}")
+    if reported["error"]:
+        warn(f"error: {' '.join(reported['error'].split())}")
 
 
 def _shown(execution: dict[str, Any]) -> str:

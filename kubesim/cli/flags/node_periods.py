@@ -14,7 +14,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
     what = "the node's KubeletConfiguration: its crash back-off and sync periods replace the defaults"
     group.add_argument("--config", metavar="FILE", help=what)
-    asks = "ask the node's kubelet for its configuration, through the API server (needs get on nodes/proxy)"
+    asks = "get the configuration of the node's kubelet through the API server (needs get on nodes/proxy)"
     group.add_argument("--configz", action="store_true", help=asks)
 
 

@@ -66,7 +66,7 @@ def positive_number(text: str) -> float:
 
 
 def duration(text: str) -> int:
-    """Microseconds from a duration as Go writes it: 90s, 1m30s, 250ms, 2h."""
+    """Microseconds from a duration in Go's format: 90s, 1m30s, 250ms, 2h."""
     from kubesim.golang.durations import parse_duration
 
     try:
@@ -79,7 +79,7 @@ def duration(text: str) -> int:
 
 
 def request_timeout(text: str) -> int:
-    """Microseconds from a timeout as kubectl takes it: whole seconds, or a duration as Go writes it; 0 is none."""
+    """Microseconds from a timeout as kubectl takes it: whole seconds, or a duration in Go's format; 0 is none."""
     from kubesim.golang.durations import MAX_DURATION, parse_duration
 
     try:

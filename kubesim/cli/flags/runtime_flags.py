@@ -1,4 +1,4 @@
-"""The flags that say what pods run on: which runtime, and where its CNI plugins and their configurations are."""
+"""The flags that say what pods keep running: which runtime, and where its CNI plugins and their configurations are."""
 
 from __future__ import annotations
 

@@ -43,9 +43,9 @@ def check_runs(args: argparse.Namespace, scenarios: Sequence[tuple[str, Scenario
 
 @contextmanager
 def opened(args: argparse.Namespace, *, paced: bool) -> Iterator[SavingRun]:
-    """The file is opened before the run, so that a wrong name is a usage error at once.
+    """The file is opened before the run, so that a wrong name is a usage error immediately.
 
-    A paced run is written line by line, so that others can read it while it goes on.
+    A paced run is written line by line, so that others can read it while it continues.
     """
     if args.save is None:
         yield SavingRun(None)

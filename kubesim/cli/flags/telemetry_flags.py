@@ -1,6 +1,7 @@
 """The flags of `kubesim run` that write measurements: `--metrics` and `--otlp`.
 
-Files are opened before the run, so that a wrong name is a usage error at once. Nothing is sent while a run goes on.
+Files are opened before the run, so that a wrong name is a usage error immediately. Nothing is sent while a run
+continues.
 """
 
 from __future__ import annotations

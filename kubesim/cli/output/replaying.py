@@ -71,7 +71,7 @@ class _Text:
         print(printable(divergence_line(divergence, self._recording, excused)), flush=True)
 
     def problem(self, text: str) -> None:
-        """A gap of the recording is no trouble of today."""
+        """A gap of the recording is no trouble of the current version."""
 
 
 class _Lines(_Text):

@@ -87,12 +87,12 @@ def summary(result: RunResult) -> list[str]:
         lines += [f"{_FAILED[failure.kind]}: {first}", *more]
     lines += [f"expectation not evaluated: {text}" for text in result.expectations_open]
     judged = len(result.expectations_met) + sum(failure.kind == "expectation" for failure in result.failures)
-    told = f"; {len(result.expectations_met)} of {judged} expectations met" if judged else ""
-    told += f"; trace {result.trace_hash[:16]}" if result.trace_hash else ""
+    reported = f"; {len(result.expectations_met)} of {judged} expectations met" if judged else ""
+    reported += f"; trace {result.trace_hash[:16]}" if result.trace_hash else ""
     span = duration(result.duration // MILLISECOND * MILLISECOND)
     span = f"interrupted after {span}" if result.interrupted else span
     counted = f"{span} on the node, {result.records} records, {result.events} Events"
-    lines.append(f"{result.scenario}, seed {result.seed}: {counted}{told}")
+    lines.append(f"{result.scenario}, seed {result.seed}: {counted}{reported}")
     return lines
 
 
@@ -101,7 +101,7 @@ def _named(name: str, outcome: str) -> str:
 
 
 class JsonLinesReport:
-    """Nothing but records, and details if they are wanted."""
+    """Only records, and details if they are wanted."""
 
     def __init__(self, out: TextIO, *, details: bool = False) -> None:
         self._out = out

@@ -48,10 +48,10 @@ class NetworkDrawing:
         y = bar
         for first in range(0, len(pods), COLUMNS):
             row = pods[first : first + COLUMNS]
-            told = [[f"route {words}" for words in routes(picture.pods[pod])] for pod, _, _ in row]
-            height = 2 * LINE + LINE * max(map(len, told)) + 10
+            reported = [[f"route {words}" for words in routes(picture.pods[pod])] for pod, _, _ in row]
+            height = 2 * LINE + LINE * max(map(len, reported)) + 10
             top = y + 26
-            for column, ((pod, link, port), lines) in enumerate(zip(row, told, strict=True)):
+            for column, ((pod, link, port), lines) in enumerate(zip(row, reported, strict=True)):
                 x = 2 * MARGIN + column * (_POD_WIDTH + GAP)
                 if not first:
                     out.append(line(x + 20, bar, x + 20, top, "cable"))

@@ -30,7 +30,7 @@ def _pod(phase: str = "", *, deleted: bool = False) -> Pod:
     return Pod.from_json({"metadata": metadata, "spec": {}, "status": {"phase": phase}})
 
 
-def _told(options: UpdatePodOptions) -> Callable[[PodSyncStatuses], None]:
+def _reported(options: UpdatePodOptions) -> Callable[[PodSyncStatuses], None]:
     def tell(pods: PodSyncStatuses) -> None:
         pods.update_pod(options, 1, lambda uid: RuntimePodStatus(uid))
         _take_up(pods)
@@ -62,17 +62,17 @@ def _ended(state: str, complete: Callable[[PodSyncStatuses], object]) -> Callabl
 
 _RUNNING = RuntimePod(_UID, "pod", "default")
 INPUTS: dict[str, Callable[[PodSyncStatuses], None]] = {
-    "UpdatePod(create)": _told(UpdatePodOptions("create", _pod())),
-    "UpdatePod(sync)": _told(UpdatePodOptions("sync", _pod())),
-    "UpdatePod: deleted at the API server": _told(UpdatePodOptions("update", _pod(deleted=True))),
-    "UpdatePod: phase Succeeded or Failed": _told(UpdatePodOptions("update", _pod("Failed"))),
-    "UpdatePod(kill)": _told(UpdatePodOptions("kill", _pod())),
-    "UpdatePod(kill), evicted": _told(UpdatePodOptions("kill", _pod(), kill=KillPodOptions(evict=True))),
-    "UpdatePod(kill) of an orphan in the runtime": _told(UpdatePodOptions("kill", running_pod=_RUNNING)),
+    "UpdatePod(create)": _reported(UpdatePodOptions("create", _pod())),
+    "UpdatePod(sync)": _reported(UpdatePodOptions("sync", _pod())),
+    "UpdatePod: deleted at the API server": _reported(UpdatePodOptions("update", _pod(deleted=True))),
+    "UpdatePod: phase Succeeded or Failed": _reported(UpdatePodOptions("update", _pod("Failed"))),
+    "UpdatePod(kill)": _reported(UpdatePodOptions("kill", _pod())),
+    "UpdatePod(kill), evicted": _reported(UpdatePodOptions("kill", _pod(), kill=KillPodOptions(evict=True))),
+    "UpdatePod(kill) of an orphan in the runtime": _reported(UpdatePodOptions("kill", running_pod=_RUNNING)),
     "SyncPod: the pod has come to its end": _ended("syncing", lambda pods: pods.complete_sync(_UID, 1)),
     "SyncTerminatingPod succeeded": _ended("terminating", lambda pods: pods.complete_terminating(_UID, 1)),
     "SyncTerminatedPod succeeded": _ended("terminated", lambda pods: pods.complete_terminated(_UID)),
-    "housekeeping: no source wants it": _housekeeping,
+    "housekeeping: no source lists it": _housekeeping,
 }
 
 

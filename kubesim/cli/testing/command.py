@@ -147,18 +147,18 @@ def _run(args: argparse.Namespace, cases: list[ScenarioCase]) -> SuiteResult:
     limit_s = (args.timeout or 300_000_000) / 1_000_000
     report = make_report(args.output, len(cases), [case.file for case in cases])
     watch, done, interrupted = Stopwatch(), {}, False
-    told: list[CaseResult] = []
+    reported: list[CaseResult] = []
     with terminated_as_interrupted():
         try:
             for number, result in run_in_processes(cases, partial(play_case, update=args.update), jobs, limit_s):
                 done[number] = result
                 report.progress(len(done), result)
-                while len(told) in done:  # in the order of the cases, however they come
-                    told.append(done[len(told)])
-                    report.result(told[-1])
+                while len(reported) in done:  # in the order of the cases, however they come
+                    reported.append(done[len(reported)])
+                    report.result(reported[-1])
         except KeyboardInterrupt:
             interrupted = True
-            for number in sorted(done)[len(told) :]:
+            for number in sorted(done)[len(reported) :]:
                 report.result(done[number])
     results = [done[number] for number in sorted(done)]
     run = SuiteResult(results, len(cases), watch.seconds(), jobs, interrupted)

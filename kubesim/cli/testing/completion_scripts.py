@@ -189,15 +189,15 @@ def _fish_lines(command: CommandWords, scenarios: Sequence[str]) -> Iterator[str
 
 def _fish_flag(flag: Flag) -> str:
     names = "".join(f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}" for name in flag.names)
-    told = f" -d '{flag.help}'" if flag.help else ""
+    reported = f" -d '{flag.help}'" if flag.help else ""
     if not flag.argument:
-        return names + told
+        return names + reported
     if flag.argument in ("file", "scenario"):
-        return f"{names} -rF{told}"
+        return f"{names} -rF{reported}"
     values = f" -a '{' '.join(flag.words)}'" if flag.words else ""
     if flag.argument == "directory":
         values = " -a '(__fish_complete_directories)'"
-    return f"{names} -x{values}{told}"
+    return f"{names} -x{values}{reported}"
 
 
 _FISH = """\

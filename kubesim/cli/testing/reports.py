@@ -78,15 +78,15 @@ class TextTestReport:
         if self._colour:
             word = f"{_COLOURS[result.status]}{word}{_PLAIN}"
         span = f"{duration(result.duration // 1000 * 1000)} in {result.seconds:.2f} s"
-        told = [result.label, span]
+        reported = [result.label, span]
         if result.status == "passed":
-            told += [] if result.met else ["nothing is expected"]
+            reported += [] if result.met else ["nothing is expected"]
         else:
-            told.append(
+            reported.append(
                 f"{len(result.failures)} of {result.met + len(result.failures)} failed" if result.failures else ""
             )
-        told += ["timeline written"] if result.snapshot == "written" else []
-        return f"{word}  {safe(result.file):<{self._width}}  {', '.join(filter(None, told))}"
+        reported += ["timeline written"] if result.snapshot == "written" else []
+        return f"{word}  {safe(result.file):<{self._width}}  {', '.join(filter(None, reported))}"
 
     def _print(self, *lines: str) -> None:
         for line in lines:
@@ -107,11 +107,11 @@ class TextTestReport:
 
     def _summary(self, run: SuiteResult) -> list[str]:
         counts = {"passed": run.count("passed"), "failed": run.count("failed"), "could not be run": run.count("error")}
-        told = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing was run"
+        reported = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing was run"
         if run.interrupted:
-            told = f"interrupted: {told}, {run.cases - len(run.results)} not run"
+            reported = f"interrupted: {reported}, {run.cases - len(run.results)} not run"
         processes = f"{run.jobs} process{'es' if run.jobs > 1 else ''}"
-        return [f"{told} in {run.seconds:.1f} s on {processes}"]
+        return [f"{reported} in {run.seconds:.1f} s on {processes}"]
 
 
 class GithubReport(TextTestReport):

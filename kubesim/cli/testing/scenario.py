@@ -105,8 +105,8 @@ def _validate(args: argparse.Namespace) -> int:
     else:
         for problem in problems:
             say(problem.pointed if isinstance(problem, InputError) and problem.line else str(problem))
-        told = _counted(len(problems), "mistake") if problems else "no mistakes"
-        (warn if problems else say)(f"{_counted(len(files), 'file')}, {told}")
+        reported = _counted(len(problems), "mistake") if problems else "no mistakes"
+        (warn if problems else say)(f"{_counted(len(files), 'file')}, {reported}")
     return EXIT_WRONG if problems else 0
 
 
@@ -144,8 +144,8 @@ def _format(args: argparse.Namespace) -> int:
                     file.write(formatted)
     for path in changed:
         say(path)
-    told = f"{len(changed)} to format" if args.check else f"{len(changed)} formatted"
-    (warn if changed else say)(f"{_counted(len(files), 'file')}, {told}")
+    reported = f"{len(changed)} to format" if args.check else f"{len(changed)} formatted"
+    (warn if changed else say)(f"{_counted(len(files), 'file')}, {reported}")
     return EXIT_DIFFERENT if args.check and changed else 0
 
 

@@ -115,7 +115,7 @@ def _played(args: argparse.Namespace, run: str) -> RunHistory:
     given = argparse.Namespace(files=[run], filename=[], strict=False, recursive=False, seed=args.seed)
     runs = manifest_flags.load(given, gates, overlay)
     if len(runs) > 1:
-        raise UsageError(f"{run}: its matrix makes {len(runs)} runs, but this command needs one")
+        raise UsageError(f"{run}: its matrix creates {len(runs)} runs, but this command needs one")
     scenario = runs[0][1]
     if scenario.spec.sources.apiserver is not None:
         raise UsageError(f"{run}: a live cluster cannot be shown at a past time: use kubectl")

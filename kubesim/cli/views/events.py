@@ -1,4 +1,4 @@
-"""`kubesim events RUN`: the Events up to a moment of a run, as `kubectl events` prints them."""
+"""`kubesim events RUN`: the Events up to a given time of a run, as `kubectl events` prints them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from kubesim.cli.views import asking
 from kubesim.errors import UsageError
 
-HELP = "print the Events at a moment of a run, as kubectl events does"
-DESCRIPTION = """Print the Events that the API server had at a moment of a run, the oldest first. RUN is a file that
-kubesim run --save wrote, or a scenario, which is run up to that moment."""
+HELP = "print the Events at a given time of a run, as kubectl events does"
+DESCRIPTION = """Print the Events that the API server had at a given time of a run, the oldest first. RUN is a file that
+kubesim run --save wrote, or a scenario, which is run up to that time."""
 FORMATS = ("json", "yaml", "name")
 USAGE = "kubesim events [options] RUN"
 

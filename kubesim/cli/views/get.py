@@ -1,4 +1,4 @@
-"""`kubesim get TYPE [NAME ...] RUN`: objects at a moment of a run, as `kubectl get` prints them."""
+"""`kubesim get TYPE [NAME ...] RUN`: objects at a given time of a run, as `kubectl get` prints them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from kubesim.cluster.saved.moment import ClusterMoment
     from kubesim.cluster.store.kinds import Resource
 
-HELP = "print objects at a moment of a run, as kubectl get does"
-DESCRIPTION = """Print objects of the cluster as they were at a moment of a run. RUN is a file that kubesim run --save
-wrote, or a scenario, which is run up to that moment. TYPE, names, columns and output formats are those of kubectl
+HELP = "print objects at a given time of a run, as kubectl get does"
+DESCRIPTION = ""
+"""Print objects of the cluster as they were at a given time of a run. RUN is a file that kubesim run --save
+wrote, or a scenario, which is run up to that time. TYPE, names, columns and output formats are those of kubectl
 1.36; ages are relative to that time. Exit code: 1 if an object is not found."""
 USAGE = "kubesim get [options] TYPE[,TYPE ...] [NAME ...] | TYPE/NAME ... RUN"
 

@@ -1,4 +1,4 @@
-"""`kubesim logs POD RUN`: the output of containers up to a moment of a run, as `kubectl logs` prints it."""
+"""`kubesim logs POD RUN`: the output of containers up to a given time of a run, as `kubectl logs` prints it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from kubesim.cluster.kubectl.logs import LogSource
     from kubesim.cluster.saved.moment import ClusterMoment
 
-HELP = "print the output of containers up to a moment of a run, as kubectl logs does"
-DESCRIPTION = """Print what the containers of a pod had written at a moment of a run. RUN is a file that kubesim run
---save wrote, or a scenario, which is run up to that moment. A container that waits to start, or that has no previous
-instance, gets the kubelet's answer."""
+HELP = "print the output of containers up to a given time of a run, as kubectl logs does"
+DESCRIPTION = """Print what the containers of a pod had written at a given time of a run. RUN is a file that kubesim run
+--save wrote, or a scenario, which is run up to that time. A container that waits to start, or that has no previous
+instance, prints the kubelet's error."""
 USAGE = "kubesim logs [options] [pod/]NAME | -l LABELS RUN"
 TAIL_OF_SELECTED = 10
 

@@ -28,7 +28,7 @@ from kubesim.trace.records import ApiWrite
 
 
 class Controller(ABC):
-    """One controller of a cluster; it works from when it is made."""
+    """One controller of a cluster; it works from when it is created."""
 
     name: ClassVar[str]  # as its Events name it
 
@@ -175,7 +175,7 @@ class ControllerClient:
     def _record(
         self, verb: str, target: Target, about: ApiObject, why: str, shown: Mapping[str, Any] | None = None
     ) -> None:
-        """What follows, and what others hear of it, is caused by this write."""
+        """What follows, and what others are notified of it, is caused by this write."""
         if not self._recorder.on:
             return
         path = target.resource.plural + (f"/{target.subresource}" if target.subresource else "")

@@ -118,7 +118,7 @@ class RevisionHistory:
     def create(self, revision: ControllerRevision, collision_count: int) -> tuple[ControllerRevision, int]:
         """The revision under a name that is free, and the count of collisions that led to this name.
 
-        A revision that is there already with the same data is taken as it is.
+        A revision that exists already with the same data is taken as it is.
         """
         prefix = revision.metadata.owner_references[0].name
         while True:

@@ -1,4 +1,4 @@
-"""Starts each controller when the first object that concerns it is there: a run without any pays nothing.
+"""Starts each controller when the first object that concerns it exists: a run without any pays nothing.
 
 Mirrors: cmd/kube-controller-manager/app controllermanager.go NewControllerDescriptors
 """
@@ -66,7 +66,7 @@ def start(context: ControllerContext, path: str) -> None:
 
 
 class _ConditionalStarter:
-    """Waits for the first change that a controller has to do with; `waiting` are such controllers of one kind."""
+    """Waits for the first change that concerns a controller; `waiting` are the controllers of one kind."""
 
     def __init__(
         self, context: ControllerContext, kind: str, started: set[str], *waiting: tuple[Concerns, str]

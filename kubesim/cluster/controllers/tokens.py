@@ -20,7 +20,7 @@ from kubesim.cluster.store.watches import WatchEvent
 
 
 class TokensController:
-    """Starts at once, and follows the store from then on."""
+    """Starts immediately, and follows the store from then on."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -58,7 +58,7 @@ class ControllerEvents:
         )
 
     def _written(self, event: Event) -> Event:
-        """A count above 1 is a new state of an Event that is there, unless it has expired."""
+        """A count above 1 is a new state of an Event that exists, unless it has expired."""
         old = self._store.find("Event", event.metadata.namespace, event.metadata.name) if event.count > 1 else None
         if isinstance(old, Event):
             changed = old.changed(count=event.count, last_timestamp=event.last_timestamp, message=event.message)

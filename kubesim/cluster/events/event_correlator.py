@@ -95,7 +95,7 @@ class EventCorrelator:
         about = _source_and_object(event)
         event, key = self._aggregate(event, about, now)
         event = self._observe(event, key)
-        # Spam is counted all the same: the next one that gets through shows how many there were.
+        # Spam is counted nevertheless: the next one that gets through shows how many there were.
         return None if self._is_spam((*about, event.type), now) else event
 
     def update_state(self, written: Event) -> None:

@@ -61,7 +61,7 @@ class JsonPath:
         return "".join(" ".join(map(printed, values)) for values in self.results(value))
 
     def _run(self, at: int, value: Any, out: list[Values], depth: int) -> int:
-        """Go on until the `end` of this range; the answer is where that is."""
+        """Continue until the `end` of this range; the answer is where that is."""
         while at < len(self._nodes):
             node = self._nodes[at]
             if isinstance(node, str):

@@ -85,7 +85,7 @@ def as_yaml(obj: JsonObject) -> str:
 
 
 def as_json(obj: JsonObject) -> str:
-    """Four spaces, keys in their order of the alphabet, as Go writes a map."""
+    """Four spaces, keys in their order of the alphabet, in the format of Go for a map."""
     return dumps_in_order(_sorted(obj), indent=4) + "\n"
 
 

@@ -65,7 +65,8 @@ def admit_pod_update(new: JsonObject, old: JsonObject) -> None:
 
 
 def admit_pod_resize(store: Store, new: JsonObject, old: JsonObject) -> None:
-    """What a node could never give is refused here, before its kubelet hears of it. An old server only says that the
+    """What a node could never give is refused here, before its kubelet is notified of it. An old server only says
+    that the
     resize is proposed."""
     if store.proposes_resizes:
         _mark_proposed(new, old)

@@ -158,7 +158,7 @@ def mark_as_deleting(obj: ApiObject, finalizers: tuple[str, ...], now: int) -> A
 
 
 def _plan_namespace(namespace: ApiObject, options: DeleteOptions, now: int) -> Deletion:
-    """A namespace only begins to end here: whoever empties it takes its finalizers away."""
+    """A namespace only begins to end here: the client that empties it takes its finalizers away."""
     metadata = namespace.metadata
     if metadata.name in _PROTECTED_NAMESPACES:
         raise forbidden(resource_of("Namespace"), metadata.name, "this namespace may not be deleted")

@@ -173,7 +173,7 @@ class _TlsError(TransportError):
 
 
 class _HttpReply:
-    """`budget` bounds the body; a watch has none: its lines are bounded by whoever reads them."""
+    """`budget` bounds the body; a watch has none: its lines are bounded by the client that reads them."""
 
     def __init__(
         self, response: aiohttp.ClientResponse, budget: BodyBudget | None, words: Callable[[BaseException], str]

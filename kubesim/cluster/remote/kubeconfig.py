@@ -206,7 +206,7 @@ def _access(configuration: Any, expires_at: int | None) -> Access:
 
 def _tls(configuration: Any) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=configuration.ssl_ca_cert, cadata=configuration.ca_cert_data)
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # Go is less strict about how a cluster's own authority is made
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # Go is less strict about how a cluster's own authority is created
     if configuration.cert_file:
         context.load_cert_chain(configuration.cert_file, configuration.key_file)
     if not configuration.verify_ssl:

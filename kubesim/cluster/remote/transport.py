@@ -1,6 +1,7 @@
 """The way to an API server: a call goes out, a status and a stream of bytes come back.
 
-A call names what it does by its verb, as the server's own access rules do; the HTTP method follows from that. Whoever
+A call names what it does by its verb, as the server's own access rules do; the HTTP method follows from that. The
+client that
 may only read is given a `ReadOnlyTransport`, which lets nothing else through, whatever is behind it.
 """
 

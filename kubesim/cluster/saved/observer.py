@@ -12,7 +12,7 @@ from kubesim.trace.records import Record
 from kubesim.trace.sinks.jsonl import record_line
 from kubesim.trace.sinks.line_file import LineFile
 
-BATCH = 1 << 16  # bytes that are written at once: a process that is killed loses no more
+BATCH = 1 << 16  # bytes that are written immediately: a process that is killed loses no more
 
 
 class RunListener(Protocol):
@@ -30,7 +30,7 @@ class RunObserver:
         self.record = listener.record
 
     def follow_store(self, store: Store) -> None:
-        """Called when the story begins: objects that were made before are ADDED now."""
+        """Called when the story begins: objects that were created before are ADDED now."""
         self._store, self._start = store, store.now()
         for kind in store.kinds():
             for obj in store.list(kind):
@@ -46,7 +46,7 @@ class RunObserver:
 
 
 class SavedRunWriter:
-    """Writes a run to a file while it goes on; a `batch` of 0 writes every line at once. Raises UsageError."""
+    """Writes a run to a file while it continues; a `batch` of 0 writes every line immediately. Raises UsageError."""
 
     def __init__(self, path: str, batch: int = BATCH) -> None:
         self._file = LineFile(path, "--save", batch)
@@ -71,6 +71,6 @@ class SavedRunWriter:
 
 
 def history_of(header: RunHeader) -> tuple[RunHistory, RunObserver]:
-    """A history that fills itself while its run goes on."""
+    """A history that fills itself while its run continues."""
     history = RunHistory(header)
     return history, RunObserver(history)

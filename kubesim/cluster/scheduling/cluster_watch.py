@@ -131,7 +131,7 @@ class ClusterWatch:
                 self._move_all(ClusterEvent("Pod", Action.DELETE, pod), pod_priority(pod))
 
     def _forget(self, pod: Pod) -> None:
-        """A pod is deleted while its volumes are being bound: its room is free at once."""
+        """A pod is deleted while its volumes are being bound: its room is free immediately."""
         node = self._snapshot.assumed_node(pod.metadata.uid)
         self._snapshot.remove_pod(pod.metadata.uid)
         gone = pod.changed(spec=pod.spec.changed(node_name=node))

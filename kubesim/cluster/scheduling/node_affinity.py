@@ -34,7 +34,7 @@ def matches_node_selector(selector: Mapping[str, Any], node_name: str, labels: M
 
 
 def matches_preferred_term(term: Mapping[str, Any], node_name: str, labels: Mapping[str, str]) -> bool:
-    """Whether the node is one that a preference asks for; an empty preference asks for none."""
+    """Whether the node is one that a preference asks for; an empty preference requests none."""
     return _matches_term(term, node_name, labels)
 
 

@@ -51,7 +51,7 @@ UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
 
 
 class Scheduler:
-    """Works from when it is made."""
+    """Works from when it is created."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._clock = context.clock

@@ -25,14 +25,14 @@ class SchedulerStarter:
 
 
 def start_scheduler(context: ControllerContext) -> None:
-    """It takes up the pods that are there already."""
+    """It takes up the pods that exist already."""
     from kubesim.cluster.scheduling.scheduler import Scheduler
 
     Scheduler(context)
 
 
 class FirstNode:
-    """Gives every pod without a node the same one, at once; a pod with scheduling gates when they are gone."""
+    """Gives every pod without a node the same one, immediately; a pod with scheduling gates when they are gone."""
 
     def __init__(self, context: ControllerContext, node: str) -> None:
         self._clock, self._store = context.clock, context.store
@@ -41,7 +41,7 @@ class FirstNode:
 
     def _changed(self, change: WatchEvent) -> None:
         if change.type != "DELETED" and self._is_free(change.object):
-            # Not inside the watch: others have yet to hear of the pod without a node.
+            # Not inside the watch: others have yet to are notified of the pod without a node.
             metadata = change.object.metadata
             self._clock.call_at(self._clock.now(), self._bind, metadata.namespace, metadata.name)
 

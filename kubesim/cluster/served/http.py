@@ -1,6 +1,7 @@
 """The cluster over HTTP: what `rest.handle` answers, on a real connection, so that real clients can talk to it.
 
-A request is answered at once, but for one that names a version that has not been reached: that waits three seconds for
+A request is answered immediately, but for one that names a version that has not been reached: that waits three
+seconds for
 it. A watch is a stream of lines until its time is over, the client goes, or the client is too slow.
 
 Mirrors: apiserver/pkg/endpoints/handlers/watch.go WatchServer.HandleHTTP; pkg/server/filters (body limit,
@@ -187,7 +188,7 @@ class ClusterServer:
                     await response.write(some)
             await response.write_eof()
         except ConnectionError:
-            pass  # whoever watched has gone
+            pass  # the watcher has closed the connection
         finally:
             self._streams.pop(stream, None)
         return response

@@ -23,7 +23,7 @@ BOOKMARK_BEFORE_END = 2 * SECOND
 
 
 async def watch_bytes(clock: LoopClock, stream: WatchStream, chance: Stream) -> AsyncGenerator[bytes, None]:
-    """Whole lines, as many as there are each time. Whoever stops reading closes the watch."""
+    """Whole lines, as many as there are each time. The client that stops reading closes the watch."""
     seconds = stream.options.timeout_s or MIN_WATCH_S * (1 + chance.random())
     timers = _Timers(clock, stream, clock.now() + round(seconds * SECOND))
     try:

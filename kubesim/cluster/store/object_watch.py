@@ -35,7 +35,7 @@ class ObjectWatcher(Protocol):
 
 
 class FoundObjects:
-    """Objects that are simply looked up, once and at once: for an agent without an API server to watch."""
+    """Objects that are simply looked up, once and immediately: for an agent without an API server to watch."""
 
     def __init__(self, find: Callable[[str, str, str], ApiObject | None]) -> None:
         self._find = find
@@ -67,7 +67,7 @@ class MemoryObjectWatcher:
 
     def watch(self, key: ObjectKey, changed: Changed) -> Callable[[], None]:
         if key[0] not in self._stops:
-            self._stops[key[0]] = self._store.watch(key[0], self._told)
+            self._stops[key[0]] = self._store.watch(key[0], self._reported)
         watched = self._watched[key] = _Watched(key, changed)
         self._list_later(watched, LIST_LATENCY)
 
@@ -94,7 +94,7 @@ class MemoryObjectWatcher:
             watched.listed = True
             watched.changed(self._store.find(*watched.key))
 
-    def _told(self, event: WatchEvent) -> None:
+    def _reported(self, event: WatchEvent) -> None:
         metadata = event.object.metadata
         watched = self._watched.get((event.object.kind, metadata.namespace, metadata.name))
         if watched is not None and watched.listed:

@@ -76,7 +76,7 @@ class Store:
         return found
 
     def list_at(self, kind: str, version: int, selection: Selection = EVERYTHING) -> list[ApiObject]:
-        """The objects as they were at an earlier version: the later changes are taken back one by one."""
+        """The objects as they were at an earlier version: the later changes are reverted one by one."""
         objects = dict(self._objects[kind])
         for event in reversed(list(self.history(kind).since(version))):
             key = (event.object.metadata.namespace, event.object.metadata.name)
@@ -203,7 +203,7 @@ class Store:
             problem = FieldError("Invalid value", "metadata.uid", uid, "field is immutable")
             raise invalid_object(resource_of("Pod"), pod.metadata.name, (problem, problem))
         before = pod.status
-        # What a client that does not know of them cannot erase.
+        # Fields that a client without knowledge of them cannot erase.
         if not status.qos_class and before.qos_class:
             status = status.changed(qos_class=before.qos_class)
         if not status.observed_generation and before.observed_generation:
@@ -215,7 +215,7 @@ class Store:
         return written
 
     def delete(self, kind: str, namespace: str, name: str, *, uid: str = "", grace_s: int | None = None) -> ApiObject:
-        """Delete at once, or, for a pod that runs on a node, ask its kubelet to end it within the grace period."""
+        """Delete immediately, or, for a pod that runs on a node, ask its kubelet to end it within the grace period."""
         return self.delete_with(self.get(kind, namespace, name), DeleteOptions(grace_s=grace_s, uid=uid))
 
     def delete_with(self, obj: ApiObject, options: DeleteOptions) -> ApiObject:

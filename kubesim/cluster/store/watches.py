@@ -126,7 +126,7 @@ class Watch:
         self._room = self._limit + len(self._events)
 
     def offer(self, event: WatchEvent) -> None:
-        """The store tells of a change."""
+        """The store reports a change."""
         if self.closed or event.resource_version <= self._after:
             return
         seen = selected(event, self.selection)

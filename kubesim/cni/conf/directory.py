@@ -24,7 +24,7 @@ EXTENSIONS: Final = (".conf", ".conflist", ".json")
 
 
 def conf_files(directory: str, extensions: Sequence[str]) -> list[str]:
-    """The files of a directory with one of the extensions, in byte order. A directory that is not there has none."""
+    """The files of a directory with one of the extensions, in byte order. A directory that does not exist has none."""
     try:
         with os.scandir(directory) as entries:
             names = sorted((e.name for e in entries if not e.is_dir(follow_symlinks=False)), key=os.fsencode)

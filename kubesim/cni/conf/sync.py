@@ -29,7 +29,7 @@ def reaction(mask: Mask) -> Reaction:
 
 
 class NetConfSyncer:
-    """Loads when it is made. `last_status` is None while all is well."""
+    """Loads when it is created. `last_status` is None while all is well."""
 
     def __init__(self, cni: CNI, *options: LoadOption) -> None:
         self._cni, self._options = cni, options

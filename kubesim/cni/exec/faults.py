@@ -11,7 +11,7 @@ of FreeBSD's fail(9).
 | term | what happens |
 |---|---|
 | `ok` | the plugin runs |
-| `error(CODE, "message", "details")` | the execution fails at once; the plugin does not run |
+| `error(CODE, "message", "details")` | the execution fails immediately; the plugin does not run |
 | `delay(3s)` | the plugin runs that much later, in virtual time |
 | `hang` | the plugin runs, and then hangs until it is killed |
 | `crash` | the plugin runs, and is then killed by a signal |
@@ -169,7 +169,8 @@ class StandIns:
 
 @part
 class FaultyExec:
-    """Runs plugins by another Exec, with faults. `tell` hears of each fault; `observe` of an error that no plugin made,
+    """Runs plugins by another Exec, with faults. `tell` is notified of each fault; `observe` of an error that no
+    plugin made,
     as it would of an execution."""
 
     exec: PluginExec
@@ -218,7 +219,7 @@ class FaultyExec:
                     ctx.finish("context deadline exceeded")
 
     async def _wait(self, delay: int, ctx: Context) -> None:
-        """In virtual time, but no longer than whoever called."""
+        """In virtual time, but no longer than the caller waits."""
         over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         timer = self.clock.call_at(self.clock.now() + delay, wake, over, None)
         try:

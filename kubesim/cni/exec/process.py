@@ -1,11 +1,12 @@
 """Real plugins: processes with a bound on their number, their output and, through the context, their time.
 
 A plugin runs in a process group of its own. When its context is done, it is killed together with everything that it
-started; libcni kills only the plugin itself and then waits for whoever still holds its output. A call that is cancelled
+started; libcni kills only the plugin itself and then waits for the process that still holds its output. A call that
+is cancelled
 leaves nothing behind either.
 
 Most plugins print little: what they print waits in its pipes until they have ended, so that one wake-up is enough for a
-run. Only who takes long is read from in the meantime, since a full pipe would hold it up.
+run. Only who takes long is read from during that time, since a full pipe would hold it up.
 
 The processes are our own and not those of `anyio.run_process`: that takes at least 1.3 times as long for a run of `cat`
 (best of 15 rounds of 40), kills only the plugin itself and, before Python 3.12, starts a thread for each process.
@@ -46,7 +47,8 @@ _CHUNKS = 64  # that are read in a row
 
 @value_object
 class Execution:
-    """One run of a plugin, for whoever wants to know. `how` is empty for success, else Go's words: `exit status 1`."""
+    """One run of a plugin, for the process that wants to know. `how` is empty for success, else Go's words: "
+    "`exit status 1`."""
 
     path: str
     environ: Mapping[str, str]
@@ -58,7 +60,8 @@ class Execution:
 
 
 class RealExec:
-    """Runs plugins from disk. `observe` hears of every run, `log` of what a successful plugin wrote to stderr; `spawn`
+    """Runs plugins from disk. `observe` is notified of every run, `log` of what a successful plugin wrote to stderr;
+    `spawn`
     starts their processes."""
 
     def __init__(
@@ -176,10 +179,10 @@ class _Process:
         for fd in self._outputs:
             os.set_blocking(fd, False)
         patience: asyncio.TimerHandle | None = None
-        if isinstance(loop, VirtualLoop):  # its timers stand still in the meantime
-            self._read_meanwhile()
+        if isinstance(loop, VirtualLoop):  # its timers stand still during that time
+            self._read_while_running()
         else:
-            patience = loop.call_later(_PATIENCE_S, self._read_meanwhile)
+            patience = loop.call_later(_PATIENCE_S, self._read_while_running)
         try:
             if ctx is BACKGROUND:
                 await self._ended
@@ -195,14 +198,14 @@ class _Process:
             return ctx.problem
         return describe_status(self._status)
 
-    def _read_meanwhile(self) -> None:
+    def _read_while_running(self) -> None:
         """From now on be woken by what comes out, too."""
         self._reading = True
         for fd in self._outputs:
             asyncio.get_running_loop().add_reader(fd, self._read, fd)
 
     def _read(self, fd: int) -> None:
-        """What is there, but not forever; the end of it closes."""
+        """What exists, but not forever; the end of it closes."""
         collected = self._outputs[fd]
         for _ in range(_CHUNKS):
             try:
@@ -226,13 +229,13 @@ class _Process:
         os.close(fd)
 
     def _exited(self) -> None:
-        """Its outputs are usually closed by now; whoever it left behind may hold them open."""
+        """Its outputs are usually closed by now; processes that it left behind may hold them open."""
         self._look()
         self._close_child()
         for fd in list(self._outputs):
             self._read(fd)
         if self._outputs and not self._reading:
-            self._read_meanwhile()
+            self._read_while_running()
         self._check_ended()
 
     def _look(self) -> None:
@@ -251,7 +254,8 @@ class _Process:
             self._ended.set_result(None)
 
     def _kill(self) -> None:
-        """It and all that it started. Whoever keeps its output open in spite of that is not waited for long."""
+        """It and all that it started. The process that keeps its output open in spite of that is not waited "
+        "for long."""
         if self._killed or (self._status is not None and not self._outputs):
             return
         self._killed = True

@@ -167,7 +167,7 @@ def _seconds(recorded: Mapping[str, Any]) -> float:
 
 
 def _read(path: str, fields: Mapping[str, GoType]) -> dict[str, Any]:
-    """The object in a file; a field that is not there has its zero value. Raises InputError."""
+    """The object in a file; a field that does not exist has its zero value. Raises InputError."""
     try:
         with open(path, "rb") as file:
             given: dict[str, Any] = unmarshal(Struct("recording", fields), file.read())

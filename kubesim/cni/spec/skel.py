@@ -118,10 +118,10 @@ def plugin_main(funcs: CNIFuncs, versions: Sequence[str] = ALL, about: str = "")
 
 
 def print_error(error: PluginError, out: TextIO) -> None:
-    told = InOrder(code=error.code, msg=error.message)
+    reported = InOrder(code=error.code, msg=error.message)
     if error.details:
-        told["details"] = error.details
-    out.write(json.dumps(dict(told), indent=4, ensure_ascii=False))
+        reported["details"] = error.details
+    out.write(json.dumps(dict(reported), indent=4, ensure_ascii=False))
 
 
 def dispatch(
@@ -222,7 +222,7 @@ def _check_version_and_call(args: CmdArgs, versions: Sequence[str], function: Co
         function(args)
     except CniError as error:
         raise error.plugin_error() or PluginError(ERR_INTERNAL, str(error)) from None
-    except Exception as error:  # whatever goes wrong in a command, the runtime must hear of it as an error object
+    except Exception as error:  # whatever goes wrong in a command, the runtime must get it as an error object
         raise PluginError(ERR_INTERNAL, str(error) or type(error).__name__) from error
 
 

@@ -62,7 +62,7 @@ def _do_back_off(step: Json, backoff: Backoff, pod: Pod, container: Container, n
 
 
 def _rfc3339(micros: int) -> str:
-    """As Go writes a time: the fraction without trailing zeros."""
+    """In the format of Go for a time: the fraction without trailing zeros."""
     text = format_micro_time(micros)[:-1].rstrip("0").removesuffix(".")
     return f"{text}Z"
 

@@ -36,10 +36,10 @@ async def _play(case: dict[str, Any], base: Path) -> list[dict[str, Any]]:
         out = [{"op": "init", "loads": 1} | modes | _state(cni, syncer)]
         ended = False
         for step in case["steps"]:
-            told: dict[str, Any] = {"op": step["op"]} | _change(step, conf_dir, places)
+            reported: dict[str, Any] = {"op": step["op"]} | _change(step, conf_dir, places)
             reaction = {"reloads": 0} if ended else await _react(syncer)
             ended = ended or "loop_ended" in reaction
-            out.append(places.hide(told | reaction | _state(cni, syncer)))
+            out.append(places.hide(reported | reaction | _state(cni, syncer)))
         return [places.hide(entry) for entry in out]
     finally:
         syncer.close()

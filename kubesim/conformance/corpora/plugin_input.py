@@ -66,11 +66,11 @@ class _Player:
         operation: Callable[[Step], Awaitable[Outcome]] = getattr(self, self.operations[step["op"]])
         error = None
         try:
-            told = await operation(step)
+            reported = await operation(step)
         except CniError as problem:
-            told, error = self.when_failed(step, problem), problem
+            reported, error = self.when_failed(step, problem), problem
         out = {"op": step["op"], "error": error_json(error), "calls": self.exec.calls, "cache_after": self._cache()}
-        hidden: Outcome = self.places.hide(out | told)
+        hidden: Outcome = self.places.hide(out | reported)
         return hidden
 
     def when_failed(self, step: Step, error: CniError) -> Outcome:
@@ -293,8 +293,8 @@ class _Cri(_Gocni):
         settings = PodNetworkSettings(self.case["setup_serially"], self.case["preference"])
         network = await setup_pod_network(self.cni, self.case["sandbox_id"], self.netns, self.pod, settings)
         order = {} if self.case["setup_serially"] else self.sort_calls()
-        told = {"ip": network.ip, "additional_ips": list(network.additional_ips) or None}
-        return order | told | {"cni_result": network.result.to_json()}
+        reported = {"ip": network.ip, "additional_ips": list(network.additional_ips) or None}
+        return order | reported | {"cni_result": network.result.to_json()}
 
     async def teardown(self, step: Step) -> Outcome:
         await teardown_pod_network(self.cni, self.case["sandbox_id"], self.netns, self.pod)

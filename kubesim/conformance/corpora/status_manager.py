@@ -146,4 +146,4 @@ def _finish(coroutine: Coroutine[Any, Any, int]) -> int:
         coroutine.send(None)
     except StopIteration as end:
         return cast(int, end.value)
-    raise AssertionError("the status manager waits, although this API server answers at once")
+    raise AssertionError("the status manager waits, although this API server answers immediately")

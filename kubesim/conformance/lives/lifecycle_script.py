@@ -41,7 +41,8 @@ class _ScriptedProcess:
         self._started = self._clock.now()
 
         def ended(exit: Exit) -> None:
-            # Who stops a container ends it and goes on at once; if it ended by itself, its hook hears of it first.
+            # Who stops a container ends it and continues immediately; if it ended by itself, its hook is notified of
+            # it first.
             if self._signalled:
                 self._tell_hooks()
                 on_exit(exit)

@@ -14,7 +14,7 @@ Story = Mapping[str, Any]
 
 
 class CannotPlay(KubesimError):
-    """The story asks for something that is not simulated."""
+    """The story requests something that is not simulated."""
 
 
 class StoryStage(Protocol):

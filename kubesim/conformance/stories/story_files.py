@@ -23,7 +23,7 @@ def story_name(path: Path) -> str:
 
 
 def story_corpus(path: Path) -> str:
-    """The corpus that a story belongs to. Only a cluster's stories tell of nodes, and of the time of day."""
+    """The corpus that a story belongs to. Only a cluster's stories report nodes, and of the time of day."""
     story = _read(path)
     return WORKLOADS if isinstance(story, dict) and "wallClockStart" in story else TRACES
 

@@ -99,7 +99,7 @@ class _Stage:
         try:
             self._carry_out(action)
         except ApiError:
-            pass  # the recording goes on after a refusal, too
+            pass  # the recording continues after a refusal, too
 
     def _carry_out(self, action: Mapping[str, Any]) -> None:
         do, pod = action["do"], action.get("pod", "")

@@ -110,8 +110,8 @@ def _only_repeats(view: StatusView, neighbours: Sequence[StatusView]) -> bool:
     for name, value in view._asdict().items():
         others = [getattr(neighbour, name) for neighbour in neighbours]
         if name in _LISTS:
-            told = [item for other in others for item in other]
-            if not all(item in told for item in value):
+            reported = [item for other in others for item in other]
+            if not all(item in reported for item in value):
                 return False
         elif name != "type" and value not in others:
             return False

@@ -82,9 +82,9 @@ class StatusView(NamedTuple):
 
 def _container_in_brief(container: StoryContainer) -> str:
     state = container.state
-    told = [] if state is None else [str(x) for x in (state.kind, state.reason, state.exit_code) if x is not None]
+    reported = [] if state is None else [str(x) for x in (state.kind, state.reason, state.exit_code) if x is not None]
     facts = f"restarts={container.restart_count} ready={container.ready} started={container.started}"
-    return f"{container.name}[{':'.join(told) or 'no state'} {facts}]"
+    return f"{container.name}[{':'.join(reported) or 'no state'} {facts}]"
 
 
 class EventView(NamedTuple):
@@ -154,9 +154,9 @@ def _state(state: Json | None) -> StateView | None:
     if not state:
         return None
     kind = next(iter(state))
-    told: Json = state[kind] or {}
-    message = comparable(told.get("message"))
-    return StateView(kind, told.get("reason"), told.get("exitCode"), told.get("signal"), message)
+    reported: Json = state[kind] or {}
+    message = comparable(reported.get("message"))
+    return StateView(kind, reported.get("reason"), reported.get("exitCode"), reported.get("signal"), message)
 
 
 def event_view(event: Json) -> EventView:

@@ -1,6 +1,7 @@
 """A hollow node: a kubelet with a fake runtime, as kubemark starts it beside a real node.
 
-Its containers are ready at once and never exit; it probes nothing and emits no Events. The delays are those that the
+Its containers are ready immediately and never exit; it probes nothing and emits no Events. The delays are those that
+the
 recordings show.
 """
 
@@ -54,7 +55,7 @@ def hollow_node(item: Mapping[str, Any]) -> Node:
 
 
 class HollowNode:
-    """Works from when it is made."""
+    """Works from when it is created."""
 
     def __init__(self, clock: LoopClock, store: Store, stream: Stream, item: Mapping[str, Any]) -> None:
         self._clock = clock

@@ -83,7 +83,7 @@ class _Stage:
         self._actions.append({**action, "t": self._now(), **answer})
 
     def _attempt(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """The recording goes on after a refusal, too."""
+        """The recording continues after a refusal, too."""
         try:
             if action["do"] == "create":
                 create(self._store, self._namespace, action["object"])
@@ -131,7 +131,7 @@ def _node(node: ApiObject) -> dict[str, Any]:
 
 
 def _scenario(story: Story) -> Scenario:
-    """Nodes with a kubelet of ours; hollow ones are made apart."""
+    """Nodes with a kubelet of ours; hollow ones are created apart."""
     nodes = [
         {
             "name": item["name"],

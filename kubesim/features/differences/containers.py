@@ -22,7 +22,8 @@ CONTAINERS = (
     Difference(
         "inspects_images_first",
         {"v1.6": True, "v1.12": True, "v1.30": True},
-        "A runtime that cannot look up an image prevents the start of a container whatever its pull policy, and the "
+        "A runtime that cannot look up an image prevents the start of a container regardless of its pull "
+        "policy, and the "
         "Event InspectFailed names the image. In v1.36 images with the policy Always are pulled without a look-up, and "
         "the Event names no image.",
         "pkg/kubelet/images/image_manager.go imagePullPrecheck, added in v1.32",
@@ -109,8 +110,8 @@ CONTAINERS = (
         "probes_started_containers",
         {"v1.6": False, "v1.12": False},
         "A probe worker waits for a random part of its period before its first probe, and probes at its own ticks "
-        "only: a container becomes ready up to a period late. In v1.36 a container that has started is probed at "
-        "once, and first probes wait only after a start of the kubelet.",
+        "only: a container becomes ready up to a period late. In v1.36 a container that has started is probed "
+        "immediately, and first probes wait only after a start of the kubelet.",
         "pkg/kubelet/prober/worker.go run, changed in v1.21",
         "versions/v1.12-first-probe.yaml",
     ),
@@ -124,7 +125,8 @@ CONTAINERS = (
     Difference(
         "repeats_pull_error",
         {"v1.6": False, "v1.12": False, "v1.30": False},
-        "A container with ImagePullBackOff does not say why the pull failed. In v1.36 its message repeats the "
+        "The status of a container with ImagePullBackOff does not contain the reason of the failed pull. In "
+        "v1.36 its message repeats the "
         "last error.",
         "pkg/kubelet/images/image_manager.go prevPullErrMsg since v1.32",
         "versions/v1.30-pull-back-off.yaml",

@@ -34,7 +34,7 @@ GATE_DIFFERENCES = (
     ),
     GateDifference(
         "PLEGOnDemandRelist",
-        "A sync that started a container lists the pod's containers again at once. Without the gate, the next "
+        "A sync that started a container lists the pod's containers again immediately. Without the gate, the next "
         "relist does.",
         "versions/v1.35-relist.yaml",
     ),
@@ -55,14 +55,15 @@ GATE_DIFFERENCES = (
     ),
     GateDifference(
         "H2CContainerProbe",
-        "A probe `httpGet` with `protocol: HTTP2` speaks HTTP/2 in clear text. Kubelets without this gate do not "
-        "know the field, and speak HTTP/1.1.",
+        "A probe `httpGet` with `protocol: HTTP2` speaks HTTP/2 in clear text. Kubelets without this gate do "
+        "not have the "
+        "field, and speak HTTP/1.1.",
         "versions/v1.37-http2-probe.yaml",
     ),
     GateDifference(
         "GRPCContainerProbeTLS",
         "A probe `grpc` with `mode: TLS` connects by TLS, without verifying the certificate. Kubelets without this "
-        "gate do not know the field, and connect in clear text.",
+        "gate do not have the field, and connect in clear text.",
         "versions/v1.37-grpc-tls-probe.yaml",
     ),
 )

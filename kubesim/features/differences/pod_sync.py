@@ -23,7 +23,7 @@ POD_SYNC = (
     Difference(
         "backs_off_in_new_sandbox",
         {"v1.6": False},
-        "A container that waits for its back-off starts at once when the pod gets a new infra container. In v1.36 "
+        "A container that waits for its back-off starts immediately when the pod gets a new infra container. In v1.36 "
         "it continues to wait.",
         "pkg/kubelet/dockertools/docker_manager.go SyncPod, removed in v1.7",
         "versions/v1.6-new-infra.yaml",
@@ -49,7 +49,7 @@ POD_SYNC = (
         {"v1.30": True},
         "With the gate InPlacePodVerticalScaling, the sync of a pod decides about its resize and reports it as "
         "`status.resize`: InProgress, Deferred or Infeasible, without Events. The next resync, a minute or more "
-        "later, retries the resize or reports that it is done. In v1.36 the kubelet decides at once and again when "
+        "later, retries the resize or reports that it is done. In v1.36 the kubelet decides immediately and again when "
         "resources become free, and reports the conditions PodResizePending and PodResizeInProgress.",
         "pkg/kubelet/kubelet.go handlePodResourcesResize: status.resize until v1.32, decisions of syncs until v1.33",
         "versions/v1.30-resize.yaml",
@@ -80,7 +80,7 @@ POD_SYNC = (
     Difference(
         "hard_eviction_grace_s",
         {"v1.6": 0, "v1.12": 0, "v1.30": 0},
-        "Hard eviction asks for a grace period of 0 s; in v1.36 for 1 s.",
+        "Hard eviction uses a grace period of 0 s; in v1.36, 1 s.",
         "pkg/kubelet/eviction/eviction_manager.go immediateEvictionGracePeriodSeconds since v1.31",
         "versions/v1.30-hard-eviction.yaml",
     ),

@@ -9,7 +9,8 @@ POD_WORKERS = (
         "pod_worker_states",
         {"v1.12": False, "v1.6": False},
         "A deletion is a sync like any other. A sync is never cancelled, so a shorter grace period does not shorten "
-        "a stop in progress, and the phase stays Running. A static pod that replaces another starts at once. The "
+        "a stop in progress, and the phase stays Running. A static pod that replaces another one starts "
+        "immediately. The "
         "API object of a deleted pod is deleted when no container runs and its volumes and cgroup are removed. In "
         "v1.36 a pod is terminating, then terminated; its worker cancels a stop when the grace period becomes "
         "shorter, and the API object is deleted after the worker's last sync.",
@@ -124,7 +125,8 @@ POD_WORKERS = (
         "grace_override_is_final",
         {"v1.12": True, "v1.6": True},
         "A preStop hook gets the grace period of the pod, even if the pod is evicted. After the hook, the container "
-        "gets exactly the grace period of the eviction: with 0 s it is killed at once. In v1.36 the grace period of "
+        "gets exactly the grace period of the eviction: with 0 s it is killed immediately. In v1.36 the grace "
+        "period of "
         "the eviction applies to both, and the container gets at least 2 s.",
         "pkg/kubelet/kuberuntime/kuberuntime_container.go killContainer, changed in v1.28",
         "versions/v1.12-eviction.yaml",

@@ -1,4 +1,4 @@
-"""How sandboxes and their networks are made."""
+"""How sandboxes and their networks are created."""
 
 from __future__ import annotations
 
@@ -39,17 +39,19 @@ SANDBOXES = (
     Difference(
         "network_status_s",
         {"v1.6": 30},
-        "The kubelet asks its network plugin for a status every 30 s, and the plugin reads its directory only then, "
-        "so a new configuration is used up to 30 s late. In v1.36 the runtime watches the directory and is asked "
-        "every 5 s.",
-        "pkg/kubelet/kubelet_network.go syncNetworkStatus, unused since dockertools went in v1.7, removed in v1.11",
+        "The kubelet polls its network plugin every 30 s. The plugin reads its directory only then, "
+        "so a new configuration takes effect up to 30 s late. In v1.36 the runtime watches the directory, and "
+        "the kubelet "
+        "polls the runtime every 5 s.",
+        "pkg/kubelet/kubelet_network.go syncNetworkStatus, unused since dockertools was removed in v1.7, "
+        "removed in v1.11",
         "versions/v1.6-network-not-ready.yaml",
     ),
     Difference(
         "makes_empty_sandboxes",
         {"v1.12": True},
         "A pod with restartPolicy Never whose sandbox dies gets a new, empty sandbox, which the next sync stops. In "
-        "v1.36 the pod is stopped at once.",
+        "v1.36 the pod is stopped immediately.",
         "pkg/kubelet/kuberuntime/kuberuntime_manager.go computePodActions, changed in v1.13, v1.16 and v1.20",
         "versions/v1.12-empty-sandbox.yaml",
     ),

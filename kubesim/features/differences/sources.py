@@ -25,7 +25,7 @@ SOURCES = (
     Difference(
         "repeats_run",
         {"v1.6": True, "v1.12": True},
-        "If its config channel is closed, the sync loop ends and is restarted at once, again and again. Containers "
+        "If its config channel is closed, the sync loop ends and is restarted immediately, every time. Containers "
         "that die still cause a sync; ticks, housekeeping and changes of pods do not. In v1.36 the loop ends: pods "
         "keep running, but are not synced any more.",
         "cmd/kubelet/app/server.go startKubelet, changed in v1.18; pkg/kubelet/kubelet.go syncLoopIteration",

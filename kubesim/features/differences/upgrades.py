@@ -16,7 +16,7 @@ UPGRADES = (
     Difference(
         "static_pod_fields",
         {profile: profile for profile in ("v1.6", "v1.12", "v1.30", "v1.35", "v1.37")},
-        "The uid of a static pod is a hash of all fields that the version knows, so each version computes a "
+        "The uid of a static pod is a hash of all fields of the version, so each version computes a "
         "different uid. An upgraded kubelet stops static pods and starts them again.",
         "pkg/kubelet/config/common.go applyDefaults",
         "incidents/static-pod-upgrade.yaml",

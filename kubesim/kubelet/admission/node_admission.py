@@ -1,4 +1,4 @@
-"""Admission as the allocation manager asks for it: may this pod run beside those that were admitted before?
+"""Admission as the allocation manager requests it: may this pod run beside those that were admitted before?
 
 Mirrors: pkg/kubelet/lifecycle/predicate.go predicateAdmitHandler
 """
@@ -42,7 +42,7 @@ class NodeAdmission:
         return result
 
     def admit_resize(self, pod: Pod, others: Iterable[Pod]) -> AdmissionResult:
-        """May this pod, which is there already, become what it asks for?"""
+        """May this pod, which exists already, become what it asks for?"""
         return self._admit_beside(pod, NodeInfo(self._node(), others, self._gates))
 
     def exceeds_allocatable(self, pod: Pod) -> bool:

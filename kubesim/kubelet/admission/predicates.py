@@ -1,4 +1,4 @@
-"""Admission by predicates: does the pod fit on this node, beside the pods that are there?
+"""Admission by predicates: does the pod fit on this node, beside the pods that exist?
 
 Asked for every new pod, before its worker exists (the handlers of the sync loop call it). What no preemption could mend
 is asked first and answered alone; then all predicates are evaluated, and the first failure is the reason reported.

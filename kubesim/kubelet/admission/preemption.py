@@ -1,7 +1,7 @@
 """Critical pods get in: where only resources are lacking, other pods are killed until there is room.
 
 Asked when a pod fails admission. As few pods as possible go, Guaranteed ones only if all others would not be enough,
-then Burstable, then BestEffort; whoever asks waits until each of them has stopped.
+then Burstable, then BestEffort; the caller that asks waits until each of them has stopped.
 
 Mirrors: pkg/kubelet/preemption/preemption.go; pkg/kubelet/types/pod_update.go Preemptable;
 pkg/api/v1/resource/helpers.go GetResourceRequest
@@ -90,7 +90,7 @@ class CriticalPodAdmission:
         try:
             await self._kill_pod(pod, evict=True, status_fn=change)
         except SyncError:
-            return  # its worker goes on trying
+            return  # its worker continues trying
 
 
 def requirements(failures: Iterable[Failure]) -> Requirements:
@@ -129,7 +129,7 @@ def pods_to_preempt(
 
 
 def nearest(pods: Sequence[Pod], needed: Requirements) -> list[Pod]:
-    """Again and again the pod that comes nearest to what is still needed; of equal ones the smaller."""
+    """Repeatedly the pod that comes nearest to what is still needed; of equal ones the smaller."""
     left, chosen = list(pods), []
     while needed:
         if not left:

@@ -1,4 +1,4 @@
-"""The pods whose assignments count. What others had is stale, and is given back before anything is allocated.
+"""The pods whose assignments count. Other assignments are stale, and are released before an allocation.
 
 Mirrors: pkg/kubelet/cm/cpumanager/cpu_manager.go removeStaleState
 """
@@ -14,7 +14,7 @@ from kubesim.values import value_object
 
 @value_object
 class ActivePods:
-    """Before all sources have been heard, no pod is known to be gone."""
+    """Before all sources have been received, no pod is known to be gone."""
 
     pods: Callable[[], list[Pod]]
     sources_ready: Callable[[], bool]

@@ -1,4 +1,4 @@
-"""Makes the container manager of a kubelet, with those managers that its configuration asks for.
+"""Creates the container manager of a kubelet, with those managers that its configuration asks for.
 
 Mirrors: pkg/kubelet/cm/container_manager_linux.go NewContainerManager
 """
@@ -101,7 +101,8 @@ def _add_dra_manager(
     drivers: DraDriversOnNode | None,
     read: Read,
 ) -> None:
-    """At once if there are drivers, or claims that an earlier kubelet had prepared; otherwise when a pod needs it."""
+    """Immediately if there are drivers, or claims that an earlier kubelet had prepared; otherwise when a pod needs
+    it."""
 
     def make() -> DraManager:
         from kubesim.kubelet.cm.dra.manager import DraManager

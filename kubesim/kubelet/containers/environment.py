@@ -1,7 +1,7 @@
 """The environment of a container: whole ConfigMaps and Secrets first, then the variables in the order of the manifest.
 
 A later variable replaces an earlier one of its name, and may refer to any before it as $(NAME). Variables of Services
-come last, and give way to all others. The runtime manager asks for the environment whenever it is about to create a
+come last, and give way to all others. The runtime manager requests the environment whenever it is about to create a
 container; a missing object keeps the container from being created.
 
 Where the kubelet iterates over a map, names are sorted here.

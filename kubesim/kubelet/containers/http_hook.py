@@ -1,6 +1,7 @@
 """HTTP lifecycle hooks: a GET to the container's pod, at the address that the runtime tells at this moment.
 
-Any answer is a success, whatever its status says; there is no time limit but that of whoever waits for the hook.
+Any answer is a success, whatever its status says; there is no time limit but that of the caller that waits for the
+hook.
 Mirrors: pkg/kubelet/lifecycle/handlers.go runHTTPHandler
 """
 
@@ -31,7 +32,7 @@ class PodReader(Protocol):
 
 
 class HttpHook:
-    """`pods` gives the runtime manager, which is made after its hooks."""
+    """`pods` gives the runtime manager, which is created after its hooks."""
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
-"""The kubelet's event recorder: tells the trace at once, and the API server through a queue and the correlator.
+"""The kubelet's event recorder: tells the trace immediately, and the API server through a queue and the correlator.
 
-Whoever has something to tell about a pod, one of its containers or the node calls `event` or `node_event` and goes on;
+To emit an Event about a pod, one of its containers or the node, call `event` or `node_event` and
+continues;
 `run` does the writing, one event at a time.
 
 Mirrors: client-go tools/record/event.go (recorderImpl, recordToSink, recordEvent), pkg/kubelet/container/ref.go.
@@ -163,7 +164,7 @@ class KubeletEvents:
                 return await self._client.patch_event(event)
             except ApiError as error:
                 if error.code != 404:
-                    raise  # 404: it has expired in the meantime
+                    raise  # 404: it has expired during that time
         await self._its_turn()
         if event.metadata.resource_version:  # it was counted with one that has gone
             event = event.changed(metadata=event.metadata.changed(resource_version=""))

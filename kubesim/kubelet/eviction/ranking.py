@@ -37,7 +37,7 @@ def rank_for_signal(
     dedicated_image_fs: bool = False,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> list[Pod]:
-    """The pods in the order in which they would be evicted for want of what the signal measures."""
+    """The pods in the order in which they would be evicted for lack of what the signal measures."""
     resource = signals.RESOURCE[signal]
     if resource == signals.MEMORY:
         return rank_memory_pressure(pods, usages, gates)

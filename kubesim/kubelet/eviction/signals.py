@@ -1,4 +1,4 @@
-"""Eviction signals: what is measured, the resource that is short, and the node condition that tells of it.
+"""Eviction signals: what is measured, the resource that is short, and the node condition that reports it.
 
 Mirrors: pkg/kubelet/eviction/api/types.go Signal; helpers.go signalToNodeCondition, signalToResource
 """

@@ -91,7 +91,7 @@ class Handlers:
             self.workers.update_pod(UpdatePodOptions("update", pod, mirror))
 
     async def _resize(self, pod: Pod) -> None:
-        """The pod asks for other resources than before."""
+        """The pod requests other resources than before."""
         uid = pod.metadata.uid
         if self.allocation.update_pod(pod) is pod:
             self.views.statuses.resize.clear_pending(uid)  # a resize that was pending has been taken back
@@ -111,7 +111,7 @@ class Handlers:
                 continue
             if pod is not removed:
                 self.workers.update_pod(UpdatePodOptions("update", pod, mirror))  # it was the mirror
-            elif self.views.sources.all_ready:  # otherwise housekeeping ends it, once every source has been heard
+            elif self.views.sources.all_ready:  # otherwise housekeeping ends it, once every source has been received
                 self.workers.update_pod(UpdatePodOptions(update_type="kill", pod=pod))
         await self.allocation.retry_pending_resizes()
 

@@ -79,7 +79,7 @@ class SyncLoop:
             self._housekeeping_ticker.stop()
         self.context.recorder.record(Note(node=settings.node_name, text=EXITING))
         if self.context.gates.rules.repeats_run:
-            # Each of the loops that follow ends at once, before a tick: only what is ready by then is read.
+            # Each of the loops that follow ends immediately, before a tick: only what is ready by then is read.
             await self._read([self.pleg.events, self.probes.liveness.updates])
 
     async def _read(self, channels: list[Channel[Any]]) -> None:
@@ -174,7 +174,7 @@ class SyncLoop:
             )
 
     def _sync_now(self, uid: str) -> None:
-        """Something happened to this pod, if the kubelet has it."""
+        """Handles an event of this pod, if the kubelet has the pod."""
         pod = self.views.manager.by_uid(uid)
         if pod is not None:
             self._handler("HandlePodSyncs", (pod,))
@@ -263,7 +263,7 @@ class SyncLoop:
             self._sync_now(uid)
 
     async def _housekeeping_tick(self) -> None:
-        """Nothing is cleaned up before every source has been heard: what is not wanted yet may come."""
+        """Nothing is cleaned up before every source has been received: what is not wanted yet may come."""
         idle_until = NEVER
         if self.views.sources.all_ready:
             if self.context.recorder.on:

@@ -39,7 +39,7 @@ class Definition:
 
 WORKER = Definition(
     "kubelet_pod_worker_duration_seconds",
-    "From an update of a pod to the end of the sync that it led to, by the type of the update.",
+    "From an update of a pod to the end of the resulting sync, by the type of the update.",
     DEFAULT_BUCKETS,
     "operation_type",
 )

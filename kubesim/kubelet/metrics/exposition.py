@@ -95,7 +95,7 @@ def _labels(labels: Labels) -> str:
 
 
 def format_value(value: float) -> str:
-    """A number as Go prints it in its shortest form: 0.005, 12, 1.5e+06, +Inf."""
+    """A number in Go's format in its shortest form: 0.005, 12, 1.5e+06, +Inf."""
     if value == float("inf"):
         return "+Inf"
     number = Decimal(repr(float(value))).normalize()

@@ -73,7 +73,7 @@ class NodeHealth:
 
 
 def with_conditions(node: Node, health: NodeHealth, now: int) -> tuple[Node, list[str]]:
-    """The node as it should be, and the events that tell what became another."""
+    """The desired node, and the Events about its changed conditions."""
     known = {condition.type: condition for condition in node.status.conditions}
     events: list[str] = []
     for type, words in _PRESSURE.items():
@@ -130,7 +130,7 @@ def missing_capacities(node: Node) -> str:
 
 
 def aggregate(problems: tuple[str, ...]) -> str:
-    """Several errors as Go prints them together: `[one, two]`; what is itself such a list is opened."""
+    """Several errors in Go's format together: `[one, two]`; what is itself such a list is opened."""
     texts: dict[str, None] = {}
     for problem in filter(None, problems):
         opened = problem[1:-1].split(", ") if problem.startswith("[") and problem.endswith("]") else [problem]

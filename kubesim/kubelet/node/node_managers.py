@@ -1,5 +1,5 @@
 """What the agent does for the node as a whole: eviction under pressure, garbage collection of images and logs, graceful
-shutdown, and the node's conditions that tell of it.
+shutdown, and the node's conditions that report it.
 
 Made by the agent where somebody measures the node (`NodeParts`); without that these parts have nothing to go by.
 """

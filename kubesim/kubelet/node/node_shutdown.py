@@ -98,7 +98,7 @@ def terminated_status(generation: int) -> PodStatusFn:
 
 
 class NodeShutdown:
-    """`sync_node_status` tells the API server at once that the node is not ready."""
+    """`sync_node_status` tells the API server immediately that the node is not ready."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class NodeShutdown:
     async def _kill_group(self, group: ShutdownGroup) -> None:
         """All at once, until also their volumes are unmounted: who does that may be in a later group.
 
-        Kills that take longer than the group's time go on beside the next group.
+        Kills that take longer than the group's time continue beside the next group.
         """
         over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         context = SyncContext()

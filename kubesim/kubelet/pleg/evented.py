@@ -1,7 +1,8 @@
 """The PLEG that is fed by container events of the runtime (gate EventedPLEG), beside a generic one that relists rarely.
 
-Every event carries the state of its pod, which goes into the cache unless something newer is there. The connection
-breaks when the runtime goes down, and is made again at once: five failures, and the kubelet falls back to relisting
+Every event carries the state of its pod, which goes into the cache unless something newer exists. The connection
+breaks when the runtime goes down, and is created again immediately: five failures, and the kubelet falls back to
+relisting
 every second for the rest of its life.
 
 Mirrors: pkg/kubelet/pleg/evented.go EventedPLEG

@@ -1,6 +1,7 @@
 """The pod lifecycle event generator: lists the pods of the runtime every second and sends events for what changed.
 
-It fills the pod-status cache that workers read and sends events to the sync loop. The first relist runs at once, and
+It fills the pod-status cache that workers read and sends events to the sync loop. The first relist runs immediately,
+and
 each further one `period` after the end of the one before. In between, single pods are relisted on demand.
 
 A relist takes `list_duration` and reads the runtime at the end of it, after everything else of that instant.
@@ -67,7 +68,7 @@ class GenericPleg:
         gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self.events: Channel[PodLifecycleEvent] = Channel("pleg", EVENT_CAPACITY)
-        self.on_dropped: Callable[[str], None] = lambda uid: None  # nobody hears of the change before the next resync
+        self.on_dropped: Callable[[str], None] = lambda uid: None  # the change has no effect before the next resync
         self._clock = clock
         self._runtime = runtime
         self._cache = cache
@@ -107,7 +108,7 @@ class GenericPleg:
         self._relists.try_send(None)
 
     def restart(self, period: int, threshold: int) -> None:
-        """Go on with another period and threshold, beginning with a relist at once."""
+        """Continue with another period and threshold, beginning with a relist immediately."""
         self._period, self._threshold = period, threshold
         self.relist_now()
 

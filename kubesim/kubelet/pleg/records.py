@@ -91,7 +91,7 @@ class PodRecords:
         return self._current.get(uid)
 
     def update(self, uid: str) -> None:
-        """The events of this pod are sent: what is current is from now on old."""
+        """The events of this pod are sent: its current record becomes the old one."""
         current = self._current.get(uid)
         if current is not None:
             self._old[uid] = current

@@ -166,7 +166,7 @@ async def grpc_probe(
 async def _health(
     network: NodeNetwork, clock: LoopClock, host: str, port: int, service: str, timeout: int, tls: bool
 ) -> str:
-    """gRPC goes on dialling until its time is up: a refused connection, too, is reported only then."""
+    """gRPC continues dialling until its time is up: a refused connection, too, is reported only then."""
     deadline = clock.now() + timeout
     pause = float(GRPC_BASE_DELAY)
     while (left := deadline - clock.now()) > 0:

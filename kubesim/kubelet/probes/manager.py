@@ -31,7 +31,7 @@ _NO_WORKERS: frozenset[WorkerName] = frozenset()
 
 
 class ProbeManager:
-    """Workers are kept by pod and in the order they were made, so that everything done to several has one order."""
+    """Workers are kept by pod and in the order they were created, so that everything done to several has one order."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class ProbeManager:
         return workers
 
     def stop_liveness_and_startup(self, pod: Pod) -> None:
-        """The pod is being terminated. Sidecars' workers go on: they end with `remove_pod`."""
+        """The pod is being terminated. Sidecars' workers continue: they end with `remove_pod`."""
         self._stop(pod, pod.spec.containers, STOPPED_BY_TERMINATION)
 
     def remove_pod(self, pod: Pod) -> None:

@@ -87,7 +87,7 @@ class ProbeWorker:
             "probe", subject.pod.metadata.uid, subject.container.name, subject.probe_type
         )
         period = (subject.spec.period_seconds or DEFAULT_PERIOD) * SECOND
-        # A kubelet that just started would run all its probes at once. Nothing can stop a worker during this sleep.
+        # A kubelet that just started would run all its probes immediately. Nothing can stop a worker during this sleep.
         is_new = period > clock.wall() - environment.kubelet_start
         if environment.jitter and (is_new or not environment.gates.rules.probes_started_containers):
             await clock.sleep(int(stream.random() * period))
@@ -159,7 +159,7 @@ class ProbeWorker:
         )
         self.state = turn.state
         self._last_turn = Turn(turn.state, turn.next) if turn.writes else turn  # what is written once is known
-        # It goes on probing until the container is on hold. An initial delay ends by itself; all else that makes a
+        # It continues probing until the container is on hold. An initial delay ends by itself; all else that makes a
         # worker wait ends with another status.
         settled = turn.next == "probe" or (turn.next == "wait" and not self.subject.spec.initial_delay_seconds)
         self._settled_with = status if settled and turn.state is before else None

@@ -63,7 +63,7 @@ def probe_of(container: Container, probe_type: ProbeType) -> Probe | None:
 
 
 def probe_types(container: Container, gates: FeatureGates) -> list[ProbeType]:
-    """The probes that a container has, in the order in which their workers are made."""
+    """The probes that a container has, in the order in which their workers are created."""
     types: list[ProbeType] = []
     if container.startup_probe is not None and gates.enabled("StartupProbe"):
         types.append("startup")
@@ -95,7 +95,7 @@ class Write:
 
 @value_object
 class Turn:
-    """What a turn comes to: the memory after it, what to write, and how it goes on."""
+    """What a turn comes to: the memory after it, what to write, and how it continues."""
 
     state: ProbeWorkerState
     next: Next

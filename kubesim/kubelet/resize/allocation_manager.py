@@ -1,7 +1,8 @@
-"""The allocation manager: what a pod asks for becomes its own only if the node can give it.
+"""The allocation manager: what a pod requests becomes its own only if the node can give it.
 
 A new pod is admitted or not. A running pod whose spec asks for other resources has a pending resize: it is allocated,
-deferred until there is room, or infeasible for good. Deferred ones are looked at again whenever something became free,
+deferred until there is room, or infeasible permanently. Deferred ones are looked at again whenever something became
+free,
 and at the latest after three minutes. The workers see every pod with what is allocated to it.
 
 Mirrors: pkg/kubelet/allocation/allocation_manager.go; kubelet.go recordResizeOperations
@@ -172,7 +173,7 @@ class AllocationManager:
         return pods
 
     def _goes_before(self, one: Pod, other: Pod) -> bool:
-        """What does not grow, then by priority, then Guaranteed pods, then whoever waits longest."""
+        """What does not grow, then by priority, then Guaranteed pods, then by the time that it waits."""
         if not self._grows(one):
             return True
         if not self._grows(other):
@@ -202,7 +203,7 @@ class AllocationManager:
         return None
 
     async def retry_pending_resizes(self) -> None:
-        """Look at all of them, in their order, unless a source has not been heard yet."""
+        """Look at all of them, in their order, unless a source has not been received yet."""
         if not self.enabled:
             return
         async with self._lock:
@@ -226,7 +227,7 @@ class AllocationManager:
         return self.views.statuses.resize.is_deferred(uid)
 
     async def _handle_resize(self, pod: Pod) -> bool:
-        """Allocate what the pod asks for by now, or say why not; true if something was allocated."""
+        """Allocate what the pod requests by now, or say why not; true if something was allocated."""
         uid, generation = pod.metadata.uid, pod.metadata.generation
         allocated = self.update_pod(pod)
         if allocated is pod:

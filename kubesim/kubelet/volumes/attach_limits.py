@@ -1,7 +1,7 @@
 """Has a node reached its limit of attached volumes? The driver's attach error says so.
 
-Asked when the volumes of a pod were not attached in time: such a pod is rejected, so that a controller makes another
-elsewhere. Only for drivers whose CSIDriver asks for it (nodeAllocatableUpdatePeriodSeconds).
+Called when the volumes of a pod were not attached in time: such a pod is rejected, so that a controller creates another
+elsewhere. Only for drivers whose CSIDriver requests it (nodeAllocatableUpdatePeriodSeconds).
 Mirrors: pkg/volume/csi/csi_plugin.go VerifyExhaustedResource; pkg/kubelet/volumemanager/volume_manager.go
 VolumeAttachLimitExceededError
 """

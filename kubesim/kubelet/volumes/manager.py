@@ -280,7 +280,7 @@ class VolumeManager:
         return bool(self._actual.volumes_of(uid))
 
     def volumes_in_use(self) -> tuple[str, ...]:
-        """The attached volumes that some pod wants, or that are not unmounted yet."""
+        """The attached volumes that a pod uses, or that are not unmounted yet."""
         wanted = {volume.volume_name for volume in self._desired.volumes() if volume.attachable}
         return tuple(sorted(wanted | self._actual.attached_by_cluster))
 

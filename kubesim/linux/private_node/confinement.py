@@ -42,7 +42,7 @@ class _Program(ctypes.Structure):
 
 
 def confine() -> None:
-    """Give up for good: privileges by exec, capabilities that no plugin needs, and all calls that mount."""
+    """Give up permanently: privileges by exec, capabilities that no plugin needs, and all calls that mount."""
     _prctl(_SET_NO_NEW_PRIVS, 1)
     for capability in range(_CAPABILITIES):
         if capability not in _KEPT_CAPABILITIES:

@@ -1,4 +1,4 @@
-"""The holder of a node: the first process in it, which does what kubesim asks for over a socket.
+"""The holder of a node: the first process in it, which does what kubesim requests over a socket.
 
 It has one thread, so that it can go into a sandbox' namespace and back. It is started by the underlay (`underlay.py`)
 in namespaces of its own; on the host's network it runs beside kubesim, and then it is not killed when kubesim ends: it
@@ -75,13 +75,13 @@ class Holder:
                 return
             if not pid:
                 return
-            told = self._children.pop(pid, None)
-            if told is not None:
+            reported = self._children.pop(pid, None)
+            if reported is not None:
                 try:
-                    os.write(told, STATUS.pack(status))
+                    os.write(reported, STATUS.pack(status))
                 except BrokenPipeError:  # nobody wants to know any more
                     pass
-                os.close(told)
+                os.close(reported)
 
     def _kill_children(self) -> None:
         """All of them have ended when this returns: what they did may then be undone."""
@@ -108,7 +108,7 @@ class Holder:
         except OSError as error:
             answer = {"errno": error.errno or 0, "problem": error.strerror or str(error), "path": error.filename or ""}
         finally:
-            _close(fds)  # before the answer: whoever still holds an output of a killed plugin is killed with it
+            _close(fds)  # before the answer: holders of a killed plugin's output are killed too
         try:
             messages.send(self._requests, answer, given)
         except OSError:
@@ -176,7 +176,7 @@ class Holder:
     def _spawn(self, path: str, environ: dict[str, str], fds: list[int]) -> Answer:
         """With these descriptors as 0, 1 and 2. Answers with a pipe that will tell the exit status, and the process."""
         environ |= {"PATH": _with_roots_dirs(environ.get("PATH", os.defpath))}
-        told, tell = os.pipe2(os.O_CLOEXEC)
+        reported, tell = os.pipe2(os.O_CLOEXEC)
         failed, fail = os.pipe2(os.O_CLOEXEC)
         pid = os.fork()
         if pid == 0:
@@ -185,13 +185,13 @@ class Holder:
         with open(failed, "rb") as pipe:
             problem = pipe.read()
         if problem:
-            os.close(told)
+            os.close(reported)
             os.close(tell)
             os.waitpid(pid, 0)
             number = STATUS.unpack(problem)[0]
             raise OSError(number, os.strerror(number), path)
         self._children[pid] = tell
-        return {}, [told, os.pidfd_open(pid)]
+        return {}, [reported, os.pidfd_open(pid)]
 
     def _become(self, path: str, environ: dict[str, str], fds: list[int], fail: int) -> None:
         """In the child: turn into the program. `fail` is closed by that, and else gets the error's number."""

@@ -63,24 +63,24 @@ class Underlay:
         ours.settimeout(PATIENCE_S)
         self._socket = ours
         try:
-            self._heard()
+            self._received()
         except KubesimError:
             self.close()
             raise
 
     def new_node(self) -> PrivateNode:
         messages.send(self._socket, {})
-        return PrivateNode(socket.socket(fileno=self._heard()[0]))
+        return PrivateNode(socket.socket(fileno=self._received()[0]))
 
     def host_node(self) -> PrivateNode:
         """The host itself, where the underlay is of kind `host`: then it is the holder."""
         return PrivateNode(self._socket)
 
-    def _heard(self) -> list[int]:
+    def _received(self) -> list[int]:
         try:
             message, fds = messages.receive(self._socket)
         except OSError as error:
-            raise NodeGone(f"the process under the nodes does not answer: {error}") from error
+            raise NodeGone(f"the holder process of the nodes does not respond: {error}") from error
         if message is None:
             raise NodeGone("the process under the nodes has ended")
         if "problem" in message:
@@ -171,15 +171,15 @@ class PrivateNode:
 
     def spawn(self, path: str, environ: Mapping[str, str], fds: Sequence[int]) -> NodeChild:
         """Run a program there with these descriptors as its standard ones."""
-        told, process = self._ask("spawn", fds, path=path, environ=dict(environ))[1]
-        return NodeChild(told, process)
+        reported, process = self._ask("spawn", fds, path=path, environ=dict(environ))[1]
+        return NodeChild(reported, process)
 
 
 class NodeChild:
     """A program in a node (see `kubesim.cni.exec.child.Child`)."""
 
-    def __init__(self, told: int, process: int) -> None:
-        self.exit_fd = told
+    def __init__(self, reported: int, process: int) -> None:
+        self.exit_fd = reported
         self._process = process
         self._status: int | None = None
         with open(f"/proc/self/fdinfo/{process}") as file:  # its number there means nothing here

@@ -1,4 +1,4 @@
-"""Why a private node cannot be made here, and what to do about it. Pure; the settings are read by
+"""Why a private node cannot be created here, and what to do about it. Pure; the settings are read by
 `holder_client.py`."""
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def _set_attributes(path: str, set: int = 0, *, cleared: int = 0, recursive: boo
 
 
 def adopt_orphans() -> None:
-    """Whoever loses its parent among our descendants becomes our child, so that we can wait for its end."""
+    """A descendant that loses its parent becomes our child, so that we can wait for its end."""
     _libc.prctl(_SET_CHILD_SUBREAPER, 1)
 
 

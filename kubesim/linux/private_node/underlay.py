@@ -71,7 +71,7 @@ def _new_node(number: int, requests: socket.socket) -> tuple[socket.socket, sock
     with said:
         message, fds = messages.receive(said)
     if message is None or "problem" in message:
-        message = message or {"step": "a node", "errno": 0, "problem": "it ended at once"}
+        message = message or {"step": "a node", "errno": 0, "problem": "it ended immediately"}
         raise private.Forbidden(message["step"], OSError(message["errno"], message["problem"]))
     rtnetlink.add_veth(f"node{number}", SWITCH, "eth0", fds[0])
     os.close(fds[0])
@@ -79,7 +79,7 @@ def _new_node(number: int, requests: socket.socket) -> tuple[socket.socket, sock
 
 
 def _launch(parent: int, requests: socket.socket, say: socket.socket) -> None:
-    """Only a child can be the first process of a node; whoever made it waits for its end."""
+    """Only a child can be the first process of a node; the process that made it waits for its end."""
     try:
         private.die_with_parent(parent)
         private.leave_for_node()

@@ -26,7 +26,7 @@ class ActuatedState:
 
     def __init__(self) -> None:
         self.on_write: Callable[[], object] = nothing_watches
-        self._containers: dict[str, Mapping[str, ResourceRequirements]] = {}  # a change makes a new mapping
+        self._containers: dict[str, Mapping[str, ResourceRequirements]] = {}  # a change creates a new mapping
         self._pods: dict[str, ResourceRequirements] = {}
 
     def started(self, pod: Pod, container: Container, gates: FeatureGates = DEFAULT_GATES) -> None:

@@ -26,7 +26,7 @@ _INIT_CONTAINERS = "InPlacePodVerticalScalingInitContainers"
 
 @value_object
 class PodAllocation:
-    """By container name; `pod` is None where the pod itself asks for nothing."""
+    """By container name; `pod` is None where the pod itself requests nothing."""
 
     containers: Mapping[str, ResourceRequirements]
     pod: ResourceRequirements | None = None
@@ -46,7 +46,7 @@ class AllocationState:
         return self._pods.get(uid)
 
     def set(self, pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> None:
-        """What the pod asks for is now allocated to it."""
+        """What the pod requests is now allocated to it."""
         self._asked[pod.metadata.uid] = pod.spec
         self._pods[pod.metadata.uid] = PodAllocation(
             {container.name: container.resources for container in resizable_containers(pod, gates)},

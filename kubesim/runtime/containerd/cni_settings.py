@@ -25,7 +25,7 @@ class CniSettings:
     bin_dirs: tuple[str, ...] = ()
     faults: tuple[tuple[str, PluginFault], ...] = ()  # of a node, of all if that is empty
     state: str = ""
-    order: str = "containerd"  # in which sandboxes are made (see `Rules.sandbox_order`)
+    order: str = "containerd"  # in which sandboxes are created (see `Rules.sandbox_order`)
     max_conf_num: int = 1
     setup_serially: bool = False
     internal_loopback: bool = False

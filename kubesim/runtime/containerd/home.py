@@ -102,7 +102,7 @@ def _is_alive(lock: IO[str]) -> bool:
 
 
 def open_lock(state: str, name: str) -> IO[str]:
-    """A file of the state directory that is there to be locked."""
+    """A file of the state directory that exists to be locked."""
     try:
         os.makedirs(state, mode=0o700, exist_ok=True)
         return open(os.path.join(state, name), "a+")

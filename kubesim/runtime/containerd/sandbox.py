@@ -98,7 +98,7 @@ class PodNetworking(Protocol):
 
 
 class SandboxController(Protocol):
-    """The sandbox itself: the pause container. Stopping and shutting down what is not there is no error."""
+    """The sandbox itself: the pause container. Stopping and shutting down what does not exist is no error."""
 
     async def create(self, sandbox: PodSandbox) -> None: ...
     async def ensure_image(self, sandbox: PodSandbox) -> None: ...
@@ -127,7 +127,7 @@ class SandboxObserver:
         """A step begins."""
 
     def undone(self, sandbox: PodSandbox, action: str) -> None:
-        """Something that was made is removed again."""
+        """Something that was created is removed again."""
 
 
 async def _nothing(sandbox_id: str) -> None:
@@ -161,7 +161,7 @@ class PodSandboxService:
         self._lost: set[str] = set()  # stored, but nobody knows of them any more
 
     def all(self) -> list[PodSandbox]:
-        """Also those that are being made at this moment."""
+        """Also those that are being created at this moment."""
         return [*self.sandboxes.values(), *self._attempts.values()]
 
     def forget(self) -> None:
@@ -171,7 +171,7 @@ class PodSandboxService:
         self._names = NameIndex()
 
     def recover(self, containers: Mapping[str, bool]) -> None:
-        """After a restart: all that is stored is there. `containers` are the sandboxes that have a pause container, and
+        """After a restart: all that is stored exists. `containers` are the sandboxes that have a pause container, and
         whether it runs. One that has none is NOTREADY and its name is free, so the kubelet stops it and runs the next.
 
         Mirrors: containerd internal/cri/server/restart.go recover, podsandbox/recover.go RecoverContainer
@@ -241,7 +241,7 @@ class PodSandboxService:
     # -- stop and remove ----------------------------------------------------------------------------------------
 
     async def stop(self, sandbox_id: str, ctx: Context = BACKGROUND) -> None:
-        """What is not there is stopped."""
+        """What does not exist is stopped."""
         sandbox = self.sandboxes.get(sandbox_id)
         if sandbox is not None:
             await self._stop(sandbox, ctx)

@@ -141,7 +141,7 @@ def remove_written(path: str) -> None:
 
 
 def remove_file(path: str) -> None:
-    """What is not there is removed."""
+    """What does not exist is removed."""
     try:
         os.unlink(path)
     except FileNotFoundError:

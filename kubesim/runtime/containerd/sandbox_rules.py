@@ -64,12 +64,12 @@ class NameIndex:
         self._by_name: dict[str, str] = {}
 
     def reserve(self, name: str, key: str) -> str:
-        """The problem, if somebody else has the name."""
+        """The problem, if another client has the name."""
         holder = self._by_name.setdefault(name, key)
         return "" if holder == key else f"name {quoted(name)} is reserved for {quoted(holder)}"
 
     def release(self, key: str) -> None:
-        """Of whoever has this key."""
+        """The owner of this key."""
         self._by_name = {name: holder for name, holder in self._by_name.items() if holder != key}
 
     def __contains__(self, name: str) -> bool:

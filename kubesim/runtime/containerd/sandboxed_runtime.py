@@ -50,7 +50,7 @@ class SandboxedRuntime(SimulatedRuntime):
         self._wall_limit_s = wall_limit_s
         self._cleaner = cleaner
         self._running: set[asyncio.Task[SandboxFailed | None]] = set()
-        self._begun: dict[str, SandboxConfig] = {}  # sandboxes that are being made, by id
+        self._begun: dict[str, SandboxConfig] = {}  # sandboxes that are being created, by id
         self._cleaning: asyncio.TimerHandle | asyncio.Task[None] | None = None  # due, or under way
 
     async def status(self) -> RuntimeConditions:
@@ -59,7 +59,7 @@ class SandboxedRuntime(SimulatedRuntime):
         return conditions if problem is None else replace(conditions, network_problem=str(network_condition(problem)))
 
     def network_changed(self) -> None:
-        """Its configuration was loaded again: whoever waits for the network has to ask again."""
+        """Its configuration was loaded again: waiters for the network have to check again."""
         self._changed("")
 
     async def run_pod_sandbox(self, config: SandboxConfig) -> str:
@@ -142,7 +142,7 @@ class SandboxedRuntime(SimulatedRuntime):
             running.cancel()
 
     def start_up(self) -> None:
-        """Sandboxes that were being made are listed again, as not ready, if they had been stored."""
+        """Sandboxes that were being created are listed again, as not ready, if they had been stored."""
         super().start_up()
         self.service.recover({identifier: info.ready for identifier, info in self._sandboxes.items()})
         for identifier, config in self._begun.items():

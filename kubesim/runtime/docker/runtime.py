@@ -1,4 +1,4 @@
-"""A runtime whose sandboxes are made as a kubelet with docker makes them; the containers in them are simulated.
+"""A runtime whose sandboxes are created as a kubelet with docker makes them; the containers in them are simulated.
 
 `DockerRuntime` is docker itself, with what it keeps of containers, and the order (`dockershim.py`, `dockertools.py`)
 that asks it. The network plugin and its state live in the kubelet: they begin again with every start of it.
@@ -75,7 +75,7 @@ class DockerRuntime(SimulatedRuntime):
         self._namespaces = namespaces
         self._steps = steps
         self._draws = randomness.stream("docker", "names")
-        self._spans: dict[str, int] = {}  # time that is left of the call that makes a sandbox
+        self._spans: dict[str, int] = {}  # time that is left of the call that creates a sandbox
         self._begin: Callable[[], NetworkPlugin]
         self._configured_at = 0
         self._configured: int | None = None  # the moment; known from the beginning of the story
@@ -282,7 +282,7 @@ class DockerRuntime(SimulatedRuntime):
         return info
 
     def _has_network(self, sandbox_id: str) -> bool:
-        """A kubelet with docker asks for the address later."""
+        """A kubelet with docker requests the address later."""
         is_given = self._netns if self._namespaces is not None else self._addresses.taken
         return sandbox_id in is_given or super()._has_network(sandbox_id) or self._network.plugin.name == NOOP_NAME
 
@@ -317,5 +317,5 @@ class DockerRuntime(SimulatedRuntime):
 
 
 def network_changes(configured_at: int, status_period: int) -> list[int]:
-    """When the kubelet may see that the network is configured: at once, or with its next poll."""
+    """When the kubelet may see that the network is configured: immediately, or with its next poll."""
     return sorted({configured_at, -(-configured_at // status_period) * status_period})

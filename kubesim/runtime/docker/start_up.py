@@ -59,7 +59,7 @@ def start_dockershim(
 
 
 def start_dockertools(plugins: Sequence[NetworkPlugin], given: NetworkPluginSettings, at: Steps) -> NetworkPlugin:
-    """The same for a kubelet that had no shim: plugins are among its dependencies before it is made."""
+    """The same for a kubelet that had no shim: plugins are among its dependencies before it is created."""
     at.of("UnsecuredKubeletDeps").take(f"probe network plugins: {', '.join(plugin.name for plugin in plugins)}")
     steps = at.of("NewMainKubelet")
     given = _with_hairpin_mode(given, steps)

@@ -48,7 +48,7 @@ class ImagePullSettings:
 
 
 class ImageError(KubesimError):
-    """The image is not there: the waiting reason that the status will show, and the message beside it."""
+    """The image does not exist: the waiting reason that the status will show, and the message beside it."""
 
     # Only crash loops tell the pod worker when to look again; after an image error it keeps its usual pace.
     retry_at: int | None = None
@@ -126,7 +126,8 @@ class ImageManager:
     async def ensure_image_exists(
         self, pod: Pod, image: str, pull_policy: str, *, container: str = "", pull_secrets: Sequence[ApiObject] = ()
     ) -> str:
-        """The id of the image, pulled if need be. Raises ImageError; what a user should see was emitted as an Event."""
+        """The id of the image, pulled if necessary. Raises ImageError; what a user should see was emitted as an
+        Event."""
         try:
             request = _Request(pod, container, image, apply_default_image_tag(image), tuple(pull_secrets))
         except InvalidReference as error:

@@ -1,4 +1,4 @@
-"""The texts that the kubelet hashes or stores beside a container, written as Go writes them: JSON, %v.
+"""The texts that the kubelet hashes or stores beside a container, written in Go's format: JSON, %v.
 
 Mirrors: encoding/json (string escaping), apimachinery resource.ParseQuantity (what a Quantity holds after
 parsing, which %v shows), core/v1 generated.pb.go ResourceRequirements.String.

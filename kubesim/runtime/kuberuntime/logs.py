@@ -1,6 +1,7 @@
 """The pod log directory, as far as the kubelet reads it: which attempts of a container have a log file.
 
-A container without any record in the runtime goes on counting from its log files, so that a restart count survives the
+A container without any record in the runtime continues counting from its log files, so that a restart count survives
+the
 loss of the records.
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_container.go calcRestartCountByLogDir
 """

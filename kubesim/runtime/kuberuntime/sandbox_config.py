@@ -1,6 +1,6 @@
 """The configuration of a pod's sandbox, from the pod and from what the kubelet decides for it.
 
-SyncPod asks for it twice: for the sandbox that it makes, and for the containers that it starts.
+SyncPod requests it twice: for the sandbox that it makes, and for the containers that it starts.
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_sandbox.go generatePodSandboxConfig, generatePodSandboxLinuxConfig;
 kuberuntime/util/util.go NamespacesForPod; pkg/kubelet/util/util.go GetNodenameForKernel; pkg/kubelet/sysctl/util.go
 """

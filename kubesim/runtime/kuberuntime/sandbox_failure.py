@@ -1,4 +1,4 @@
-"""What a sync reports of a sandbox that could not be made. Pure.
+"""What a sync reports of a sandbox that could not be created. Pure.
 
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod (step 4); kubelet v1.6
 pkg/kubelet/dockertools/docker_manager.go SyncPod

@@ -64,7 +64,7 @@ def take_created_step(recorder: Recorder, pod: Pod, container: Container) -> Non
 
 
 def take_link_step(recorder: Recorder, pod: Pod, container: Container, identifier: str, log: str) -> None:
-    """No link is made: the text of logs is not in the file system of a simulated node."""
+    """No link is created: the text of logs is not in the file system of a simulated node."""
     link = legacy_log_symlink(pod, container.name, identifier)
     why = "log collectors of the whole node follow such links"
     take_step(recorder, pod, "startContainer", f"link {link} to {log}", why, container.name)

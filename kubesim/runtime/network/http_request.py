@@ -98,7 +98,7 @@ def canonical_header(name: str) -> str:
 
 
 def _escaped(path: str) -> tuple[str, str]:
-    """A manifest's path as Go writes it: (path with query, fragment with its #)."""
+    """A manifest's path in Go's format: (path with query, fragment with its #)."""
     raw, mark, fragment = path.partition("#")
     raw, asks, query = raw.partition("?")
     if _SCHEME.match(raw):  # a whole URL: only its path counts, the host is the action's

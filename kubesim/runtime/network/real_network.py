@@ -1,7 +1,7 @@
 """The network of a private node: probes, hooks and simulated containers connect over real sockets.
 
-Virtual time stands still during an exchange, which is counted with what it takes in the simulation. Where nobody
-answers, the wall clock is watched only for a moment, and virtual time goes on to the end of the caller's patience.
+Virtual time does not advance during an exchange, which is counted with what it takes in the simulation. Where nobody
+answers, the wall clock is watched only for a moment, and virtual time continues to the end of the caller's patience.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class Connection:
         self._to = (address, port)
         self._socket: socket.socket | None = None
         self.problem = ""  # the kernel's, where it knows that there is no way
-        self.has_no_route = False  # the kernel says so at once
+        self.has_no_route = False  # the kernel says so immediately
 
     async def open(self, timeout: int) -> Failure:
         """Microseconds, 0 = none."""

@@ -47,7 +47,7 @@ class Silences:
 
 
 def plain_address(name: tuple[str, int, int, int] | Address) -> Address:
-    """An IPv4 address is the same one, also where an IPv6 socket tells of it."""
+    """An IPv4 address is the same one, also where an IPv6 socket reports it."""
     return name[0].removeprefix("::ffff:"), name[1]
 
 
@@ -102,7 +102,7 @@ class RealPorts(Ports):
     def _accept(self, listener: Listener, made: socket.socket) -> None:
         try:
             connection, peer = made.accept()
-        except OSError:  # whoever it was is gone already
+        except OSError:  # the client is gone already
             return
         connection.setblocking(False)
         task = go(self._serve(listener, connection, plain_address(peer)), f"port {listener.port}")
@@ -111,7 +111,7 @@ class RealPorts(Ports):
         task.add_done_callback(tasks.remove)
 
     async def _serve(self, listener: Listener, connection: socket.socket, client: Address) -> None:
-        """One connection: a request and its answer, or somebody who only wanted to know whether there is anybody."""
+        """One connection: a request and its answer, or only a check whether the port is open."""
         loop = asyncio.get_running_loop()
         with connection:
             try:

@@ -17,7 +17,7 @@ class Addresses:
         self.taken.add(sandbox_id)
         address = self._next
         self._next += 1
-        # The text that the module gives, which makes an object of it first.
+        # The text that the module gives, which creates an object of it first.
         return inet_ntoa(address.to_bytes(4, "big")) if address < 1 << 32 else str(ip_address(address))
 
     def release(self, sandbox_id: str) -> None:

@@ -38,7 +38,7 @@ _HTTP2_TO_HTTP1 = (
     "note that the frame header looked like an HTTP/1.1 header"
 )
 _HTTP1_TO_HTTP2 = "net/http: HTTP/1.x transport connection broken: malformed HTTP response"
-UNREACHABLE_AFTER = 3 * SECOND  # as long as Linux asks for a neighbour that does not answer
+UNREACHABLE_AFTER = 3 * SECOND  # as long as Linux requests a neighbour that does not answer
 
 
 class SimulatedNetwork:
@@ -88,7 +88,7 @@ class SimulatedNetwork:
             await self._clock.sleep(latency)
 
     async def _no_answer(self, listener: Listener, timeout: int) -> NoReturn:
-        """Who waits without a limit hears of the end of the server."""
+        """Who waits without a limit is notified of the end of the server."""
         if timeout:
             await self._clock.sleep(max(timeout - ROUND_TRIP, 0))
             raise ResponseTimeout("net/http: timeout awaiting response headers")

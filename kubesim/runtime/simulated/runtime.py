@@ -139,7 +139,7 @@ class SimulatedRuntime(RuntimeListeners):
     async def stop_pod_sandbox(self, sandbox_id: str) -> None:
         info = self._sandbox(sandbox_id)
         await self._take(self.settings.latencies.stop_sandbox)
-        if sandbox_id in self._sandboxes:  # nobody removed it in the meantime
+        if sandbox_id in self._sandboxes:  # nobody removed it during that time
             self._tell_nri("StopPodSandbox", info)
             self._kill_sandbox(info)
 
@@ -216,7 +216,7 @@ class SimulatedRuntime(RuntimeListeners):
             self._tell_waiters(container)
 
     def lose_everything(self) -> None:
-        """The runtime's own memory is wiped, and nothing that it ran goes on."""
+        """The runtime's own memory is wiped, and nothing that it ran continues."""
         self.lose_processes()
         for sandbox_id, info in list(self._sandboxes.items()):
             self._forget_sandbox(sandbox_id, info)
@@ -262,7 +262,7 @@ class SimulatedRuntime(RuntimeListeners):
     async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig) -> str:
         info = self._sandbox(sandbox_id)
         await self._take(self.settings.latencies.create_container)
-        self._sandbox(sandbox_id)  # it may have been removed in the meantime
+        self._sandbox(sandbox_id)  # it may have been removed during that time
         others = (self._containers[one] for one in self._by_pod[info.pod_uid][1]) if self.reserves_names else ()
         problem = reserved_name_problem(others, config, sandbox)
         if not problem and config.security_context is not None:
@@ -319,7 +319,7 @@ class SimulatedRuntime(RuntimeListeners):
         problem = self._dead_sandbox(container) or self._processes.start_error(context)
         latencies = self.settings.latencies
         await self._take(latencies.failed_start if problem else latencies.start_container)
-        self._container(container_id)  # it may have been removed in the meantime
+        self._container(container_id)  # it may have been removed during that time
         problem = problem or self._dead_sandbox(container)
         now = self._clock.wall()
         if problem:

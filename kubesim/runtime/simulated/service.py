@@ -1,6 +1,6 @@
 """The runtime as a process that can go away and come back, and the connections that agents have to it.
 
-While it is down every call fails, and calls in progress fail; its containers run on. It can also hang: it says
+While it is down every call fails, and calls in progress fail; its containers keep running. It can also hang: it says
 that it is well, but a listing does not come back. A call that is not answered in time fails: the kubelet's patience is
 `runtimeRequestTimeout`, twice that for a sandbox, a container's grace more to stop it, and forever for an image. An
 agent that ends closes its connection and hears nothing more.
@@ -212,7 +212,7 @@ class RuntimeConnection:
         await self._takes_time(self._service.answers(), self._request_timeout)
         return await call(self._runtime)
 
-    # -- answered at once ---------------------------------------------------------------------------------------
+    # -- answered immediately ---------------------------------------------------------------------------------------
 
     def status(self) -> Call[RuntimeConditions]:
         return self._runtime.status()
@@ -283,8 +283,8 @@ class RuntimeConnection:
         return self._takes_time(self._runtime.pull_image(image, pod, auth), None)
 
     def get_container_events(self, listener: Callable[[ContainerEventResponse], object]) -> Call[None]:
-        def heard(event: ContainerEventResponse) -> None:
+        def received(event: ContainerEventResponse) -> None:
             if self._service.up:
                 listener(event)
 
-        return self._takes_time(self._runtime.get_container_events(heard), None)
+        return self._takes_time(self._runtime.get_container_events(received), None)

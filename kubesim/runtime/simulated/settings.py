@@ -44,7 +44,7 @@ class Latencies:
     update_container: Draw = Span(5 * MILLISECOND)
     failed_start: Draw = Span(150 * MILLISECOND, 400 * MILLISECOND)  # what was set up is taken down again
     exec: Draw = Span(10 * MILLISECOND)
-    shortest_run: int = 30 * MILLISECOND  # a program that ends at once is seen to have ended no sooner
+    shortest_run: int = 30 * MILLISECOND  # a program that ends immediately is seen to have ended no sooner
     pull: Draw = Span(2 * SECOND)
     refusal: Draw = Span(5 * MILLISECOND)  # a registry at which nobody listens
     list: int = MILLISECOND  # what a relist takes; fixed, because skipped relists are counted with it
@@ -78,7 +78,7 @@ class SimulatedSettings:
     container_id: Callable[[str, str, int], str] | None = None  # (pod uid, container name, attempt)
     handlers: tuple[RuntimeHandler, ...] = RuntimeConditions().handlers
     reports_handlers: bool = True  # to the kubelet; containerd 1.7 does not
-    containerd: str = "2"  # or 1.7: the order in which sandboxes are made (see `Rules.containerd`)
+    containerd: str = "2"  # or 1.7: the order in which sandboxes are created (see `Rules.containerd`)
     pod_ip: Callable[[int], str] | None = None  # (attempt of the sandbox)
 
     @property

@@ -95,7 +95,7 @@ class NodeVolumes:
         return {name: placed for placed in volumes for name in placed.directory.names}
 
     def prepare_sub_path(self, uid: str, name: str, path: str) -> SubPathProblem | None:
-        """A file on the way cannot be passed, and in a volume that is mounted read-only nothing can be made."""
+        """A file on the way cannot be passed, and in a volume that is mounted read-only nothing can be created."""
         placed = self._named(uid)[name]
         path = posixpath.join(placed.path, posixpath.normpath(path)).strip("/")
         above = posixpath.dirname(path)
@@ -161,7 +161,7 @@ class NodeVolumes:
         mounts: Sequence[ContainerMount],
         late: Callable[[VirtualFiles], None] | None = None,
     ) -> VirtualFiles:
-        """Its root, with its mounts; a volume that has not been set up is not there."""
+        """Its root, with its mounts; a volume that has not been set up does not exist."""
         context = container.security_context or {}
         files = VirtualFiles(read_only=bool(context.get("readOnlyRootFilesystem")), late=late)
         if not mounts:
@@ -178,7 +178,7 @@ class NodeVolumes:
             if mount.sub_path:
                 path = posixpath.join(path, mount.sub_path).strip("/")
                 if placed.atomic:
-                    volume = volume.copy()  # it goes on showing what was there when the container was made
+                    volume = volume.copy()  # it continues showing what was there when the container was created
             if volume.get(path) is None and path not in _SPECIAL:
                 volume.ensure_directory(path)
             files.mount(mount.container_path, volume, sub_path=path, read_only=mount.read_only)

@@ -1,4 +1,4 @@
-"""All mistakes of a file at once, where the loader stops at the first.
+"""All mistakes of a file immediately, where the loader stops at the first.
 
 A mistake can hide others: an unknown field those of its siblings, a wrong item those of the whole spec. So what is
 wrong is left out, and the rest is read again, until something valid is left or nothing more can be left out.
@@ -45,7 +45,7 @@ class _Everything(ScenarioParser):
     def __init__(self, allow_host: bool) -> None:
         self.problems: list[UsageError] = []
         self._allow_host = allow_host
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def read(self, text: SourceText, strict: bool) -> None:
         super().__init__([text], {}, Overlay(directory=text.directory, allow_host=self._allow_host), strict)
@@ -55,8 +55,8 @@ class _Everything(ScenarioParser):
     def refuse(self, error: UsageError) -> None:
         """Of each field, the first thing that is wrong with it."""
         key = f"{error.line}:{error.column}:{error.field}" if isinstance(error, InputError) else str(error)
-        if key not in self._told:
-            self._told.add(key)
+        if key not in self._reported:
+            self._reported.add(key)
             self.problems.append(error)
 
     def validated(self, document: Document, overlay: Overlay) -> tuple[Document, Scenario]:

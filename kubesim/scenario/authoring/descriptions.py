@@ -57,7 +57,7 @@ def of_field(model: type[BaseModel], name: str, field: FieldInfo) -> Description
 def all_types(first: type[Strict] = Scenario) -> list[type[Strict]]:
     """A type, and all types that a field of it may hold, each once."""
     found = [first]
-    for model in found:  # grows in the meantime
+    for model in found:  # grows during that time
         for field in model.model_fields.values():
             found += [each for each in dict.fromkeys(_types_in(field.annotation)) if each not in found]
     return found

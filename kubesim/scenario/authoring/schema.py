@@ -57,7 +57,7 @@ _OBJECT = "KubernetesObject"
 _DEFINED: Schema = {
     _OBJECT: {
         "type": "object",
-        "description": "Any object that an API server takes; the loader checks it.",
+        "description": "Any object that an API server accepts; the loader checks it.",
         "properties": {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"}},
         "required": ["apiVersion", "kind"],
     }

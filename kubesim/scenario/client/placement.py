@@ -1,6 +1,6 @@
-"""Whether a pod that a user applies is on its node at once, or waits for a scheduler.
+"""Whether a pod that a user applies is on its node immediately, or waits for a scheduler.
 
-With one node and nothing to decide, a pod is there at once: stories about the life of a pod need no scheduler.
+With one node and nothing to decide, a pod is there immediately: stories about the life of a pod need no scheduler.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from kubesim.api.pod import Pod
 from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.pods.pod_conditions import READY, is_condition_true
 
-# Owners first: whatever deletes all of them in this order leaves nothing that makes new pods.
+# Owners first: whatever deletes all of them in this order leaves nothing that creates new pods.
 WORKLOADS = ("CronJob", "Deployment", "StatefulSet", "DaemonSet", "Job", "ReplicaSet", "ReplicationController")
 
 Fields = Mapping[str, Any]
@@ -34,7 +34,7 @@ def is_idle(workload: ApiObject) -> bool:
         case "CronJob":
             return bool(spec.get("suspend"))
         case "Job":
-            return _job_rests(spec, status)
+            return _job_is_idle(spec, status)
         case "DaemonSet":
             rolling = (spec.get("updateStrategy") or {}).get("type") != "OnDelete"
             counts = _numbers(status, "numberReady", *(("updatedNumberScheduled",) if rolling else ()))
@@ -48,7 +48,7 @@ def is_idle(workload: ApiObject) -> bool:
             return _is_observed(workload, status) and counts == {spec.get("replicas", 1)}
 
 
-def _job_rests(spec: Fields, status: Fields) -> bool:
+def _job_is_idle(spec: Fields, status: Fields) -> bool:
     """Finished, suspended, or all of its pods are ready."""
     if finished(status) is not None or spec.get("suspend"):
         return True

@@ -15,10 +15,10 @@ _ANY = Bounds.model_construct(at_least=0)
 
 
 def ask(question: ObjectQuestion, obj: ApiObject, gone: bool) -> Answer:
-    """The answer for an object that is there, or that was just deleted; `obj` is what was last seen of it."""
+    """The answer for an object that exists, or that was just deleted; `obj` is what was last seen of it."""
     asked = question.asked
     if asked == "gone":
-        return Answer(gone, "it is gone" if gone else "it is still there")
+        return Answer(gone, "it is gone" if gone else "it still exists")
     if asked == "exists":
         return Answer(not gone, "it is gone" if gone else "it is there")
     answer = _ask(question, obj)

@@ -16,8 +16,8 @@ class Facts:
 
     holds: bool  # it is true
     seen: str  # in words
-    everywhere: bool = True  # it is true of every object that is there
-    reached: bool = False  # with `never`: the number that must not be reached, or the state, is there
+    everywhere: bool = True  # it is true of every object that exists
+    reached: bool = False  # with `never`: the number that must not be reached, or the state, was observed
     broken: bool = False  # it cannot become true any more: a number is exceeded, the order is another
     there: bool = True  # an object is there now ...
     existed: bool = True  # ... or was there in its time

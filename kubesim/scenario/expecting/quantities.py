@@ -72,7 +72,7 @@ class Bounds(Strict):
 
 
 class TextPart(Strict):
-    """`some text` is a part of it; `{equals: ...}` is all of it, `{matches: ...}` a regular expression as in Go."""
+    """`some text` is a part of it; `{equals: ...}` is all of it, `{matches: ...}` a regular expression in Go syntax."""
 
     # A part of the text; `some text` is short for `{contains: some text}`
     contains: str | None = Field(default=None, min_length=1)

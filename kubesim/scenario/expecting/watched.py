@@ -33,7 +33,7 @@ class WatchedQuestion:
         self.asked = question.asked
         self.kind = "EndpointSlice" if self.asked == "endpoints" else target.kind
         self.counts = self.asked in OCCURRENCES
-        self._answers: dict[str, Answer] = {}  # of the objects that are there, by name
+        self._answers: dict[str, Answer] = {}  # of the objects that exist, by name
         self._last: Answer | None = None
         self._events: dict[str, int] = {}  # by name of the Event: how often it was emitted
         self._counted = 0  # log lines and calls

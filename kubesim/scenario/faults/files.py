@@ -32,7 +32,7 @@ def left_by(outcome: Outcome | None) -> Left:
 
 
 class InterceptedFiles(SimulatedFiles):
-    """The directory of static pods. Whoever writes does not notice that a write failed: the old text stays."""
+    """The directory of static pods. The caller that writes does not notice that a write failed: the old text stays."""
 
     def __init__(self, path: str, node: str, interceptor: Interceptor) -> None:
         super().__init__(path)

@@ -118,7 +118,7 @@ class Interceptor:
                 call.close()  # that it was never awaited is no mistake
 
     def _hangs_until(self, operation: Operation) -> int:
-        """The moment at which an operation that hangs goes on; 0: it does not hang."""
+        """The moment at which an operation that hangs continues; 0: it does not hang."""
         now = self.clock.now()
         self._hanging = [item for item in self._hanging if item[2] > now]
         found = [(hang, until) for hang, node, until in self._hanging if _hangs(hang, node, operation)]
@@ -146,7 +146,7 @@ class Interceptor:
         self.tasks.start("crash", self.crash(operation.node, outcome.fault.crash))
 
     async def reached(self, moment: str, operation: Operation) -> None:
-        """Let the steps happen that come at this moment of an operation; then it goes on."""
+        """Let the steps happen that come at this moment of an operation; then it continues."""
         if self.passed(moment, operation):
             await self.clock.sleep(INSTANT)
 

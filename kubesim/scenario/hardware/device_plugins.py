@@ -111,7 +111,7 @@ class DevicePlugins:
         self._register_later(plugin)
 
     def stop(self, resource: str) -> None:
-        """Its devices count as unhealthy at once: the kubelet's stream of them ends."""
+        """Its devices count as unhealthy immediately: the kubelet's stream of them ends."""
         plugin = self.plugins[resource]
         plugin.is_running = False
         if plugin.is_connected and self._registry is not None:

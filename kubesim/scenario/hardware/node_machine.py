@@ -142,7 +142,7 @@ _KEPT_FREE = {signals.MEMORY_AVAILABLE: "memory", signals.NODEFS_AVAILABLE: "eph
 
 
 def has_resource_managers(item: TopologyItem | None, configuration: KubeletConfiguration) -> bool:
-    """Does it matter how the machine is made?"""
+    """Does it matter how the machine is created?"""
     values = configuration.values
     return (
         item is not None

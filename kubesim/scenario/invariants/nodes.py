@@ -127,7 +127,7 @@ class NodeWatch(RuntimeWatcher):
         earlier = pod.stops.get(info.id)  # of another caller; the container is killed when the first time is up
         if earlier is None or now + timeout < earlier.kill_at:
             pod.stops[info.id] = StopCall(now, timeout)
-        pod.told_to_stop.add(info.id)
+        pod.stop_requested.add(info.id)
 
     def stop_is_over(self, info: ContainerInfo) -> None:
         pod = self._pods.get(info.pod_uid)

@@ -77,7 +77,7 @@ class PodSeen:
     running: dict[str, ContainerInfo] = field(default_factory=dict)  # by container id
     ended: dict[str, ContainerInfo] = field(default_factory=dict)
     stops: dict[str, StopCall] = field(default_factory=dict)  # those under way, by container id
-    told_to_stop: set[str] = field(default_factory=set)  # containers for which there was one
+    stop_requested: set[str] = field(default_factory=set)  # containers for which there was one
     story: deque[tuple[int, str]] = field(default_factory=lambda: deque(maxlen=STORY))
 
     @property

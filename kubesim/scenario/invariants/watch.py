@@ -1,7 +1,7 @@
-"""The watch over one run: hears of everything that happens, asks the checkers, and keeps what they object to.
+"""The watch over one run: is notified of everything that happens, asks the checkers, and keeps what they object to.
 
 It listens to the store, to the runtime of each node and to the probers. It costs about 3 % of the life of a pod, and it
-is always on. A violation is reported once for each pod; the run goes on.
+is always on. A violation is reported once for each pod; the run continues.
 """
 
 from __future__ import annotations

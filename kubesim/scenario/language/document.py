@@ -105,7 +105,7 @@ class NodeItem(Strict):
     runtime_handlers: Texts = ("runc",)  # that a RuntimeClass can name
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
     sandbox_errors: Texts = ()
-    # The first control groups of pods, and the first directories of pods, cannot be made, with these texts.
+    # The first control groups of pods, and the first directories of pods, cannot be created, with these texts.
     cgroup_errors: Texts = ()
     directory_errors: Texts = ()
     docker: OnUse[DockerItem] | None = None  # of profiles v1.6 and v1.12
@@ -273,9 +273,9 @@ class Spec(Strict):
     @model_validator(mode="after")
     def _sources_fit(self) -> Spec:
         if self.sources.bootstrap_checkpoint is not None and not rules_of(self.profile).bootstrap_checkpoints:
-            raise PydanticCustomError("sources", "bootstrapCheckpoint is there in profile v1.12 only")
+            raise PydanticCustomError("sources", "bootstrapCheckpoint exists only in profile v1.12")
         if self.sources.notification_mode != INCREMENTAL and not rules_of(self.profile).has_config_modes:
-            problem = f"notificationMode is there in profiles until v1.35, not in {self.profile}: leave it out"
+            problem = f"notificationMode exists in profiles until v1.35, not in {self.profile}: leave it out"
             raise PydanticCustomError("sources", "{problem}", {"problem": problem})
         live = self.sources.apiserver
         if live is not None and live.node not in [node.name for node in self.nodes]:

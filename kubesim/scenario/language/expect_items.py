@@ -63,11 +63,11 @@ class ObjectQuestion(ObjectTarget):
     # Its type, and its status unless that is True: `condition: Ready=False`
     condition: str | None = Field(default=None, pattern=r"^[A-Za-z0-9./-]+(=(True|False|Unknown))?$")
     state: Literal["waiting", "running", "terminated"] | None = None  # of a container now: `state: running`
-    waiting: str | None = None  # the reason for which a container waits now: `waiting: CrashLoopBackOff`
-    exit_code: ExitCode | None = None  # of a container that ended, also if it runs again: `exitCode: 137`
+    waiting: str | None = None  # the waiting reason of a container: `waiting: CrashLoopBackOff`
+    exit_code: ExitCode | None = None  # of a container that ended, even if it runs again: `exitCode: 137`
     restart_count: BoundsOrNumber | None = None  # of a container: `restartCount: 3`, `restartCount: {atLeast: 3}`
     gone: Literal[True] | None = None  # the object is deleted: `gone: true`
-    exists: Literal[True] | None = None  # the object is there: `{pod: web-3, exists: true, never: true}`
+    exists: Literal[True] | None = None  # the object exists: `{pod: web-3, exists: true, never: true}`
     field: str | None = Field(default=None, min_length=1)  # a path: `field: status.conditions[type=Ready].reason`
     ready: BoundsOrNumber | None = None  # replicas of a workload: `{object: Deployment/web, ready: 3}`
     endpoints: BoundsOrNumber | None = None  # ready ones of a Service: `{object: Service/web, endpoints: 2}`
@@ -83,7 +83,7 @@ class ObjectQuestion(ObjectTarget):
     at_least: int | float | None = None  # for `field`, a number: `atLeast: 3`
     at_most: int | float | None = None  # for `field`, a number: `atMost: 5`
     matches: Pattern | None = None  # for `field`, a regular expression: `matches: "^10[.]"`
-    custom: bool = False  # names are not checked: for Events and conditions of your own: `custom: true`
+    custom: bool = False  # names are not checked: for your own Events and conditions: `custom: true`
 
     @model_validator(mode="after")
     def _one_target(self) -> ObjectQuestion:
@@ -116,12 +116,12 @@ class ObjectQuestion(ObjectTarget):
         asked = self.asked
         if not asked:
             names = ", ".join(to_camel(name) for name in QUESTIONS)
-            raise PydanticCustomError("expect", "an expectation asks for one of {names}", {"names": names})
+            raise PydanticCustomError("expect", "an expectation needs one of {names}", {"names": names})
         given = [name for name in QUANTITIES if name in self.model_fields_set]
         if self.field is not None and not given:
             raise PydanticCustomError("expect", "field needs equals, atLeast, atMost or matches")
         if self.field is not None and len(given) > 1 and given != ["at_least", "at_most"]:
-            raise PydanticCustomError("expect", "give one of equals, matches, or atLeast and atMost")
+            raise PydanticCustomError("expect", "set one of equals, matches, or atLeast and atMost")
         for name, questions in BELONGS.items():
             if name in self.model_fields_set and asked not in questions:
                 belongs = ", ".join(map(to_camel, questions))
@@ -144,9 +144,7 @@ class ObjectQuestion(ObjectTarget):
         if self.exit_code is not None and self.state not in (None, "terminated"):
             raise PydanticCustomError("expect", "only a container in state terminated has an exit code")
         if self.count is not None and asked not in OCCURRENCES and self.kind and not self.is_glob:
-            problem = (
-                "count has no effect on {name} of one object: give a glob (web-*), or ask for an event, log or call"
-            )
+            problem = "count has no effect on {name} of one object: give a glob (web-*), or use event, log or call"
             raise PydanticCustomError("expect", problem, {"name": to_camel(asked)})
 
     @property
@@ -193,7 +191,7 @@ class ObjectQuestion(ObjectTarget):
 
 
 class Occasion(ObjectQuestion):
-    """A question without a form. Without a target of its own it is about that of the expectation around it."""
+    """A question without a form. Without a target, it uses the target of the expectation that contains it."""
 
     @model_validator(mode="after")
     def _one_target(self) -> Occasion:
@@ -229,10 +227,10 @@ class Expect(ObjectQuestion):
     # It becomes true in this time, and not before; with never and always: in all of it: `between: [10s, 20s]`
     between: Annotated[tuple[Duration, Duration], BeforeValidator(_pair)] | None = None
     within: PositiveDuration | None = None  # it becomes true within this time after `of`: `{within: 20s, of: create}`
-    # For `within`: the creation of the object (the default), its deletion, or a question: `of: {event: Killing}`
+    # For `within`: the creation of the object (the default), its deletion, or another event: `of: {event: Killing}`
     of: Literal["create", "delete"] | OnUse[Occasion] | None = None
-    always: bool = False  # it is true all the time that the object is there, in all of `between`: `always: true`
-    never: bool = False  # it is not true at any time, of an object that is there: `never: true`
+    always: bool = False  # it is true whenever the object exists, in all of `between`: `always: true`
+    never: bool = False  # it is never true while the object exists: `never: true`
     eventually: Literal[True] | None = None  # it becomes true at some time, as without a form: `eventually: true`
 
     @model_validator(mode="after")
@@ -243,7 +241,7 @@ class Expect(ObjectQuestion):
         if sum((self.always, self.never, self.eventually is not None)) > 1:
             raise PydanticCustomError("form", "give one of always, never and eventually")
         if self.at is not None and (self.always or self.eventually):
-            raise PydanticCustomError("form", "at is about one moment: always and eventually say nothing more")
+            raise PydanticCustomError("form", "at is one time: always and eventually have no effect with it")
         if self.of is not None and self.within is None:
             raise PydanticCustomError("form", "of has no effect without within: within: 20s, of: create")
         if isinstance(self.of, Occasion) and self.asks(self) == self.of.asks(self):
@@ -262,7 +260,7 @@ class Expect(ObjectQuestion):
         if any(each in asked[:number] for number, each in enumerate(asked)):
             raise PydanticCustomError("form", "order has the same question twice: give the second one a count")
         if self.order is not None and (self.at is not None or self.between is not None or self.always or self.never):
-            raise PydanticCustomError("form", "order is eventually true: only by and within go with it")
+            raise PydanticCustomError("form", "order can be combined only with by and within")
         return self
 
     def _asks_otherwise(self) -> bool:
@@ -270,7 +268,7 @@ class Expect(ObjectQuestion):
             return False
         given = [to_camel(name) for name in (*QUESTIONS, *BELONGS, "count") if name in self.model_fields_set]
         if given:
-            raise PydanticCustomError("expect", "{name} does not go with order", {"name": given[0]})
+            raise PydanticCustomError("expect", "{name} cannot be combined with order", {"name": given[0]})
         if not self.has_target and not all(moment.has_target for moment in self.order):
             raise PydanticCustomError("target", "give pod, node or object: Kind/name")
         return True

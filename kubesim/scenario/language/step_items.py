@@ -332,7 +332,7 @@ class Step(Placed):
         if (self.at is None) == (self.when is None):
             raise PydanticCustomError("step", "give at: a time, or when: a condition")
         if self.when is None and (self.delay or self.by is not None):
-            raise PydanticCustomError("step", "delay and by go with when")
+            raise PydanticCustomError("step", "delay and by need when")
         return self
 
     @model_validator(mode="after")

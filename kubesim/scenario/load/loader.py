@@ -183,11 +183,11 @@ class ScenarioParser:
                 self.refuse(error)
         else:
             first = self._scenario.text.source
-            where = "a file has one" if first == source else f"a run has one, and {first} has another"
+            where = "a file has one" if first == source else f"a run has one, but {first} has another"
             self.refuse(InputError(source, f"a second Scenario; {where}", line=line))
 
     def refuse(self, error: UsageError) -> None:
-        """Something is wrong. Whoever wants to know of everything overrides this."""
+        """Something is wrong. A reader that collects all problems overrides this."""
         raise error
 
     def validated(self, document: Document, overlay: Overlay) -> tuple[Document, Scenario]:

@@ -17,7 +17,7 @@ JsonObject = dict[str, Any]
 
 CUSTOM_DEFINITION = "CustomResourceDefinition"
 
-# Objects that others name and that an API server asks for when it admits those.
+# Objects that others name and that an API server requests when it admits those.
 _FIRST = (
     "Namespace",
     CUSTOM_DEFINITION,

@@ -1,4 +1,4 @@
-"""What a scenario asks for that has no effect here, in lines to print: kinds that are only stored, fields of objects,
+"""What a scenario requests that has no effect here, in lines to print: kinds that are only stored, fields of objects,
 fields of the kubelet's configuration.
 
 Static pods in files and text are not here: `scenario.play.effect_notes` looks at what the kubelet has read.

@@ -55,7 +55,7 @@ class Marked:
         return changed
 
     def place_of(self, path: Path) -> tuple[int, int]:
-        """The line and the column of a field, or of the nearest thing around it that is there."""
+        """The line and the column of a field, or of the nearest thing around it that exists."""
         node, place = self, (self.line, self.column)
         for step in path:
             if node.items is None or step not in node.items:
@@ -128,7 +128,7 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: str, source: str) -> InputE
         mark, problem = error.context_mark, f"{problem} before the end of the file"
     line = lines[mark.line] if mark.line < len(lines) else ""
     if "\t" in line[: len(line) - len(line.lstrip())]:
-        problem = "a tab in the indentation, where YAML wants spaces"
+        problem = "a tab in the indentation, where YAML requires spaces"
     return InputError(source, f"malformed YAML: {problem} (column {mark.column + 1})", line=mark.line + 1)
 
 

@@ -24,7 +24,7 @@ from kubesim.scenario.names import tables
 from kubesim.scenario.names.paths import named_conditions, named_containers, path_problem
 from kubesim.scenario.names.pods import Cast, Makeable, cast_of, is_checked
 
-_CUSTOM = "custom: true allows names of your own"
+_CUSTOM = "custom: true allows other names"
 
 
 def expectation_problems(spec: Spec) -> Iterator[Problem]:
@@ -127,7 +127,7 @@ def _no_such_object(target: ObjectQuestion, cast: Cast) -> str:
     elsewhere = [name for name in sorted(names) if name.rpartition("/")[2] == target.key[1]]
     hint = f"; did you mean {elsewhere[0]}?" if elsewhere else _hint(wanted, names, "; there can be ")
     what = {"Pod": "pod", "Node": "node"}.get(target.kind, target.kind)
-    return f"nothing in this scenario makes {what} {wanted}{hint}"
+    return f"nothing in this scenario creates {what} {wanted}{hint}"
 
 
 def _words(question: ObjectQuestion, kind: str, own_conditions: frozenset[str], path: Path) -> Iterator[Problem]:

@@ -55,7 +55,7 @@ def path_problem(question: ObjectQuestion, kind: str) -> str:
 
 
 def _walk(type_: Type, path: str) -> tuple[Type | None, str]:
-    """The type of the field; None if it can have any."""
+    """The type of the field; None if any type is allowed."""
     for step in path_steps(path):
         if type_.kind == "raw":
             return None, ""

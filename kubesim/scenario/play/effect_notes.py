@@ -34,7 +34,7 @@ class EffectNotes:
         self._found(findings)
         self._note(configuration_line(spec))
 
-    def heard(self, pods: Iterable[Pod]) -> None:
+    def received(self, pods: Iterable[Pod]) -> None:
         """Pods that a kubelet has read from somewhere else."""
         findings = Findings(self._known)
         for pod in pods:

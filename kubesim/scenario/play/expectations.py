@@ -190,7 +190,7 @@ class Judge:
         self._decide(item, met, item.why(f"at {_moment(moment)}"))
 
     def _came_late(self, item: OpenExpectation) -> None:
-        """What failed because it was not true in time is true now."""
+        """An expectation that failed because it was late is true now."""
         if item.facts.holds:
             self._open.remove(item)
             assert item.failed_late is not None

@@ -224,7 +224,7 @@ class Player:
         latest = max((expect.deadline or 0 for expect in self.spec.expect), default=0)
         return max(self.clock.now() + PATIENCE, self._start + latest + 1)
 
-    def _at_rest(self, *, before_deletion: bool) -> bool:
+    def _is_idle(self, *, before_deletion: bool) -> bool:
         if self._busy or self.judge.waits(before_deletion=before_deletion):
             return False
         return not self._unsettled and not self._not_idle
@@ -296,7 +296,7 @@ class Player:
         if self._limit is not None:
             deadline = min(deadline, self._limit)
         while not condition() and self.clock.now() < deadline:
-            self._awaited, self._over = condition, Awaited("what the scenario waits for")
+            self._awaited, self._over = condition, Awaited("the condition that the scenario waits for")
             timer = self.clock.call_at(deadline, wake, self._over, None)
             try:
                 await self._over

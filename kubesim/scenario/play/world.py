@@ -293,12 +293,12 @@ class SimulatedWorld(NodeSteps):
             raise StepFailed(f"the kubelet of node {node.name} has no shutdownGracePeriod, so it does not notice")
         self._note_of_node(node, "the machine announces its shutdown")
         await care.shutdown.shut_down()
-        self._note_of_node(node, "the kubelet releases its shutdown delay, and the machine goes down")
+        self._note_of_node(node, "the kubelet releases its shutdown delay, and the machine powers off")
 
     def pressure(self, pressure: Pressure) -> None:
         node = self._node(pressure.node)
         available = pressure.available
-        told = ", ".join(f"{signal} is {amount}" for signal, amount in available.items())
-        self._note_of_node(node, f"measured on the machine: {told}")
+        reported = ", ".join(f"{signal} is {amount}" for signal, amount in available.items())
+        self._note_of_node(node, f"measured on the machine: {reported}")
         for signal, amount in available.items():
             node.machine.set_available(signal, amount)

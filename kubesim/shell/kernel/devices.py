@@ -43,7 +43,7 @@ def open_for_reading(process: Process, path: str) -> Stream:
 
 
 def open_for_writing(process: Process, path: str, *, append: bool) -> Stream:
-    """A new stream into a path, which is made or emptied; `FileFault` if that cannot be."""
+    """A new stream into a path, which is created or emptied; `FileFault` if that cannot be."""
     path = absolute(process, path)
     device = _device(process, path)
     if device is not None:

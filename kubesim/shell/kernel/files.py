@@ -80,7 +80,7 @@ class Volume:
         for path, text in (files or {}).items():
             self.write(path, text, now)
 
-    # For the embedding: parents are made as needed.
+    # For the embedding: parents are created as needed.
 
     def write(self, path: str, text: str, now: int = 0, *, executable: bool = False) -> None:
         parent = posixpath.dirname(path) if "/" in path else ""
@@ -278,7 +278,7 @@ class VirtualFiles:
         return volume, key
 
     def create(self, path: str, now: int, *, truncate: bool = False) -> File:
-        """The file of that name to write to, made if it is not there."""
+        """The file of that name to write to, made if it does not exist."""
         volume, key = self._writable(path)
         file = volume.get(key)
         if file is not None:

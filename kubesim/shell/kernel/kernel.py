@@ -1,6 +1,7 @@
 """Processes and signals of one container: a small operating system in virtual time.
 
-A process is a coroutine that the kernel itself drives. It runs at once until it has to wait, and is resumed by what it
+A process is a coroutine that the kernel itself drives. It runs immediately until it has to wait, and is resumed by
+what it
 waits for: a timer, a child, a pipe. So there is no asyncio task anywhere, an exec probe is done before its call
 returns, and killing a container closes its coroutines there and then. A process without a coroutine just exists until
 a signal or its one timer ends it: servers and sleepers cost an object.
@@ -265,7 +266,7 @@ class Process:
         return child
 
     async def wait_for(self, child: Process) -> ExitStatus:
-        """The end of a child, also if caught signals come in in the meantime."""
+        """The end of a child, also if caught signals come in during that time."""
         if child.status is None:
             child.waiters.append(self)
             while child.status is None:

@@ -93,8 +93,8 @@ class Ports:
     def close(self, listener: Listener) -> None:
         if self._listeners.get(listener.port) is listener:
             del self._listeners[listener.port]
-            for told in listener.on_close:
-                told()
+            for reported in listener.on_close:
+                reported()
             listener.on_close.clear()
 
     def at(self, port: int, *, loopback: bool = False) -> Listener | None:

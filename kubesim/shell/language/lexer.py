@@ -1,6 +1,6 @@
 """From characters to tokens: words with their quoting and expansions, operators, newlines, here-documents.
 
-The parser asks for one token after another. A command substitution is a script inside a word, so the lexer is given
+The parser requests one token after another. A command substitution is a script inside a word, so the lexer is given
 the function that parses one.
 """
 

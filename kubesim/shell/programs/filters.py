@@ -113,7 +113,7 @@ def _end_of(text: str, count: int, *, from_start: bool, characters: bool) -> str
 
 
 async def _follow(process: Process, paths: list[str], shown: dict[str, int]) -> None:
-    """Show what is added to the files, forever, also to those that are not there yet. Costs nothing while idle."""
+    """Show what is added to the files, forever, also to those that do not exist yet. Costs nothing while idle."""
     files = process.kernel.files
     absolutes = [absolute(process, path) for path in paths]
     volumes = {id(volume): volume for volume in (files.locate(path)[0] for path in absolutes)}

@@ -182,7 +182,7 @@ def _substitutions(script: str, dialect: Dialect) -> Iterator[_Substitution]:
 
 
 def _up_to(mark: str, script: str, position: int) -> tuple[str, int]:
-    """The text before the next mark that has no backslash, and where it goes on behind that."""
+    """The text before the next mark that has no backslash, and where it continues behind that."""
     pieces: list[str] = []
     while position < len(script):
         char = script[position]

@@ -113,7 +113,7 @@ async def nc(process: Process, argv: list[str]) -> int:
 
 
 async def _nc_listen(process: Process, argv: list[str], options: ParsedOptions) -> int:
-    """Sends its standard input to whoever connects. With -k or -e it goes on after that, else it ends."""
+    """Sends its standard input to each client that connects. With -k or -e it continues after that, else it ends."""
     ports = [word for word in (options.get("p"), *reversed(options.operands)) if word.isdigit()]
     port = int(ports[0]) if ports else 0
     host = next((operand for operand in options.operands if not operand.isdigit()), "0.0.0.0")

@@ -24,7 +24,7 @@ class FileProblem(Exception):
 
 
 class FileMissing(FileProblem):
-    """... because it is not there."""
+    """... because it does not exist."""
 
 
 @value_object
@@ -36,7 +36,7 @@ class FileEvent:
 
 
 class ManifestWatcher(Protocol):
-    """Who wants to hear of changes."""
+    """Who wants to are notified of changes."""
 
     def changed(self, event: FileEvent) -> None: ...
 

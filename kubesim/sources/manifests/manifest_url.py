@@ -21,7 +21,7 @@ from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.sources.manifests.static_pod import Manifest, manifest_text, read_manifest
 from kubesim.values import value_object
 
-TOLD_FAILURES = 3  # of those that follow each other; the next one adds that no more will be logged
+LOGGED_FAILURES = 3  # of those that follow each other; the next one adds that no more will be logged
 OK = 200
 REQUEST_TIMEOUT = 10 * SECOND  # for the whole exchange, the body included
 
@@ -99,7 +99,7 @@ class UrlReader:
     @property
     def is_idle(self) -> bool:
         """Whether the same answer once more changes nothing."""
-        return self._again_fails and self._failures > TOLD_FAILURES if self._failures else self._data is not None
+        return self._again_fails and self._failures > LOGGED_FAILURES if self._failures else self._data is not None
 
     def take(self, answer: UrlAnswer | FetchError) -> Reading:
         pods, error = self._extract(answer)
@@ -107,9 +107,9 @@ class UrlReader:
             failed, self._failures = self._failures, 0
             return Reading(pods, "Successfully read pods from URL" if failed else "")
         note = ""
-        if self._failures < TOLD_FAILURES:
+        if self._failures < LOGGED_FAILURES:
             note = f"Failed to read pods from URL: {error}"
-        elif self._failures == TOLD_FAILURES:
+        elif self._failures == LOGGED_FAILURES:
             note = f"Failed to read pods from URL. Dropping verbosity of this message to V(4): {error}"
         self._failures += 1
         return Reading(pods, note)

@@ -1,6 +1,7 @@
 """A directory of manifests, or a single one, on this machine. Implements `ManifestFiles` with inotify.
 
-The watch is the kubelet's: a path that is not there is looked for once a second, an overflowing queue starts it again,
+The watch is the kubelet's: a path that does not exist is looked for once a second, an overflowing queue starts it
+again,
 and a directory that is removed or renamed is not heard of again, also when there is a new one of its name. What the
 watch misses is found by the source's regular check.
 
@@ -58,7 +59,7 @@ class RealFiles:
         try:
             mode = os.stat(path).st_mode
         except FileNotFoundError as error:
-            if name and os.path.islink(path):  # it is there, but leads nowhere
+            if name and os.path.islink(path):  # it exists, but leads nowhere
                 raise _problem("stat", path, error) from None
             return "missing"
         except OSError as error:
@@ -74,7 +75,7 @@ class RealFiles:
     def read(self, name: str = PATH_ITSELF) -> str:
         path = self._full(name)
         try:
-            # A pipe that took the place of a file must not make us wait for whoever writes into it.
+            # A pipe that took the place of a file must not make us wait for the process that writes into it.
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
             raise _problem("open", path, error) from None
@@ -130,7 +131,7 @@ class RealFiles:
                 pause = self._next_pause(pause)
 
     def _next_pause(self, last: int) -> int:
-        """A path that is not there yet is looked for steadily; what is there and cannot be watched, ever less often."""
+        """A path that does not exist yet is looked for steadily; what exists and cannot be watched, ever less often."""
         return min(2 * last, MAX_RETRY_PERIOD) if os.path.lexists(self.path) else RETRY_PERIOD
 
     async def _tell(self, inotify: Inotify, watcher: ManifestWatcher) -> FileProblem:

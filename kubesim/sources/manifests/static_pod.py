@@ -1,6 +1,6 @@
 """A manifest from a file or a url -> static pods, or the error that its source reports.
 
-Decoding, defaults, validation, and what makes the pod belong to this node: its name, its uid, and for files a
+Decoding, defaults, validation, and what creates the pod belong to this node: its name, its uid, and for files a
 toleration of everything that would evict it.
 
 Mirrors: pkg/kubelet/config/common.go tryDecodeSinglePod, tryDecodePodList, applyDefaults; file.go extractFromFile;

@@ -121,7 +121,7 @@ class ListWatch(Generic[T]):
             follows = await self._watch()
 
     async def _wait(self, problem: str, error: Exception | None) -> None:
-        """Back off, or longer if the server asks for it."""
+        """Back off, or longer if the server requests it."""
         delay = self._backoff.delay(self._clock.now())
         if isinstance(error, _Refused) and error.retry_after_s is not None:
             delay = max(delay, round(error.retry_after_s * SECOND))
@@ -245,7 +245,7 @@ class ListWatch(Generic[T]):
             self._in_doubt |= isinstance(found, OutOfOrder)
         follows = after_watch(error, self._clock.now() - started, self._events)
         if follows is not Next.RESUME:
-            problem = error or "it ended at once"
+            problem = error or "it ended immediately"
             await self._wait(f"a watch of {self._watched.kind}s failed: {problem}", error)
         return follows
 

@@ -2,7 +2,8 @@
 
 Pure: events go in, the set of objects and decisions come out; nothing here waits or connects (see `list_watch.py`).
 
-A watch tells changes in the order in which they were made. One that comes twice, or late, is recognised by its version
+A watch tells changes in the order in which they were created. One that comes twice, or late, is recognised by its
+version
 and left out. Only one kind of late event cannot be judged: an object that is not known, in a version that has been
 passed. It may be one that was overlooked, or one that is long gone; then the stream is not believed any more, and
 everything is listed again.
@@ -34,9 +35,9 @@ class OutOfOrder(ValueError):
 class Next(Enum):
     """What follows when a watch has ended."""
 
-    RESUME = "watch on from the last version"
-    RESUME_LATER = "the same, after a while"
-    RELIST = "list everything again, after a while"
+    RESUME = "continue the watch from the last version"
+    RESUME_LATER = "the same, after the back-off"
+    RELIST = "list everything again after the back-off"
 
 
 class Reflector(Generic[T]):
@@ -158,7 +159,7 @@ def after_watch(error: Exception | None, lasted: int, events: int) -> Next:
 
 
 def after_refusal(error: Exception) -> Next:
-    """A watch could not be opened: a server that is not there will most likely know where we were when it is back."""
+    """A watch could not be opened: a server that does not exist will most likely know where we were when it is back."""
     if isinstance(error, TransportError) and error.refused:
         return Next.RESUME_LATER
     return Next.RESUME_LATER if isinstance(error, ApiError) and error.code == 429 else Next.RELIST

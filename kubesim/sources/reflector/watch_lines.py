@@ -144,7 +144,7 @@ def _name(item: Any) -> str:
 
 
 def status_error(body: dict[str, Any]) -> ApiError:
-    """A Status object as the error that it tells of."""
+    """A Status object as the error that it reports."""
     code = body.get("code")
     details = body.get("details")
     return ApiError(

@@ -32,7 +32,7 @@ PATIENCE = "2m"
 
 
 class DrivenClock:
-    """Virtual time: it goes on only when it is asked to."""
+    """Virtual time: it continues only when it is asked to."""
 
     def __init__(self, stage: DrivenSimulation) -> None:
         self._stage = stage
@@ -194,12 +194,12 @@ class DrivenCluster:
 
     def expect(self, **expectation: Any) -> None:
         """An expectation of a scenario: `expect(pod="web", phase="Running", by="20s")`. `by` counts from now, and time
-        goes on until it is decided; without `by` it is about this moment. Raises ExpectationFailed."""
+        continues until it is decided; without `by` it is about this moment. Raises ExpectationFailed."""
         __tracebackhide__ = True
         self._ask(expectation)
 
     def wait_for(self, *, within: Span = PATIENCE, **expectation: Any) -> float:
-        """Let time go on until it is true. Returns how many seconds that took; raises ExpectationFailed."""
+        """Let time continue until it is true. Returns how many seconds that took; raises ExpectationFailed."""
         __tracebackhide__ = True
         begin = self.clock.now
         is_other = expectation.get("never") or expectation.get("always")

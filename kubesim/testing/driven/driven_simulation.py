@@ -26,7 +26,7 @@ from kubesim.scenario.language.document import Scenario
 from kubesim.trace import MemorySink
 
 T = TypeVar("T")
-Span = str | int | float | timedelta  # a duration as Go writes it, or seconds
+Span = str | int | float | timedelta  # a duration in Go's format, or seconds
 
 
 def micros(span: Span) -> int:
@@ -45,7 +45,7 @@ class _FaultySimulation(Simulation):
 
 
 class DrivenSimulation:
-    """The nodes are up, and it is time 0 of the story, when it has been made."""
+    """The nodes are up, and it is time 0 of the story, when it has been created."""
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
         self._loop = VirtualLoop()
@@ -71,7 +71,7 @@ class DrivenSimulation:
             self.gone.pop(key, None)
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
-        """Let time go on until this is done. Raises what a part of the cluster raises in the meantime."""
+        """Let time continue until this is done. Raises what a part of the cluster raises during that time."""
         result: T = self._run(self._tasks.run_until(main))
         return result
 

@@ -16,7 +16,7 @@ NO_LIFE = PodLife()
 
 @value_object
 class PodPair:
-    """A pod in both traces; None: it is not there. The name is that on the left, if it is there."""
+    """A pod in both traces; None: it does not exist. The name is that on the left, if it exists."""
 
     name: str
     left: PodLife | None

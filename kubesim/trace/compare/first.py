@@ -43,12 +43,12 @@ def first_difference(left: Streams, right: Streams) -> FirstDifference | None:
 def _of_subject(
     left: Sequence[tuple[Content, Record]], right: Sequence[tuple[Content, Record]]
 ) -> FirstDifference | None:
-    place = next((n for n, (a, b) in enumerate(zip(left, right, strict=False)) if a[0] != b[0]), None)
-    if place is None:
-        place = min(len(left), len(right))
+    position = next((n for n, (a, b) in enumerate(zip(left, right, strict=False)) if a[0] != b[0]), None)
+    if position is None:
+        position = min(len(left), len(right))
         if len(left) == len(right):
             return None
-    rest = left[place : place + _AHEAD], right[place : place + _AHEAD]
+    rest = left[position : position + _AHEAD], right[position : position + _AHEAD]
     ours, theirs = ([content for content, _ in each] for each in rest)
     extra = (bool(ours) and ours[0] not in theirs, bool(theirs) and theirs[0] not in ours)
     if extra[0] == extra[1]:  # one took the place of the other

@@ -45,7 +45,7 @@ def _check_order(records: list[Record], source: str, line: int) -> None:
     if found == expected:
         return
     if found == 1:
-        raise InputError(source, "another run begins here: save each run in a file of its own", line=line)
+        raise InputError(source, "another run begins here: save each run in a separate file", line=line)
     raise InputError(source, f"record {expected} is missing: the next one has the number {found}", line=line)
 
 

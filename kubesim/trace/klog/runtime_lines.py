@@ -46,7 +46,7 @@ def decision_lines(record: r.Actions, causes: Causes) -> Iterator[KlogLine]:
 
 
 def _actions(plan: Any) -> str:
-    """podActions as Go prints it, with the names of containers where the kubelet has their indexes and ids."""
+    """podActions in Go's format, with the names of containers where the kubelet has their indexes and ids."""
 
     def yes(name: str) -> str:
         return "true" if plan.get(name) else "false"

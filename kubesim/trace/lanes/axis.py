@@ -21,7 +21,7 @@ def ticks(end: int, most: int = 10) -> Sequence[tuple[int, str]]:
 
 
 def _text(t: int) -> str:
-    """As Go writes it, without the zeros at its end: `5m`, not `5m0s`."""
+    """In Go's format, without the zeros at its end: `5m`, not `5m0s`."""
     text = duration(t)
     for zero in ("m0s", "h0m"):
         text = text.removesuffix(zero) + zero[0] if text.endswith(zero) else text

@@ -56,7 +56,7 @@ class SequenceSink:
         self._calls: dict[int, int] = {}  # when each call in progress began
 
     def record(self, record: r.Record) -> None:
-        handle = _TOLD.get(type(record))
+        handle = _SHOWN.get(type(record))
         if handle is None:
             return
         pods = record.pods if isinstance(record, r.ConfigUpdate) else (record.pod,) if record.pod else ()
@@ -157,7 +157,7 @@ def as_markdown(diagrams: Mapping[str, list[str]]) -> str:
     return "\n".join(lines)
 
 
-_TOLD: dict[type[r.Record], Callable[[SequenceSink, _Diagram, Any], None]] = {
+_SHOWN: dict[type[r.Record], Callable[[SequenceSink, _Diagram, Any], None]] = {
     r.ApiWrite: SequenceSink._write,
     r.ConfigUpdate: SequenceSink._config,
     r.WorkerUpdate: SequenceSink._update,

@@ -67,8 +67,8 @@ class Timeline:
         if pod.events and not self._brief:
             out.append(text(MARGIN + 12, y + BAND - 3, "Events", "soft"))
             for event in pod.events:
-                x, told = self._x(event.t), f"{duration(event.t)} {event.type} {event.reason}: {event.message}"
-                out.append(line(x, y + 2, x, y + BAND - 2, event.type or "Normal", told))
+                x, reported = self._x(event.t), f"{duration(event.t)} {event.type} {event.reason}: {event.message}"
+                out.append(line(x, y + 2, x, y + BAND - 2, event.type or "Normal", reported))
             y += ROW
         return y + (0 if self._brief else GAP)
 
@@ -80,8 +80,8 @@ class Timeline:
     def _bands(self, lane: Lane, y: float) -> Iterator[str]:
         for band in lane.bands:
             x, width = self._x(band.begin), max((band.end - band.begin) * self._scale, 1)
-            told = f"{_label(lane)}: {band.text}, {duration(band.begin)} to {duration(band.end)}"
-            yield rectangle(x, y, width, BAND, fill=band.tone, style="band", title=told)
+            reported = f"{_label(lane)}: {band.text}, {duration(band.begin)} to {duration(band.end)}"
+            yield rectangle(x, y, width, BAND, fill=band.tone, style="band", title=reported)
             label = fitted(band.text, width - 8)
             if label:
                 yield text(x + 4, y + BAND - 4, label)

@@ -85,7 +85,7 @@ class RunDataSink:
         return Phrase(said.part, f"{said.text}: {', '.join(changes) or 'times and messages'}", said.reasons, said.tone)
 
     def data(self, end: int) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """As a value that JSON can represent."""
         text = self._strings
         lanes = [
             {"pod": text[pod.pod], "node": text[pod.node], "lanes": [self._lane(lane) for lane in pod.lanes]}

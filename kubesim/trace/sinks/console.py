@@ -24,7 +24,7 @@ Level = Literal["quiet", "story", "verbose"]
 _DETAILS = (r.RuntimeStep, r.ContainerEvent)
 _IN_SYNC = (r.Actions, r.CriCall, r.CriReturn, r.CniExec, r.EventRecorded, r.StatusSet, *_DETAILS)
 _CHAPTERS = (r.ConfigUpdate, r.Handler, r.PlegEvent, r.ProbeOutcome, r.Note, r.Fault)  # begin something new
-_TOLD_QUIETLY = (r.ApiWrite, r.EventRecorded, r.Expectation, r.Fault)
+_SHOWN_QUIETLY = (r.ApiWrite, r.EventRecorded, r.Expectation, r.Fault)
 _OUTPUT_LINES = 10  # of a container, from one start to the next
 _LONG_CALL = 1_000_000  # a call that takes longer is also printed when it returns
 _PLAIN_UPDATE = "the worker will sync the pod"  # says nothing that the update does not say
@@ -104,7 +104,7 @@ class ConsoleSink:
             self._verdicts.append(self._line(record, phrase(record)))
             return []
         if self._level == "quiet":
-            if isinstance(record, _TOLD_QUIETLY):
+            if isinstance(record, _SHOWN_QUIETLY):
                 return [self._line(record, phrase(record))]
             return []
         return self._story(record)

@@ -111,7 +111,7 @@ class Layout:
         rows: list[list[tuple[str, str]]] = [[]]
         used = 0
         for word, colour in words:
-            # A row that goes on is indented by two.
+            # A row that continues is indented by two.
             if rows[-1] and used + 1 + len(word) > room - (2 if len(rows) > 1 else 0):
                 rows.append([])
                 used = -1

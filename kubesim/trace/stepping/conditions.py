@@ -1,12 +1,12 @@
-"""Which records are meant: `pleg.event ContainerDied`, `cri.call call=StartContainer pod=web`, `t>=10s api.write`.
+"""Conditions for records: `pleg.event ContainerDied`, `cri.call call=StartContainer pod=web`, `t>=10s api.write`.
 
-The words of a condition must all hold. A word is
+All words of a condition must match. A word is
 
 - the name of a kind, which may have stars (`cri.*`);
-- FIELD=VALUE, FIELD!=VALUE (stars are allowed; of a list one item must be equal), FIELD~TEXT (the field has this text
-  in it), FIELD<VALUE, <=, >, >= (numbers; `t` takes durations). A field inside another one is written with dots:
+- FIELD=VALUE, FIELD!=VALUE (stars are allowed; one item of a list must match), FIELD~TEXT (the field contains
+  this text), FIELD<VALUE, <=, >, >= (numbers; `t` takes durations). A field inside another one is written with dots:
   `summary.containers.main.restartCount>=2`. A pod without a namespace is one of `default`;
-- anything else: a word that one of the record's own fields is equal to.
+- anything else: the value of one of the record's fields.
 
 Used by `kubesim run --break-on` and by the questions of labs.
 """

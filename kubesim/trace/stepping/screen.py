@@ -63,8 +63,8 @@ def render(
 
 def head(stepper: Stepper, title: str, width: int) -> str:
     here = stepper.here
-    place = f"#{here.seq} of {len(stepper.records)}   {here.t / 1_000_000:.3f}s"
-    return f"{title[: width - len(place) - 2]:<{width - len(place)}}{place}"
+    position = f"#{here.seq} of {len(stepper.records)}   {here.t / 1_000_000:.3f}s"
+    return f"{title[: width - len(position) - 2]:<{width - len(position)}}{position}"
 
 
 def page_lines(stepper: Stepper, view: str, width: int, room: int, page: int) -> list[str]:

@@ -108,7 +108,7 @@ class Picture:
         )
 
     def take(self, record: r.Record) -> None:
-        """Go on by one record."""
+        """Continue by one record."""
         if record.pod and record.node:
             self.nodes[record.pod] = record.node
         handle = _TAKE.get(type(record))

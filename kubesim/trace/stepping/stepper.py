@@ -40,7 +40,7 @@ class Stepper:
         self.records = records
         self.breaks = tuple(breaks)
         self.filter: RecordFilter | None = None
-        self.place = 0
+        self.position = 0
         self.has_several_nodes = False  # then texts name the node
         self.is_observed = False  # from outside: what only the kubelet and the runtime know is not in the records
         self._kept: list[Picture] = [Picture()]  # before record 0, _EVERY, 2 * _EVERY, ...
@@ -49,11 +49,11 @@ class Stepper:
 
     @property
     def here(self) -> r.Record:
-        return self.records[self.place]
+        return self.records[self.position]
 
     @property
     def at_end(self) -> bool:
-        return self.place == len(self.records) - 1
+        return self.position == len(self.records) - 1
 
     # -- moving: each answers whether it moved -------------------------------------------------------------------
 
@@ -73,54 +73,54 @@ class Stepper:
         return found
 
     def _move(self, direction: int, every_record: bool) -> bool:
-        place = self.place + direction
-        while 0 <= place < len(self.records):
-            if self.is_shown(place) and (every_record or is_decision(self.records[place])):
-                self.place = place
+        position = self.position + direction
+        while 0 <= position < len(self.records):
+            if self.is_shown(position) and (every_record or is_decision(self.records[position])):
+                self.position = position
                 return True
-            place += direction
+            position += direction
         return False
 
     def go_on(self) -> bool:
         """To the next record that a condition is about; without one, False, and the stepper stays where it is."""
-        return self._find(range(self.place + 1, len(self.records)))
+        return self._find(range(self.position + 1, len(self.records)))
 
     def go_back(self) -> bool:
-        return self._find(range(self.place - 1, -1, -1))
+        return self._find(range(self.position - 1, -1, -1))
 
-    def _find(self, places: range) -> bool:
-        for place in places:
-            if self.is_shown(place) and self.stopped_by(self.records[place]):
-                self.place = place
+    def _find(self, positions: range) -> bool:
+        for position in positions:
+            if self.is_shown(position) and self.stopped_by(self.records[position]):
+                self.position = position
                 return True
         return False
 
     def search(self, text: str, *, back: bool = False) -> bool:
         """To the next record, or the one before, whose line, reason or output has this text; case does not matter."""
         wanted = text.casefold()
-        places = range(self.place - 1, -1, -1) if back else range(self.place + 1, len(self.records))
-        for place in places:
-            record = self.records[place]
+        positions = range(self.position - 1, -1, -1) if back else range(self.position + 1, len(self.records))
+        for position in positions:
+            record = self.records[position]
             line = f"{record.KIND} {record_text(record, with_node=True)} {record.why}"
-            if self.is_shown(place) and wanted in line.casefold():
-                self.place = place
+            if self.is_shown(position) and wanted in line.casefold():
+                self.position = position
                 return True
         return False
 
     def go_first(self) -> bool:
         """To the first record that is shown."""
-        return self._jump(range(self.place))
+        return self._jump(range(self.position))
 
     def go_last(self) -> bool:
-        return self._jump(range(len(self.records) - 1, self.place, -1))
+        return self._jump(range(len(self.records) - 1, self.position, -1))
 
     def go_to_shown(self) -> bool:
         """Stay, or go to the next record that is shown, or else to the last one before."""
-        return self._jump([*range(self.place, len(self.records)), *range(self.place - 1, -1, -1)])
+        return self._jump([*range(self.position, len(self.records)), *range(self.position - 1, -1, -1)])
 
-    def _jump(self, places: Iterable[int]) -> bool:
-        found = next((place for place in places if self.is_shown(place)), None)
-        self.place = self.place if found is None else found
+    def _jump(self, positions: Iterable[int]) -> bool:
+        found = next((position for position in positions if self.is_shown(position)), None)
+        self.position = self.position if found is None else found
         return found is not None
 
     def is_shown(self, place: int) -> bool:
@@ -137,7 +137,7 @@ class Stepper:
     def go_to(self, seq: int) -> bool:
         """To the record with this number."""
         if 1 <= seq <= len(self.records):
-            self.place = seq - 1
+            self.position = seq - 1
             return True
         return False
 
@@ -163,7 +163,7 @@ class Stepper:
                 picture.take(record)
             self._kept.append(picture)
         picture = self._kept[kept].copy()
-        for record in self.records[kept * _EVERY : self.place + 1]:
+        for record in self.records[kept * _EVERY : self.position + 1]:
             picture.take(record)
         return picture
 
@@ -222,7 +222,7 @@ class Stepper:
         return out
 
     def _next_sync(self, uid: str) -> r.Record | None:
-        later = self.records[self.place + 1 :]
+        later = self.records[self.position + 1 :]
         return next((record for record in later if isinstance(record, r.SyncBegin) and record.uid == uid), None)
 
 

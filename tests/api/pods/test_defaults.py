@@ -64,7 +64,7 @@ def test_the_tag_decides_about_pulling(image: str, tag: str) -> None:
     assert first(defaulted({"image": image}))["imagePullPolicy"] == expected
 
 
-def test_who_sets_only_a_limit_asks_for_as_much() -> None:
+def test_a_limit_without_a_request_is_the_request() -> None:
     resources = {"limits": {"cpu": "0.0001", "memory": "1Gi"}, "requests": {"memory": "1Mi"}}
     assert first(defaulted({"resources": resources}))["resources"] == {
         "limits": {"cpu": "1m", "memory": "1Gi"},

@@ -1,4 +1,4 @@
-"""Objects read by their declared types, with Go's words for what does not fit, and written as Go writes them.
+"""Objects read by their declared types, with Go's words for what does not fit, and written in Go's format.
 
 Re-told from: sigs.k8s.io/json decode_test.go; apimachinery/pkg/util/intstr/intstr_test.go;
 apimachinery/pkg/apis/meta/v1/time_test.go
@@ -65,12 +65,12 @@ def test_misfits(text: str, problem: str) -> None:
     assert str(error.value) == problem
 
 
-def test_the_first_misfit_is_told() -> None:
+def test_the_first_misfit_is_reported() -> None:
     with pytest.raises(DecodeError, match=r"bool into .*metadata\.name"):
         read('{"metadata": {"name": true}, "spec": {"nodeName": 5}}')
 
 
-def test_what_is_not_known_and_what_is_null_is_not_there() -> None:
+def test_what_is_not_known_and_what_is_null_does_not_exist() -> None:
     assert read('{"metadata": {"name": null, "colour": "red"}, "spec": null}') == {"metadata": {}}
     assert decode("Pod", None) == {}
 
@@ -133,11 +133,11 @@ class TestTimes:
         assert self.read(None) == {}
 
     @pytest.mark.parametrize("text", ["yesterday", "2026-13-01T00:00:00Z"])
-    def test_what_is_no_time(self, text: str) -> None:
+    def test_what_is_not_a_time(self, text: str) -> None:
         with pytest.raises(DecodeError, match=f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00": cannot parse'):
             self.read(text)
 
-    def test_what_is_no_text(self) -> None:
+    def test_what_is_not_text(self) -> None:
         with pytest.raises(DecodeError) as error:
             self.read(loads("5"))
         problem = "json: cannot unmarshal number into Go struct field ObjectMeta.creationTimestamp of type string"
@@ -172,6 +172,6 @@ def test_a_time_with_microseconds_keeps_its_text_and_must_be_a_time() -> None:
     given = {"renewTime": "2026-01-31T12:00:00.000001Z"}
     assert decode("LeaseSpec", given) == given
     layout = '"2006-01-02T15:04:05.000000Z07:00"'
-    with pytest.raises(DecodeError) as told:
+    with pytest.raises(DecodeError) as reported:
         decode("LeaseSpec", {"renewTime": "soon"})
-    assert str(told.value) == f'parsing time "soon" as {layout}: cannot parse "soon" as "2006"'
+    assert str(reported.value) == f'parsing time "soon" as {layout}: cannot parse "soon" as "2006"'

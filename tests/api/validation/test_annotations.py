@@ -30,7 +30,7 @@ def test_deletion_costs(cost: str) -> None:
 
 
 @pytest.mark.parametrize("cost", ["", "+10", "008", "3.3", "1e3", "2147483648", "-", "none"])
-def test_what_is_no_deletion_cost(cost: str) -> None:
+def test_what_is_not_a_deletion_cost(cost: str) -> None:
     pod = pod_with(annotations={COST: cost})
     assert complaints(pod) == [f'metadata.annotations[{COST}]: Invalid value: "{cost}": must be a 32bit integer']
     assert complaints(pod, gates(PodDeletionCost=False)) == []
@@ -71,6 +71,6 @@ class TestTolerations:
             ('[{"key": 1}]', "json: cannot unmarshal number into Go struct field Toleration.key of type string"),
         ],
     )
-    def test_what_is_no_list_of_tolerations(self, text: str, problem: str) -> None:
+    def test_what_is_not_a_list_of_tolerations(self, text: str, problem: str) -> None:
         """What is quoted is the annotation's name."""
         assert self.about(text) == [f': Invalid value: "{TOLERATIONS}": {problem}']

@@ -25,7 +25,7 @@ KEY = ("Secret", "shop", "token")
         ([{"f:data": {"f:a": {}}}, {"f:data": {"f:b": {}}, "f:binaryData": {"f:c": {}}}], {"a", "b", "c"}),
     ],
 )
-def test_metadata_tells_the_keys_by_who_set_them(fields: list[Any], keys: set[str] | None) -> None:
+def test_metadata_lists_the_keys_by_their_field_manager(fields: list[Any], keys: set[str] | None) -> None:
     assert data_keys({"managedFields": [{"fieldsV1": field} for field in fields]}) == keys
 
 

@@ -12,8 +12,8 @@ from tests.support.attach.pods import conditions, pod, running, terminated, wait
 
 
 def made(container: dict[str, Any], phase: str = "Running", *, ready: bool = False, **status: Any) -> Pod:
-    told = {"phase": phase, "qosClass": "BestEffort", "conditions": conditions(ready=ready), **status}
-    return pod(container, status=told)
+    reported = {"phase": phase, "qosClass": "BestEffort", "conditions": conditions(ready=ready), **status}
+    return pod(container, status=reported)
 
 
 READY = made(running(), ready=True)

@@ -20,9 +20,9 @@ from tests.support.attach.pods import (
     event,
     node,
     pod,
+    reported,
     running,
     terminated,
-    told,
     waiting,
 )
 
@@ -79,7 +79,7 @@ def test_every_waiting_reason_has_an_answer(reason: str) -> None:
 # -- crashes --------------------------------------------------------------------------------------------------------
 
 
-def test_a_crash_loop_tells_the_next_restart_and_the_amnesty() -> None:
+def test_a_crash_loop_shows_the_next_restart_and_the_amnesty() -> None:
     message = "back-off 40s restarting failed container=main pod=web_shop(u1)"
     found = cause(pod(waiting("CrashLoopBackOff", message, end(1, finished=10), restarts=3)))
     assert "exited with 1" in found.says
@@ -97,13 +97,13 @@ def test_a_long_back_off_is_looked_at_every_60_to_90_s() -> None:
     assert (earliest, latest) == (300, 331)
 
 
-def test_a_back_off_that_nobody_tells_is_said_to_be_the_most() -> None:
+def test_a_back_off_that_nobody_shows_is_said_to_be_the_most() -> None:
     found = cause(pod(terminated(1, restarts=2), status={"phase": "Running"}))
     assert "back-off of at most 20s" in found.says
     assert any("the most that this restartCount allows" in text for text in found.unseen)
 
 
-def test_a_first_crash_is_answered_at_once() -> None:
+def test_a_first_crash_is_answered_immediately() -> None:
     found = cause(pod(terminated(1), status={"phase": "Running"}))
     assert found.code == "Restarting"
     assert in_seconds(step(found, "started").window) == (-5, 0)
@@ -115,15 +115,15 @@ def test_a_crash_after_more_than_ten_minutes_is_forgiven() -> None:
     assert cause(pod(long_run, status={"phase": "Running"})).code == "Restarting"
 
 
-def test_out_of_memory_tells_the_limit() -> None:
+def test_out_of_memory_shows_the_limit() -> None:
     limited = {"containers": [{"name": "main", "image": "x", "resources": {"limits": {"memory": "64Mi"}}}]}
     found = cause(pod(terminated(137, "OOMKilled"), spec=limited, status={"phase": "Running"}))
     assert "memory" in found.says
     assert any("64Mi" in remedy for remedy in found.remedies)
 
 
-def test_a_container_that_ran_after_crashes_tells_when_they_are_forgotten() -> None:
-    found = told(pod(running(since=60, restarts=4))).causes[1]
+def test_a_container_that_ran_after_crashes_shows_when_they_are_forgotten() -> None:
+    found = reported(pod(running(since=60, restarts=4))).causes[1]
     assert found.code == "Restarted"
     assert any("a crash in the next 540 s waits up to 1m20s" in fact.value for fact in found.facts)
 
@@ -131,10 +131,10 @@ def test_a_container_that_ran_after_crashes_tells_when_they_are_forgotten() -> N
 # -- images, configuration, volumes, network -------------------------------------------------------------------------
 
 
-def test_the_next_pull_is_told_from_the_events() -> None:
+def test_the_next_pull_is_reported_from_the_events() -> None:
     found = cause(pod(waiting("ImagePullBackOff")), event("Failed", PULL, 4, count=3, container="main"))
     assert in_seconds(step(found, "waits").window) == (36, 51)
-    assert any("nothing answers" in remedy for remedy in found.remedies)
+    assert any("does not respond" in remedy for remedy in found.remedies)
 
 
 def test_without_events_the_next_pull_is_not_guessed() -> None:
@@ -247,7 +247,7 @@ def test_readiness_gates() -> None:
     ],
 )
 def test_ends_with_a_reason(status: dict[str, str], code: str, says: str) -> None:
-    statement = told(pod(status={"phase": "Failed", **NO_STATUSES, **status}))
+    statement = reported(pod(status={"phase": "Failed", **NO_STATUSES, **status}))
     assert statement.stage == "failed"
     assert statement.causes[0].code == code
     assert says in statement.summary
@@ -265,7 +265,7 @@ def test_completed_and_failed() -> None:
 
 
 def test_a_job_whose_container_ended_is_finishing() -> None:
-    statement = told(pod(terminated(0), spec={"restartPolicy": "Never"}, status={"phase": "Running"}))
+    statement = reported(pod(terminated(0), spec={"restartPolicy": "Never"}, status={"phase": "Running"}))
     assert statement.stage == "finishing"
     assert step(statement.causes[0], "ended").firm
 
@@ -273,7 +273,7 @@ def test_a_job_whose_container_ended_is_finishing() -> None:
 # -- deletion -------------------------------------------------------------------------------------------------------
 
 
-def test_within_the_grace_the_kill_is_told() -> None:
+def test_within_the_grace_the_kill_is_reported() -> None:
     subject = pod(running(), metadata=DELETED, status={"observedGeneration": 2})
     found = cause(subject, event("Killing", "Stopping container main", 8, container="main"))
     assert found.code == "GracePeriod"
@@ -359,8 +359,8 @@ def test_a_change_that_the_kubelet_has_not_seen() -> None:
     assert cause(subject).code == "NotObserved"
 
 
-def test_an_active_deadline_is_told_beside_the_rest() -> None:
-    statement = told(pod(running(), spec={"activeDeadlineSeconds": 600}))
+def test_an_active_deadline_is_reported_with_the_other_causes() -> None:
+    statement = reported(pod(running(), spec={"activeDeadlineSeconds": 600}))
     deadline = next(one for one in statement.causes if one.code == "ActiveDeadline")
     assert in_seconds(deadline.steps[0].window) == (480, None)
 
@@ -370,7 +370,7 @@ def test_an_active_deadline_is_told_beside_the_rest() -> None:
 
 def test_the_page_has_all_parts() -> None:
     message = "back-off 40s restarting failed container=main pod=web_shop(u1)"
-    text = page(told(pod(waiting("CrashLoopBackOff", message, end(1, finished=10), restarts=3))))
+    text = page(reported(pod(waiting("CrashLoopBackOff", message, end(1, finished=10), restarts=3))))
     for part in ("Pod shop/web on node n1: starting", "Now ", "Rule ", "Next ", "Change ", "Seen ", "Unseen "):
         assert part in text
     assert "between 12:00:30Z (in 30s) and 12:00:51Z" in text
@@ -378,7 +378,7 @@ def test_the_page_has_all_parts() -> None:
 
 
 def test_the_same_for_machines() -> None:
-    value = as_json(told(pod(terminated(1), status={"phase": "Running"})))
+    value = as_json(reported(pod(terminated(1), status={"phase": "Running"})))
     assert value["pod"] == {"namespace": "shop", "name": "web", "uid": "u1", "node": "n1"}
     assert value["causes"][0]["next"][0]["change"] == "started"
     assert value["causes"][0]["next"][0]["notBefore"] == ago(5)

@@ -14,7 +14,7 @@ from kubesim.attach.explain.observation import Observation
 from kubesim.attach.rules.named_objects import named_object
 from kubesim.attach.shadow.consistency import status_divergences
 from kubesim.cli.main import main
-from tests.support.attach.pods import NOW, ago, cause, conditions, end, event, node, pod, running, told, waiting
+from tests.support.attach.pods import NOW, ago, cause, conditions, end, event, node, pod, reported, running, waiting
 
 CASES = Path(__file__).parents[1] / "cases"
 PROBE = {"tcpSocket": {"port": 80}, "periodSeconds": 5, "failureThreshold": 2}
@@ -44,7 +44,7 @@ def test_an_eviction_is_explained_although_the_phase_says_succeeded(capsys: pyte
     assert json.loads(capsys.readouterr().out)["causes"][0]["code"] == "StoppedByKubelet"
 
 
-def test_an_eviction_by_somebody_else_is_not_the_kubelets() -> None:
+def test_an_eviction_by_another_client_is_not_the_kubelets() -> None:
     given = event("Evicted", "Evicted pod").to_json() | {"reportingComponent": "karpenter"}
     done = pod(status={"phase": "Succeeded"}, spec={"restartPolicy": "Never"})
     assert cause(done, Event.from_json(given)).code == "Completed"
@@ -54,7 +54,7 @@ def test_an_eviction_by_somebody_else_is_not_the_kubelets() -> None:
 def test_a_pod_that_is_being_evicted_promises_no_restart() -> None:
     evicts = event("Evicted", "The node was low on resource: memory. ", seconds_ago=3)
     for subject in (pod(running()), pod(waiting("CrashLoopBackOff", "", end(137), restarts=2))):
-        statement = told(subject, evicts)
+        statement = reported(subject, evicts)
         assert [one.code for one in statement.causes] == ["Evicted"]
         assert statement.summary == "The kubelet is evicting the pod: The node was low on resource: memory."
         assert not any(step.firm for step in statement.steps)
@@ -70,7 +70,7 @@ def test_a_pod_with_many_restarts_that_runs_now_says_so() -> None:
         event("Killing", KILLING, 25, 9, "main"),
         event("Unhealthy", "Liveness probe failed: refused", 25, 18, "main"),
     )
-    statement = told(pod(since, spec=PROBED), *events)
+    statement = reported(pod(since, spec=PROBED), *events)
     now, also = statement.causes
     assert now.says == "The pod runs and is ready now, but it had 18 restarts, last: liveness probe failed."
     assert now.detail == "18 restarts, last: liveness probe failed"
@@ -138,11 +138,13 @@ def test_causes_name_what_is_missing() -> None:
 )
 def test_without_a_node_nothing_is_promised(subject: Pod) -> None:
     for missing in ({"node_gone": True}, {"node": node("Unknown", "Kubelet stopped posting node status.")}):
-        statement = told(subject, event("Failed", 'Failed to pull image "nginx:1.27": x', container="main"), **missing)
+        statement = reported(
+            subject, event("Failed", 'Failed to pull image "nginx:1.27": x', container="main"), **missing
+        )
         assert statement.causes[0].code in ("NodeGone", "NodeUnreachable")
         assert statement.steps
         assert not any(step.firm or step.due or step.window for step in statement.steps)
-    assert any(step.firm for step in told(subject).steps)
+    assert any(step.firm for step in reported(subject).steps)
 
 
 def test_a_node_that_does_not_exist_is_named() -> None:
@@ -173,9 +175,9 @@ def test_without_the_condition_a_sandbox_that_fails_is_still_missing() -> None:
 
 def test_a_deadline_that_has_passed_is_not_in_the_future() -> None:
     spec = {"activeDeadlineSeconds": 100}
-    assert told(pod(running(), spec=spec)).summary.startswith("The pod was active for longer than its 100 s")
-    assert "Running" not in {one.code for one in told(pod(running(), spec=spec)).causes}
-    later = told(pod(running(), spec={"activeDeadlineSeconds": 500})).causes[-1]
+    assert reported(pod(running(), spec=spec)).summary.startswith("The pod was active for longer than its 100 s")
+    assert "Running" not in {one.code for one in reported(pod(running(), spec=spec)).causes}
+    later = reported(pod(running(), spec={"activeDeadlineSeconds": 500})).causes[-1]
     assert later.says == "The pod may be active for 500 s; then the kubelet stops it."
 
 

@@ -165,8 +165,8 @@ def test_the_shadow_follows_the_configured_back_off() -> None:
 
 def test_the_header_names_what_is_not_the_default() -> None:
     assert "configured:" not in header(watched(scenario("hello-pod")).agent)[0]
-    told = header(watched(scenario("hello-pod"), periods=SHORT).agent)[0]
-    assert "configured: syncFrequency 20s, longest crash back-off 30s" in told
+    reported = header(watched(scenario("hello-pod"), periods=SHORT).agent)[0]
+    assert "configured: syncFrequency 20s, longest crash back-off 30s" in reported
 
 
 def test_words_for_a_period() -> None:

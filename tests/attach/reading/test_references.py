@@ -50,12 +50,12 @@ def test_what_a_pod_refers_to() -> None:
     }
 
 
-def test_only_pods_that_wait_are_worth_a_look() -> None:
+def test_only_pods_that_wait_are_checked() -> None:
     assert wanted([pod(running(), spec=SPEC)]) == {}
     assert len(wanted([pod(waiting("ContainerCreating"), spec=SPEC)])) == 6
 
 
-def test_a_volume_whose_object_is_missing_is_told_before_any_event() -> None:
+def test_a_volume_whose_object_is_missing_is_reported_before_any_event() -> None:
     waits = pod(waiting("ContainerCreating"), spec=SPEC, sandbox=False)
     unknown = cause(waits)
     assert unknown.code == "SandboxNotReady"
@@ -148,6 +148,6 @@ def test_an_attached_agent_sees_it_missing_and_then_there() -> None:
     assert VALUE not in "".join(str(report) for report in watching.notes.reports)
 
 
-def test_who_did_not_ask_for_it_makes_no_such_call() -> None:
+def test_without_a_request_there_is_no_such_call() -> None:
     watching, _ = watch_secret(False)
     assert not any("secrets" in call.path or "configmaps" in call.path for call in watching.direct.calls)

@@ -29,7 +29,7 @@ def test_the_version_that_was_measured_differs_in_nothing() -> None:
         ("v1.28.15", "sidecars", True),
     ],
 )
-def test_a_difference_is_told_from_the_version_on_where_the_source_has_it(
+def test_a_difference_is_reported_from_the_version_on_where_the_source_has_it(
     version: str, words: str, is_said: bool
 ) -> None:
     assert any(words in text for text in differences(version)) is is_said

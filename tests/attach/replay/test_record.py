@@ -25,7 +25,7 @@ from tests.support.attach.watching import Notes, scenario
 from tests.support.sources.faulty_api import DirectTransport, Fault, FaultyTransport
 
 
-class Heard:
+class Received:
     """Hears a replay."""
 
     def __init__(self) -> None:
@@ -73,9 +73,9 @@ def kept(live: NodeFollower) -> int:
 def test_a_replay_says_what_was_said_live(tmp_path: Path, file: str) -> None:
     path = tmp_path / file
     live = recorded(path, "crashloop", [], 120 * SECOND)
-    heard = Heard()
-    tally: Tally = replay(read_recording(str(path)), heard)
-    assert heard.divergences == []
+    received = Received()
+    tally: Tally = replay(read_recording(str(path)), received)
+    assert received.divergences == []
     assert kept(live) - 1 <= tally.kept <= kept(live)  # the first list has come when the replay begins
     assert tally.kept >= 4
     found = messages(path)
@@ -91,10 +91,10 @@ def test_a_replay_says_what_was_said_live(tmp_path: Path, file: str) -> None:
 def test_a_replay_has_the_gaps_that_the_follower_had(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "node.jsonl.gz"
     live = recorded(path, "crashloop", [Fault(kind, at=3)] * 25, 120 * SECOND)  # type: ignore[arg-type]
-    heard = Heard()
-    tally = replay(read_recording(str(path)), heard)
+    received = Received()
+    tally = replay(read_recording(str(path)), received)
     assert live.divergence_count == 0
-    assert heard.divergences == []
+    assert received.divergences == []
     assert tally.statements > 0
     assert {m["type"] for m in messages(path) if "kind" in m} & {"BROKEN", "ERROR"}
 

@@ -102,8 +102,8 @@ def test_a_delay_of_a_kubelet_that_was_stopped_is_shown_and_not_counted(
     assert " late market/" in out[0]
     stop = {"t": begin + 40, "action": "restart kubelet", "phase": "stop"}
     actions = [v for v in silent if v.get("action") != "restart kubelet"]
-    told = sorted([*actions, stop], key=lambda value: float(value["t"]))
-    code, out, _ = replayed(capsys, written(tmp_path / "stopped.jsonl", told))
+    reported = sorted([*actions, stop], key=lambda value: float(value["t"]))
+    code, out, _ = replayed(capsys, written(tmp_path / "stopped.jsonl", reported))
     assert code == 0
     assert out[0].endswith("[the kubelet was stopped; not counted]")
     assert out[-1].startswith("0 divergences")
@@ -182,7 +182,7 @@ def test_a_damaged_compressed_recording(tmp_path: Path, capsys: pytest.CaptureFi
         (["--node", "a", "--once", "--request-timeout", "soon"], "must be an integer in seconds"),
     ],
 )
-def test_flags_that_do_not_go_together(capsys: pytest.CaptureFixture[str], arguments: list[str], problem: str) -> None:
+def test_flags_that_cannot_be_combined(capsys: pytest.CaptureFixture[str], arguments: list[str], problem: str) -> None:
     assert main(["attach", *arguments]) == 2
     said = capsys.readouterr()
     assert problem in said.err

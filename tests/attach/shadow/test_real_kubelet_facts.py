@@ -54,7 +54,7 @@ def test_failures_add_up_over_a_restart_that_was_no_kill() -> None:
     assert len(says(Shadow(), alive, *kills)) == 1
 
 
-def test_an_event_whose_count_skips_is_no_proof_of_lateness() -> None:
+def test_an_event_whose_count_skips_is_not_a_proof_of_lateness() -> None:
     message = 'Container image "nginx:1.27" is not present with pull policy of Never'
     first = event("ErrImageNeverPull", message, 200, 4, "main")
     waits = pod(waiting("ErrImageNeverPull"))
@@ -62,20 +62,20 @@ def test_an_event_whose_count_skips_is_no_proof_of_lateness() -> None:
     assert len(says(Shadow(), waits, first, event("ErrImageNeverPull", message, 0, 5, "main"))) == 1
 
 
-def test_an_event_that_is_known_is_no_news() -> None:
+def test_an_event_that_is_known_is_not_a_news() -> None:
     failed = event("Failed", 'Failed to pull image "nginx:1.27": no', 30, 3, "main")
     pulling = event("Pulling", 'Pulling image "nginx:1.27"', 31, 3, "main")
     assert says(Shadow(), pod(waiting("ErrImagePull")), pulling, failed, pulling) == []
 
 
 def _gated(gate: str, ready: str, reason: str = "") -> Pod:
-    told = conditions(ready=ready == "True", containers=True)
+    reported = conditions(ready=ready == "True", containers=True)
     if reason:
-        next(one for one in told if one["type"] == "Ready").update(
+        next(one for one in reported if one["type"] == "Ready").update(
             reason=reason, message='corresponding condition of pod readiness gate "x/y" does not exist.'
         )
-    told += [{"type": "x/y", "status": gate}] if gate else []
-    return pod(running(), spec={"readinessGates": [{"conditionType": "x/y"}]}, status={"conditions": told})
+    reported += [{"type": "x/y", "status": gate}] if gate else []
+    return pod(running(), spec={"readinessGates": [{"conditionType": "x/y"}]}, status={"conditions": reported})
 
 
 def test_a_readiness_gate_is_written_before_the_kubelets_answer() -> None:
@@ -94,9 +94,9 @@ def test_the_times_of_a_static_pod_begin_again_with_its_kubelet() -> None:
 
 def _exited(code: int, phase: str, **metadata: Any) -> Pod:
     moved = {"lastTransitionTime": ago(0)}
-    told = [one | (moved if one["status"] == "False" else {}) for one in conditions()]
+    reported = [one | (moved if one["status"] == "False" else {}) for one in conditions()]
     status = terminated(code) | {"state": {"terminated": end(code, finished=18, started=60)}}
-    return pod(status, metadata=metadata, status={"phase": phase, "conditions": told})
+    return pod(status, metadata=metadata, status={"phase": phase, "conditions": reported})
 
 
 def test_exits_during_termination_are_reported_at_the_end() -> None:
@@ -116,9 +116,9 @@ SIDECAR: dict[str, Any] = {
 
 def _beside_sidecar(ready: bool, started: bool, probed: bool = True) -> Pod:
     """A pod whose sidecar has come this far, while the one after it does not run yet."""
-    told = conditions(initialized=False)
+    reported = conditions(initialized=False)
     waits = "second" if ready else "proxy second"
-    for one in told:
+    for one in reported:
         if one["type"] == "Initialized":
             one.update(reason="ContainersNotInitialized", message=f"containers with incomplete status: [{waits}]")
         elif "message" in one:
@@ -129,7 +129,7 @@ def _beside_sidecar(ready: bool, started: bool, probed: bool = True) -> Pod:
         waiting("PodInitializing"),
         spec={"initContainers": [proxy, second]},
         init=[running(60, ready, started, name="proxy"), waiting("PodInitializing", name="second")],
-        status={"conditions": told},
+        status={"conditions": reported},
     )
 
 

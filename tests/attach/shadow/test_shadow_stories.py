@@ -19,11 +19,11 @@ from tests.support.attach.story_stream import STORIES, beginning, story, stream
 from tests.support.attach.tampering import Json, Tamper, condition, container, delay, status, statuses, tampered
 
 
-def followed(told: Mapping[str, Any]) -> tuple[Shadow, list[Divergence]]:
+def followed(reported: Mapping[str, Any]) -> tuple[Shadow, list[Divergence]]:
     """The shadow after the story, and what it reported; the clock ticks every second, as for somebody who watches."""
     shadow, found = Shadow(), list[Divergence]()
-    now = beginning(told)
-    for observed in stream(told):
+    now = beginning(reported)
+    for observed in stream(reported):
         while now + SECOND < observed.now:
             now += SECOND
             found += shadow.tick(now)
@@ -34,7 +34,7 @@ def followed(told: Mapping[str, Any]) -> tuple[Shadow, list[Divergence]]:
         else:
             report = shadow.observe_removal(observed.object, observed.now)
         found += report.divergences
-    found += shadow.tick(beginning(told) + seconds(told["endSeconds"]))
+    found += shadow.tick(beginning(reported) + seconds(reported["endSeconds"]))
     return shadow, found
 
 
@@ -127,7 +127,7 @@ TAMPERED: dict[str, tuple[str, Tamper, str]] = {
     "a start told before it happens": ("crashloop", lambda s: _later(s, 8, -6), "before it happens"),
     "Ready without a ready container": ("simple", status(2, _ready_for_nothing), "condition"),
     "a phase that does not fit": ("simple", status(3, lambda s: s.update(phase="Pending")), "phase Pending"),
-    "a final phase that is taken back": (
+    "a final phase that is reverted": (
         "job-fails",
         status(6, lambda s: s.update(phase="Succeeded")),
         "became Succeeded",
@@ -175,28 +175,28 @@ TAMPERED: dict[str, tuple[str, Tamper, str]] = {
 }
 
 
-def _earlier(told: Json, number: int, by: float) -> None:
-    told["events"][number]["t"] -= by
+def _earlier(reported: Json, number: int, by: float) -> None:
+    reported["events"][number]["t"] -= by
 
 
-def _initial_delay(told: Json, delay_s: int) -> None:
-    told["manifests"][0]["spec"]["containers"][0]["readinessProbe"]["initialDelaySeconds"] = delay_s
+def _initial_delay(reported: Json, delay_s: int) -> None:
+    reported["manifests"][0]["spec"]["containers"][0]["readinessProbe"]["initialDelaySeconds"] = delay_s
 
 
-def _ready_at_once(told: Json, delay_s: int) -> None:
-    _initial_delay(told, delay_s)
-    running = told["statuses"][3]["status"]
+def _ready_at_once(reported: Json, delay_s: int) -> None:
+    _initial_delay(reported, delay_s)
+    running = reported["statuses"][3]["status"]
     container(running).update(ready=True)
     _ready_for_nothing(running)
 
 
-def _later(told: Json, number: int, by: float) -> None:
-    for entry in told["statuses"][number:]:
+def _later(reported: Json, number: int, by: float) -> None:
+    for entry in reported["statuses"][number:]:
         entry["t"] += by
 
 
-def _kill_at(told: Json, t: float) -> None:
-    next(e for e in told["events"] if e["reason"] == "Killing")["t"] = t
+def _kill_at(reported: Json, t: float) -> None:
+    next(e for e in reported["events"] if e["reason"] == "Killing")["t"] = t
 
 
 @pytest.mark.parametrize("name", TAMPERED)
@@ -209,7 +209,7 @@ def test_what_was_tampered_with_is_reported(name: str) -> None:
 
 def test_a_divergence_names_the_pod_and_the_fields() -> None:
     source, change, _ = TAMPERED["a restart before its back-off is over"]
-    told = followed(tampered(story(source), change))[1][0].to_json()
-    assert told["pod"] == "trace/crashloop"
-    assert told["kind"] == "early"
-    assert {fact["field"] for fact in told["evidence"]} >= {"predicted", "observed"}
+    reported = followed(tampered(story(source), change))[1][0].to_json()
+    assert reported["pod"] == "trace/crashloop"
+    assert reported["kind"] == "early"
+    assert {fact["field"] for fact in reported["evidence"]} >= {"predicted", "observed"}

@@ -35,11 +35,11 @@ def test_our_own_kubelet_keeps_the_rules_too(name: str) -> None:
 def test_a_kubelet_that_starts_again_says_so_and_has_lost_its_back_offs() -> None:
     """Without the Event, what the new one does looks wrong."""
 
-    async def never_hears(watching: Watching) -> None:
+    async def never_called(watching: Watching) -> None:
         watching.agent.shadow.kubelet_started = lambda at: None  # type: ignore[method-assign]
 
     assert watched(scenario("kubelet-restart")).notes.divergences == []
-    found = watched(scenario("kubelet-restart"), during=never_hears).notes.divergences
+    found = watched(scenario("kubelet-restart"), during=never_called).notes.divergences
     assert [one.kind for one in found] == ["status", "early"]
 
 
@@ -75,7 +75,7 @@ def test_a_server_that_is_away_or_forgets_is_not_blamed_on_the_kubelet(kind: str
     assert watching.agent.has_listed("Pod", "Node")
 
 
-def test_a_node_that_is_deleted_is_told() -> None:
+def test_a_node_that_is_deleted_is_reported() -> None:
     async def delete(watching: Watching) -> None:
         clock, store = watching.simulation.clock, watching.simulation.store
         await clock.sleep_until(VIRTUAL_START + 5 * SECOND)
@@ -141,8 +141,8 @@ def renewed(at: int) -> NodeLease:
     return NodeLease.from_json({"kind": "Lease", "spec": {"renewTime": format_micro_time(at)}})
 
 
-def test_until_the_nodes_clock_is_measured_no_time_is_held_against_it() -> None:
-    """Half a minute ahead, its statuses tell of things to come: what is wrong is known only when that is."""
+def test_until_the_nodes_clock_is_measured_no_time_counts_as_a_divergence() -> None:
+    """Half a minute ahead, its statuses report things to come: what is wrong is known only when that is."""
     ahead = 30 * SECOND
     probe = {"httpGet": {"port": 80}, "initialDelaySeconds": 5}
     spec = {"nodeName": "node-1", "containers": [{"name": "main", "image": "x", "readinessProbe": probe}]}
@@ -167,7 +167,7 @@ def test_until_the_nodes_clock_is_measured_no_time_is_held_against_it() -> None:
     watched(scenario("hello-pod"), during=play, until=35 * SECOND)
 
 
-def test_a_renewal_in_our_future_shows_at_once_that_the_nodes_clock_is_ahead() -> None:
+def test_a_renewal_in_our_future_shows_immediately_that_the_nodes_clock_is_ahead() -> None:
     async def play(watching: Watching) -> None:
         clock, agent = watching.simulation.clock, watching.agent
         await clock.sleep_until(VIRTUAL_START + 1 * SECOND)
@@ -197,8 +197,8 @@ def test_a_kubelet_that_is_cut_off_is_not_blamed_for_being_late() -> None:
             agent.saw_pod(pod(running() | {"state": start}))
             ended = {"terminated": {**crashed["state"]["terminated"], "finishedAt": format_time(clock.now())}}
             since = {"lastTransitionTime": format_time(VIRTUAL_START)}
-            told = {"phase": "Running", "conditions": [one | since for one in conditions()]}
-            agent.saw_pod(pod(crashed | {"state": ended}, status=told))
+            reported = {"phase": "Running", "conditions": [one | since for one in conditions()]}
+            agent.saw_pod(pod(crashed | {"state": ended}, status=reported))
 
         watching = watched(IDLE, during=play, until=150 * SECOND)
         return [one.says for one in watching.notes.divergences if "after it was due" in one.says]

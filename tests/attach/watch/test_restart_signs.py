@@ -31,7 +31,7 @@ def test_an_unchanged_node_status_out_of_turn_is_a_sign_of_a_restart() -> None:
     assert not restarted(report(0), report(300), report(600), found_s=602)
 
 
-def test_a_changed_node_status_is_no_sign() -> None:
+def test_a_changed_node_status_is_not_a_sign() -> None:
     assert not restarted(report(0), report(300), report(360, images=1), found_s=362)
 
 

@@ -41,17 +41,17 @@ def test_a_file_is_not_overwritten_unless_asked(capsys: Capture, folder: Path) -
     assert main(["scenario", "new", "web", "--dir", "absent"]) == 2
 
 
-def test_all_mistakes_are_told_with_line_column_and_path(capsys: Capture, folder: Path) -> None:
+def test_all_mistakes_are_reported_with_line_column_and_path(capsys: Capture, folder: Path) -> None:
     bad = write_scenario(folder, "bad")
     bad.write_text(bad.read_text().replace("duration: 10s", "duration: 10\n  sed: 1"))
     write_scenario(folder, "good")
     assert main(["scenario", "validate", "."]) == 2
-    told = capsys.readouterr()
-    assert told.out.splitlines() == [
+    reported = capsys.readouterr()
+    assert reported.out.splitlines() == [
         "./bad.yaml:8:3: spec.duration: a duration needs its unit: 10s",
         "./bad.yaml:9:3: spec.sed: unknown field; did you mean seed?",
     ]
-    assert told.err == "kubesim: 2 files, 2 mistakes\n"
+    assert reported.err == "kubesim: 2 files, 2 mistakes\n"
     assert main(["scenario", "validate", "bad.yaml", "absent.yaml", "-o", "json"]) == 2
     found = json.loads(capsys.readouterr().out)["problems"]
     assert [(each["file"], each["line"], each["column"], each["path"]) for each in found] == [
@@ -68,8 +68,8 @@ def test_files_are_formatted_in_place_or_checked(capsys: Capture, folder: Path) 
     good.write_text(ugly)
     assert main(["scenario", "fmt", "--check", "."]) == 1
     assert good.read_text() == ugly
-    told = capsys.readouterr()
-    assert (told.out, told.err) == ("./good.yaml\n", "kubesim: 1 file, 1 to format\n")
+    reported = capsys.readouterr()
+    assert (reported.out, reported.err) == ("./good.yaml\n", "kubesim: 1 file, 1 to format\n")
     assert main(["scenario", "fmt", "good.yaml"]) == 0
     assert good.read_text() == nice
     assert main(["scenario", "fmt", "--check", "good.yaml"]) == 0
@@ -89,5 +89,5 @@ def test_scenarios_are_listed_with_what_they_show(capsys: Capture, folder: Path)
     ]
     assert main(["scenario", "list", "-o", "json"]) == 0
     bundled = {each["name"]: each for each in json.loads(capsys.readouterr().out)["scenarios"]}
-    assert bundled["crashloop"]["shows"].startswith("the first restart comes at once")
+    assert bundled["crashloop"]["shows"].startswith("the first restart does not wait")
     assert all(each["shows"] for each in bundled.values())

@@ -47,10 +47,10 @@ def test_a_line_for_each_details_of_failures_and_a_summary(tmp_path: Path) -> No
 def test_json_and_annotations_for_github(tmp_path: Path) -> None:
     write_scenario(tmp_path, "good")
     write_scenario(tmp_path, "bad", phase="Succeeded")
-    told = json.loads(run(tmp_path, "good.yaml", "bad.yaml", "-o", "json").stdout)
-    assert (told["passed"], told["failed"], told["errors"], told["interrupted"]) == (1, 1, 0, False)
-    assert [result["file"] for result in told["results"]] == ["good.yaml", "bad.yaml"]
-    assert told["results"][1]["failures"][0]["line"] == EXPECTATION_LINE
+    reported = json.loads(run(tmp_path, "good.yaml", "bad.yaml", "-o", "json").stdout)
+    assert (reported["passed"], reported["failed"], reported["errors"], reported["interrupted"]) == (1, 1, 0, False)
+    assert [result["file"] for result in reported["results"]] == ["good.yaml", "bad.yaml"]
+    assert reported["results"][1]["failures"][0]["line"] == EXPECTATION_LINE
     annotated = run(tmp_path, ".", "-o", "github")
     assert annotated.returncode == 1
     mark = (
@@ -59,7 +59,7 @@ def test_json_and_annotations_for_github(tmp_path: Path) -> None:
     assert any(line.startswith(mark) for line in annotated.stdout.splitlines())
 
 
-def test_wrong_files_are_told_with_all_their_mistakes_and_nothing_runs(tmp_path: Path) -> None:
+def test_wrong_files_are_reported_with_all_their_mistakes_and_nothing_runs(tmp_path: Path) -> None:
     write_scenario(tmp_path, "good")
     bad = write_scenario(tmp_path, "bad")
     bad.write_text(bad.read_text().replace("duration: 10s", "duration: 10\n  sed: 1"))
@@ -77,7 +77,7 @@ def test_wrong_files_are_told_with_all_their_mistakes_and_nothing_runs(tmp_path:
 
 def test_wrong_use_is_one_line(tmp_path: Path) -> None:
     write_scenario(tmp_path, "good")
-    for words, told in (
+    for words, reported in (
         (("absent",), "absent: no such file"),
         (("good.yaml", "-k", "other"), "no scenario has 'other' in its path or name"),
         (("good.yaml", "--seeds", "3..1"), "argument --seeds: 3..1: the last seed"),
@@ -85,7 +85,7 @@ def test_wrong_use_is_one_line(tmp_path: Path) -> None:
     ):
         done = run(tmp_path, *words)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), words
-        assert told in done.stderr
+        assert reported in done.stderr
 
 
 def test_a_bundled_scenario_by_its_name(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ def test_flags_for_scenarios_are_refused_for_saved_runs(tmp_path: Path, capsys: 
 
 
 def test_a_run_that_was_killed_can_be_read(tmp_path: Path) -> None:
-    """It is paced, so that every line is written at once, and killed when it has written its first records."""
+    """It is paced, so that every line is written immediately, and killed when it has written its first records."""
     path = tmp_path / "run.jsonl.gz"
     command = [sys.executable, "-m", "kubesim"]
     process = subprocess.Popen(

@@ -73,7 +73,7 @@ def test_revisions_are_sorted_by_number_then_time_then_name() -> None:
     assert [each.metadata.name for each in sorted(revisions, key=by_revision)] == ["a", "b", "c", "d"]
 
 
-def test_numbers_begin_with_1_and_go_on_after_the_highest() -> None:
+def test_numbers_begin_with_1_and_continue_after_the_highest() -> None:
     assert next_revision([]) == 1
     assert next_revision([_revision("a", 4), _revision("b", 2)]) == 5
 

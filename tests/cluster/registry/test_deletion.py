@@ -1,4 +1,4 @@
-"""Graceful deletion: who is asked, for how long, and who goes at once."""
+"""Graceful deletion: who is asked, for how long, and who goes immediately."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_running_pod_gets_its_own_grace() -> None:
 
 
 @pytest.mark.parametrize("ended", [pod(node=""), pod(phase="Succeeded"), pod(phase="Failed"), pod(grace_s=0)])
-def test_a_pod_that_has_nothing_to_end_goes_at_once_but_is_marked_first(ended: Pod) -> None:
+def test_a_pod_that_has_nothing_to_end_goes_immediately_but_is_marked_first(ended: Pod) -> None:
     plan = after(ended)
     assert plan.removed
     assert marked(plan).deletion_grace_period_seconds == 0
@@ -62,7 +62,7 @@ def test_a_grace_can_only_become_shorter() -> None:
     assert shorter.generation == 1, "only the first request counts"
 
 
-# (grace that is held, asked for, held after the request; None: nothing changes, "at once": none is left)
+# (grace that is held, asked for, held after the request; None: nothing changes, "immediately": none is left)
 SECOND_REQUESTS = [
     (-1, -1, None),
     (-1, 0, 0),

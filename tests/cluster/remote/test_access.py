@@ -146,7 +146,7 @@ def test_a_client_certificate_that_rotates(tmp_path: Path, authority: Authority)
     with_server(play, tls=authority.server_context(ask_for_certificates=True))
 
 
-def test_who_the_server_is(tmp_path: Path, authority: Authority) -> None:
+def test_the_identity_of_the_server(tmp_path: Path, authority: Authority) -> None:
     """It must be known by the authority, and called what it says it is, unless one does not care."""
     tls = authority.server_context()
     config, trust = tmp_path / "config", {"certificate-authority-data": authority.data}
@@ -274,7 +274,7 @@ def test_a_plugin_that_fails_says_so(tmp_path: Path, text: str, problem: str) ->
         asyncio.run(KubeconfigAccess(path).load())
 
 
-def test_a_plugin_that_is_not_there(tmp_path: Path) -> None:
+def test_a_plugin_that_does_not_exist(tmp_path: Path) -> None:
     user = {"exec": {"command": "no-such-plugin", "apiVersion": "v1", "installHint": "get it\n"}}
     path = kubeconfig(tmp_path / "config", "http://127.0.0.1:9", user)
     with pytest.raises(UsageError, match="exec: no-such-plugin: No such file or directory; get it"):
@@ -291,7 +291,7 @@ def ends(pid: int) -> bool:
         return bool(select.select([process], [], [], PATIENCE_S)[0])
 
 
-def test_a_plugin_ends_with_whoever_waits_for_it(tmp_path: Path) -> None:
+def test_a_plugin_ends_with_the_caller_that_waits_for_it(tmp_path: Path) -> None:
     """With all that it has started."""
     text = (
         "import os, pathlib, subprocess, sys\n"
@@ -318,7 +318,7 @@ def test_a_plugin_ends_with_whoever_waits_for_it(tmp_path: Path) -> None:
 # -- mistakes ---------------------------------------------------------------------------------------------------------
 
 
-def test_mistakes_are_told_in_one_line_without_secrets(tmp_path: Path) -> None:
+def test_mistakes_are_reported_in_one_line_without_secrets(tmp_path: Path) -> None:
     good = kubeconfig(tmp_path / "good", "http://127.0.0.1:9", {"token": SECRET})
     content = yaml.safe_load(Path(good).read_text())
 
@@ -339,9 +339,9 @@ def test_mistakes_are_told_in_one_line_without_secrets(tmp_path: Path) -> None:
         (broken(clusters=[{"name": "c"}]), ""),
         (broken(contexts=7), ""),
     ):
-        with pytest.raises(UsageError) as told:
+        with pytest.raises(UsageError) as reported:
             asyncio.run(KubeconfigAccess(path, context).load())
-        text = str(told.value)
+        text = str(reported.value)
         assert text.startswith(path)
         assert len(text) > len(path) + 10
         assert "\n" not in text
@@ -384,9 +384,9 @@ def test_credentials_are_not_shown() -> None:
 def test_a_field_of_another_type_is_named(changes: dict[str, Any], problem: str, tmp_path: Path) -> None:
     path = Path(kubeconfig(tmp_path / "config", "http://127.0.0.1:9", {"token": SECRET}))
     path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), **changes}))
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as reported:
         asyncio.run(KubeconfigAccess(str(path)).load())
-    assert str(told.value) == f"{path}: {problem}"
+    assert str(reported.value) == f"{path}: {problem}"
 
 
 @pytest.mark.parametrize("printed", [b"[" * 100_000, b'{"status": [], "apiVersion": "v1"}', b'{"status": 7}', b"\xff"])

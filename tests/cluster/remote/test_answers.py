@@ -27,6 +27,6 @@ def test_many_shallow_values_are_not_deep() -> None:
 @pytest.mark.parametrize(
     "body", [b"{}", b"null", b"[]", b'"Pod"', b'{"kind":"Secret"}', b'{"kind":["Pod"]}', b"", b"\xff"]
 )
-def test_not_the_object_that_was_asked_for(body: bytes) -> None:
+def test_not_the_object_that_was_requested(body: bytes) -> None:
     with pytest.raises(Undecodable):
         decode_object(body, "Pod")

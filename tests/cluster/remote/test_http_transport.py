@@ -142,7 +142,7 @@ def test_nobody_listens() -> None:
     run(main)
 
 
-def test_who_says_nothing_is_not_waited_for_for_ever() -> None:
+def test_a_silent_client_is_not_waited_for_forever() -> None:
     async def main() -> None:
         over = asyncio.Event()
 
@@ -153,10 +153,10 @@ def test_who_says_nothing_is_not_waited_for_for_ever() -> None:
 
         silent = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
         transport = transport_to(f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}")
-        with pytest.raises(TransportError) as told:
+        with pytest.raises(TransportError) as reported:
             async with transport.open(Call("list", "/api/v1/pods", patience_s=0.05)):
                 pass
-        assert not told.value.refused
+        assert not reported.value.refused
         await transport.close()
         await over.wait()
         silent.close()
@@ -312,9 +312,9 @@ def test_what_was_read_does_not_count_any_more(monkeypatch: pytest.MonkeyPatch) 
                     assert len(await read_all(reply)) == 100
             async with transport.open(PODS) as reply, transport.open(PODS) as other:
                 await read_all(reply)
-                with pytest.raises(TransportError, match="at the same time") as told:
+                with pytest.raises(TransportError, match="at the same time") as reported:
                     await read_all(other)
-                assert told.value.too_large
+                assert reported.value.too_large
             await transport.close()
         async with Listener(answer(101)) as listener:
             transport = transport_to(listener.address)

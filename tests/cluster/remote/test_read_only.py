@@ -59,13 +59,13 @@ def test_a_verb_that_does_not_exist() -> None:
         try_to(Call("GET", POD))  # type: ignore[arg-type]
 
 
-def test_a_read_with_a_body_is_no_read() -> None:
+def test_a_read_with_a_body_is_not_a_read() -> None:
     with pytest.raises(ReadOnlyError):
         try_to(Call("get", POD, body=b"{}"))
 
 
 @pytest.mark.parametrize("way", ["exec", "attach", "portforward", "proxy", "proxy/metrics"])
-def test_ways_into_a_pod_are_no_reads(way: str) -> None:
+def test_ways_into_a_pod_are_not_reads(way: str) -> None:
     with pytest.raises(ReadOnlyError, match="it would open a way into a pod or a node"):
         try_to(Call("get", f"{POD}/{way}"))
     with pytest.raises(ReadOnlyError):

@@ -136,6 +136,6 @@ def test_a_line_that_is_wrong_is_named(line: str, problem: str) -> None:
 @pytest.mark.parametrize(
     "line", ['{"type": "run"}', '{"seq": 1}', json.dumps({"type": "run", "nodes": [], "start": "x"})]
 )
-def test_a_file_without_a_header_is_no_saved_run(line: str) -> None:
+def test_a_file_without_a_header_is_not_a_saved_run(line: str) -> None:
     with pytest.raises(InputError):
         read_history([line], "run.jsonl")

@@ -93,7 +93,7 @@ def test_a_cluster_without_nodes_is_tried_again_with_growing_delays() -> None:
     scheduled_cluster(story)
 
 
-def test_pods_of_other_schedulers_and_with_gates_are_left_alone() -> None:
+def test_pods_of_other_schedulers_and_with_gates_are_not_touched() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(pod("foreign", schedulerName="other"))
         cluster.create(pod("gated", schedulingGates=[{"name": "x"}, {"name": "y"}]))
@@ -177,7 +177,7 @@ def test_the_second_failure_is_a_new_event_and_the_third_starts_a_series() -> No
         assert first.series is None
         assert second.series is not None
         assert second.series["count"] == 2  # later ones are only counted
-        await cluster.wait(1850)  # a series that goes on is written every half hour
+        await cluster.wait(1850)  # a series that continues is written every half hour
         _, second = cluster.events("FailedScheduling")
         assert second.series is not None
         assert second.series["count"] >= 4
@@ -280,7 +280,7 @@ def test_a_pod_that_is_deleted_while_its_volumes_are_bound_frees_its_room() -> N
          "pod has unbound immediate PersistentVolumeClaims"),
     ],
 )  # fmt: skip
-def test_a_claim_that_is_not_there_or_not_bound_keeps_the_pod_waiting(text: str, message: str) -> None:
+def test_a_claim_that_does_not_exist_or_not_bound_keeps_the_pod_waiting(text: str, message: str) -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.apply(text)
         cluster.create(pod("user", claims=("data",)))

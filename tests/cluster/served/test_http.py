@@ -79,7 +79,7 @@ def test_bookmarks_come_every_minute_and_shortly_before_the_end() -> None:
     assert next_bookmark(0, 1 * SECOND) is None
 
 
-def test_who_does_not_read_loses_the_watch() -> None:
+def test_a_client_that_does_not_read_loses_the_watch() -> None:
     async def play(stage: Stage) -> None:
         port = int(stage.server.address.rsplit(":")[-1])
         _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
@@ -145,7 +145,7 @@ def test_a_body_can_be_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     on_stage(play)
 
 
-def test_who_is_not_known_is_told_nothing() -> None:
+def test_an_unknown_client_gets_nothing() -> None:
     async def play(stage: Stage) -> None:
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic good"}):
             status, body = await stage.get("/healthz", headers=headers)

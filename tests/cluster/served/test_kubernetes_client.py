@@ -203,19 +203,19 @@ def test_a_watch_from_a_forgotten_version_is_gone() -> None:
 
 def test_informer(core: client.CoreV1Api, ns: str) -> None:
     core.create_namespaced_pod(ns, pod("web"))
-    heard: queue.Queue[tuple[str, str]] = queue.Queue()
+    received: queue.Queue[tuple[str, str]] = queue.Queue()
     informer = SharedInformer(list_func=core.list_namespaced_pod, namespace=ns)
     for kind in ("ADDED", "MODIFIED", "DELETED"):
-        informer.add_event_handler(kind, lambda obj, kind=kind: heard.put((kind, obj.metadata.name)))
+        informer.add_event_handler(kind, lambda obj, kind=kind: received.put((kind, obj.metadata.name)))
     informer.start()
-    assert heard.get(timeout=PATIENCE) == ("ADDED", "web")
+    assert received.get(timeout=PATIENCE) == ("ADDED", "web")
     core.patch_namespaced_pod("web", ns, {"metadata": {"labels": {"a": "b"}}})
-    assert heard.get(timeout=PATIENCE) == ("MODIFIED", "web")
+    assert received.get(timeout=PATIENCE) == ("MODIFIED", "web")
     core.create_namespaced_pod(ns, pod("db"))
-    assert heard.get(timeout=PATIENCE) == ("ADDED", "db")
+    assert received.get(timeout=PATIENCE) == ("ADDED", "db")
     core.delete_namespaced_pod("web", ns, grace_period_seconds=0)
-    assert heard.get(timeout=PATIENCE) == ("MODIFIED", "web")
-    assert heard.get(timeout=PATIENCE) == ("DELETED", "web")
+    assert received.get(timeout=PATIENCE) == ("MODIFIED", "web")
+    assert received.get(timeout=PATIENCE) == ("DELETED", "web")
     assert [obj.metadata.name for obj in informer.cache.list()] == ["db"]
     informer.stop()
 

@@ -64,7 +64,7 @@ def test_of_a_watch_the_metadata_of_each_object_and_of_bookmarks(store: Store) -
     assert all(set(line["object"]) == {"kind", "apiVersion", "metadata"} for line in lines)
 
 
-def test_a_watch_cannot_tell_an_object_as_a_list(store: Store) -> None:
+def test_a_watch_cannot_show_an_object_as_a_list(store: Store) -> None:
     stream = ask(store, MAPS + "?watch=1", LIST).stream
     assert stream is not None
     assert stream.lines() == []
@@ -109,5 +109,5 @@ def test_the_weightiest_form_that_there_is_is_taken(store: Store, accept: str, k
     assert body["kind"] == kind
 
 
-def test_an_object_that_is_not_there_is_told_before_its_form(store: Store) -> None:
+def test_an_object_that_does_not_exist_is_reported_before_its_form(store: Store) -> None:
     assert ask(store, f"{MAPS}/absent", LIST).status == 404

@@ -28,7 +28,7 @@ class Watched:
         return sorted(found.metadata.name for found in self.informer.list())
 
 
-def test_it_lists_then_hears_of_every_change_a_little_later() -> None:
+def test_it_lists_then_gets_every_change_a_little_later() -> None:
     async def story() -> None:
         watched = Watched()
         clock, store = watched.clock, watched.store

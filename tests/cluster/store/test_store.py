@@ -62,7 +62,7 @@ def test_only_a_new_spec_is_a_new_generation() -> None:
     assert stored(store).metadata.generation == 2
 
 
-def test_a_status_that_says_nothing_new_is_no_write() -> None:
+def test_a_status_that_says_nothing_new_is_not_a_write() -> None:
     store = new_store()
     store.create(pod())
     running = PodStatus(phase="Running")
@@ -76,10 +76,10 @@ def test_a_status_that_says_nothing_new_is_no_write() -> None:
 @given(
     st.lists(st.tuples(st.sampled_from(["create", "status", "delete", "force"]), st.sampled_from("ab")), max_size=30)
 )
-def test_versions_only_grow_and_every_write_is_told_once(actions: list[tuple[str, str]]) -> None:
+def test_versions_only_grow_and_every_write_is_reported_once(actions: list[tuple[str, str]]) -> None:
     store = new_store()
-    told: list[int] = []
-    store.watch("Pod", lambda event: told.append(event.resource_version))
+    reported: list[int] = []
+    store.watch("Pod", lambda event: reported.append(event.resource_version))
     for n, (action, name) in enumerate(actions):
         before = store.resource_version
         try:
@@ -94,7 +94,7 @@ def test_versions_only_grow_and_every_write_is_told_once(actions: list[tuple[str
                     store.delete("Pod", "d", name, grace_s=0)
         except ApiError:
             assert store.resource_version == before, "a refusal writes nothing"
-    assert told == list(range(1, store.resource_version + 1))
+    assert reported == list(range(1, store.resource_version + 1))
 
 
 def test_events_are_forgotten_after_an_hour_unless_they_happen_again() -> None:

@@ -50,7 +50,7 @@ def test_from_zero_begins_with_what_is_there() -> None:
     ]
 
 
-def test_who_enters_a_selection_is_added_and_who_leaves_it_is_deleted_in_the_old_state() -> None:
+def test_an_object_that_enters_a_selection_is_added_and_one_that_leaves_it_is_deleted_in_the_old_state() -> None:
     store = new_store()
     watch = store.open_watch("ConfigMap", SHOP, since=store.resource_version)
     store.create(config_map("a", "shop"))
@@ -88,7 +88,7 @@ def test_a_watch_from_the_future_is_silent_until_it_gets_there() -> None:
     assert [event.resource_version for event in watch.drain()] == [3]
 
 
-def test_who_does_not_read_is_closed_and_the_store_forgets_him() -> None:
+def test_a_watcher_that_does_not_read_is_closed_and_forgotten() -> None:
     store = new_store()
     watch = store.open_watch("ConfigMap", limit=2)
     for n in range(5):
@@ -98,7 +98,7 @@ def test_who_does_not_read_is_closed_and_the_store_forgets_him() -> None:
     assert not store._listeners["ConfigMap"]
 
 
-def test_bookmarks_tell_a_version() -> None:
+def test_bookmarks_show_a_version() -> None:
     store = new_store()
     store.create(config_map("a"))
     watch = store.open_watch("Pod")

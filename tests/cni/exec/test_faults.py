@@ -36,7 +36,7 @@ class Played:
     """So many executions of a plugin with a row of terms: what each of them came to, and when."""
 
     def __init__(self, text: str, count: int, *, plugin: str = "bridge", verb: str = "ADD") -> None:
-        self.plugin, self.told, self.observed = Plugin(), list[str](), list[Execution]()
+        self.plugin, self.reported, self.observed = Plugin(), list[str](), list[Execution]()
         self.ctx = Context()
         self.outcomes: list[str] = []
         self.took = 0
@@ -47,7 +47,7 @@ class Played:
         clock = LoopClock()
         stream = Randomness(0).stream("faults")
         exec = FaultyExec(
-            self.plugin, [fault], clock, stream, lambda text, _: self.told.append(text), self.observed.append
+            self.plugin, [fault], clock, stream, lambda text, _: self.reported.append(text), self.observed.append
         )
         for _ in range(count):
             try:
@@ -58,25 +58,25 @@ class Played:
         self.took = clock.elapsed()
 
 
-def test_a_sequence_is_gone_through_and_the_rest_is_well() -> None:
+def test_a_sequence_is_used_in_order_and_later_calls_succeed() -> None:
     played = Played('2*error(11, "try again", "later -> maybe") -> 1*ok -> 1*crash', 6)
     refusal = "11: try again; later -> maybe"
     crash = "0: netplugin failed with no error message: signal: segmentation fault"
     assert played.outcomes == [refusal, refusal, "ok", crash, "ok", "ok"]
     assert played.plugin.runs == 4  # who refuses does not run
-    assert played.told == ["ADD bridge: error 11: try again"] * 2 + ["ADD bridge: crash"]
+    assert played.reported == ["ADD bridge: error 11: try again"] * 2 + ["ADD bridge: crash"]
     assert [json.loads(execution.stdout)["code"] for execution in played.observed] == [11, 11]
 
 
 def test_a_chance_comes_from_the_seed() -> None:
     one, two = Played("20%crash", 500), Played("20%crash", 500)
     assert one.outcomes == two.outcomes
-    assert 70 < len(one.told) < 130
+    assert 70 < len(one.reported) < 130
 
 
 def test_chance_and_count_go_together_and_what_did_not_happen_passes_on() -> None:
     played = Played("50%10*crash -> 50%10*garbage", 200)
-    kinds = [text.removeprefix("ADD bridge: ") for text in played.told]
+    kinds = [text.removeprefix("ADD bridge: ") for text in played.reported]
     assert (kinds.count("crash"), kinds.count("garbage")) == (10, 10)
 
 
@@ -96,12 +96,12 @@ def test_a_delay_is_virtual_and_answers_can_be_spoilt() -> None:
 @pytest.mark.parametrize("where", [{"plugin": "portmap"}, {"verb": "DEL"}])
 def test_other_plugins_and_verbs_are_let_alone(where: dict[str, str]) -> None:
     played = Played("crash", 1, **where)
-    assert (played.outcomes, played.told) == (["ok"], [])
+    assert (played.outcomes, played.reported) == (["ok"], [])
 
 
 @pytest.mark.parametrize("where", [{"plugin": "*"}, {"verb": "*"}])
 def test_a_star_is_every_one(where: dict[str, str]) -> None:
-    assert Played("crash", 1, **where).told == ["ADD bridge: crash"]
+    assert Played("crash", 1, **where).reported == ["ADD bridge: crash"]
 
 
 @pytest.mark.parametrize(

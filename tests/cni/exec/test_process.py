@@ -116,7 +116,7 @@ def test_a_background_child_cannot_hold_up_a_timeout(plugins: Plugins) -> None:
     sleep = unique_sleep()
     path = plugins.write("background", f"{sleep} &", ANSWER)
     answer = b'{"cniVersion": "1.0.0"}\n'
-    assert with_growing_limits(lambda limit_s: run(path, limit_s), lambda told: told == answer) == answer
+    assert with_growing_limits(lambda limit_s: run(path, limit_s), lambda reported: reported == answer) == answer
     wait_until_ended(sleep)
 
 
@@ -127,7 +127,7 @@ def test_a_plugin_that_closes_its_output_and_lives_on_is_waited_for(plugins: Plu
 
 
 @pytest.mark.parametrize(
-    ("lines", "mode", "told"),
+    ("lines", "mode", "reported"),
     [
         (("echo oops >&2", "exit 1"), 0o755, 'netplugin failed: "oops\\n"'),
         (("exit 3",), 0o755, "netplugin failed with no error message: exit status 3"),
@@ -153,12 +153,12 @@ def test_a_plugin_that_closes_its_output_and_lives_on_is_waited_for(plugins: Plu
         ((ANSWER,), 0o644, "netplugin failed with no error message: fork/exec {path}: permission denied"),
     ],
 )
-def test_failures_in_libcnis_words(plugins: Plugins, lines: tuple[str, ...], mode: int, told: str) -> None:
+def test_failures_in_libcnis_words(plugins: Plugins, lines: tuple[str, ...], mode: int, reported: str) -> None:
     path = plugins.write("plugin", *lines, mode=mode)
-    assert run(path) == told.format(path=path)
+    assert run(path) == reported.format(path=path)
 
 
-def test_what_is_not_there_or_no_program(tmp_path: Path) -> None:
+def test_what_does_not_exist_or_is_not_a_program(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing")
     assert run(missing) == f"netplugin failed with no error message: fork/exec {missing}: no such file or directory"
     text = tmp_path / "text"
@@ -218,8 +218,8 @@ def test_a_context_that_is_done_starts_nothing(plugins: Plugins, tmp_path: Path)
     assert not mark.exists()
 
 
-def test_no_more_than_so_many_run_at_once(plugins: Plugins, tmp_path: Path) -> None:
-    """Each counts who is there while it is there."""
+def test_no_more_than_so_many_run_immediately(plugins: Plugins, tmp_path: Path) -> None:
+    """Each counts who is there while it exists."""
     path = plugins.write(
         "count", f"touch {tmp_path}/here-$$", f"ls {tmp_path} | grep -c here-", f"rm {tmp_path}/here-$$"
     )
@@ -232,7 +232,7 @@ def test_no_more_than_so_many_run_at_once(plugins: Plugins, tmp_path: Path) -> N
     assert max(counted) <= 3
 
 
-def test_every_run_is_told_to_whoever_asked(plugins: Plugins) -> None:
+def test_every_run_is_reported_to_the_observers(plugins: Plugins) -> None:
     path = plugins.write("plugin", "echo out", "echo err >&2", "exit 2")
     seen: list[Execution] = []
 
@@ -265,7 +265,7 @@ def test_virtual_time_stands_still_during_a_call(plugins: Plugins) -> None:
 
 
 @pytest.mark.parametrize(
-    ("plugin", "told"),
+    ("plugin", "reported"),
     [
         ({"type": "nosuch"}, 'plugin type="nosuch" failed (add): failed to find plugin "nosuch" in path [{folder}]'),
         ({"type": "a/b"}, 'plugin type="a/b" failed (add): invalid plugin name: a/b'),
@@ -289,7 +289,7 @@ def test_virtual_time_stands_still_during_a_call(plugins: Plugins) -> None:
         ),
     ],
 )
-def test_a_chain_with_a_bad_plugin(plugins: Plugins, plugin: dict[str, str], told: str) -> None:
+def test_a_chain_with_a_bad_plugin(plugins: Plugins, plugin: dict[str, str], reported: str) -> None:
     plugins.write("garbage", "echo garbage")
     plugins.write("wrong", """echo '{"cniVersion": "1.0.0", "ips": "none"}'""")
     plugins.write("silent", "true")
@@ -298,5 +298,5 @@ def test_a_chain_with_a_bad_plugin(plugins: Plugins, plugin: dict[str, str], tol
     cni = CNIConfig([str(plugins.folder)], RealExec(), str(cache))
     with pytest.raises(CniError) as raised:
         asyncio.run(cni.add_network_list(network, RuntimeConf("id", "/netns", "eth0"), BACKGROUND))
-    assert str(raised.value) == told.format(folder=plugins.folder)
+    assert str(raised.value) == reported.format(folder=plugins.folder)
     assert not cache.exists()

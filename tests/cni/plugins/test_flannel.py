@@ -30,8 +30,8 @@ IPV6 = "FLANNEL_IPV6_NETWORK=fd00:244::/48\nFLANNEL_IPV6_SUBNET=fd00:244:0:3::1/
 
 def made(conf: dict[str, Any] | None = None, env: str = ENV) -> dict[str, Any]:
     given = {"name": "cni0", "cniVersion": "0.3.1", **(conf or {})}
-    told: dict[str, Any] = plain(delegate_config(given, parse_subnet_env(env, "subnet.env")))
-    return told
+    reported: dict[str, Any] = plain(delegate_config(given, parse_subnet_env(env, "subnet.env")))
+    return reported
 
 
 def test_the_delegate_is_a_bridge_on_the_nodes_subnet() -> None:
@@ -50,22 +50,29 @@ def test_the_delegate_is_a_bridge_on_the_nodes_subnet() -> None:
     }
 
 
-def test_what_the_configuration_says_goes_before() -> None:
+def test_the_configuration_takes_precedence() -> None:
     delegate = {"type": "ipvlan", "mtu": 9000, "ipMasq": True}
-    told = made({"delegate": delegate, "ipam": {"type": "static", "routes": [{"dst": "0.0.0.0/0", "gw": "10.0.0.1"}]}})
-    assert (told["type"], told["mtu"], told["ipMasq"], "isGateway" in told) == ("ipvlan", 9000, True, False)
-    assert told["ipam"]["type"] == "static"
-    assert told["ipam"]["routes"] == [{"dst": "0.0.0.0/0", "gw": "10.0.0.1"}, {"dst": "10.244.0.0/16"}]
+    reported = made(
+        {"delegate": delegate, "ipam": {"type": "static", "routes": [{"dst": "0.0.0.0/0", "gw": "10.0.0.1"}]}}
+    )
+    assert (reported["type"], reported["mtu"], reported["ipMasq"], "isGateway" in reported) == (
+        "ipvlan",
+        9000,
+        True,
+        False,
+    )
+    assert reported["ipam"]["type"] == "static"
+    assert reported["ipam"]["routes"] == [{"dst": "0.0.0.0/0", "gw": "10.0.0.1"}, {"dst": "10.244.0.0/16"}]
 
 
 def test_dual_stack_and_masquerading() -> None:
-    told = made(env=ENV.replace("IPMASQ=true", "IPMASQ=false") + IPV6)
-    assert told["ipMasq"] is True
-    assert told["ipam"]["ranges"] == [[{"subnet": "10.244.3.0/24"}], [{"subnet": "fd00:244:0:3::/64"}]]
+    reported = made(env=ENV.replace("IPMASQ=true", "IPMASQ=false") + IPV6)
+    assert reported["ipMasq"] is True
+    assert reported["ipam"]["ranges"] == [[{"subnet": "10.244.3.0/24"}], [{"subnet": "fd00:244:0:3::/64"}]]
 
 
 @pytest.mark.parametrize(
-    ("env", "told"),
+    ("env", "reported"),
     [
         (
             "FLANNEL_MTU=1450\nFLANNEL_NETWORK=10.244.0.0/16",
@@ -75,10 +82,10 @@ def test_dual_stack_and_masquerading() -> None:
         ("FLANNEL_MTU=big", 'strconv.ParseUint: parsing "big": invalid syntax'),
     ],
 )  # fmt: skip
-def test_a_bad_subnet_file(env: str, told: str) -> None:
+def test_a_bad_subnet_file(env: str, reported: str) -> None:
     with pytest.raises(CniError) as raised:
         parse_subnet_env(env, "subnet.env")
-    assert str(raised.value) == told
+    assert str(raised.value) == reported
 
 
 @pytest.mark.parametrize("key", ["name", "ipam"])
@@ -127,9 +134,9 @@ async def the_seeds_network(folder: str) -> dict[str, Any]:
 
 def test_a_real_flannel_network(tmp_path: Path) -> None:
     (tmp_path / "subnet.env").write_text(ENV)
-    told = on_host(the_seeds_network, folder=str(tmp_path))
-    assert told["ips"] == [{"version": "4", "interface": 2, "address": "10.244.3.2/24", "gateway": "10.244.3.1"}]
-    assert "default via 10.244.3.1 dev eth0" in told["routes"]
-    assert "10.244.0.0/16 via 10.244.3.1 dev eth0" in told["routes"]
-    assert told["saved"] == ["container"]
-    assert told["after"] == []
+    reported = on_host(the_seeds_network, folder=str(tmp_path))
+    assert reported["ips"] == [{"version": "4", "interface": 2, "address": "10.244.3.2/24", "gateway": "10.244.3.1"}]
+    assert "default via 10.244.3.1 dev eth0" in reported["routes"]
+    assert "10.244.0.0/16 via 10.244.3.1 dev eth0" in reported["routes"]
+    assert reported["saved"] == ["container"]
+    assert reported["after"] == []

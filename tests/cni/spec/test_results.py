@@ -82,13 +82,13 @@ def with_index(index: int, *interfaces: str) -> dict[str, Any]:
 
 
 def test_addresses_are_gathered_by_interface() -> None:
-    told = with_index(1, "veth", "eth0")["Interfaces"]
-    assert told["eth0"]["IPConfigs"] == [{"IP": "10.0.0.2", "Gateway": "10.0.0.1"}]
-    assert told["veth"]["IPConfigs"] is None
+    reported = with_index(1, "veth", "eth0")["Interfaces"]
+    assert reported["eth0"]["IPConfigs"] == [{"IP": "10.0.0.2", "Gateway": "10.0.0.1"}]
+    assert reported["veth"]["IPConfigs"] is None
 
 
 @pytest.mark.parametrize("index", [-1, 1, 2])
-def test_an_address_of_an_interface_that_is_not_there_is_an_error(index: int) -> None:
+def test_an_address_of_an_interface_that_does_not_exist_is_an_error(index: int) -> None:
     """Upstream panics where the index is exactly one too many."""
     with pytest.raises(CniError, match=r"^invalid interface config: invalid IP configuration .*: invalid result$"):
         with_index(index, "eth0")

@@ -55,7 +55,7 @@ class Outcome:
         return command
 
     @property
-    def told(self) -> tuple[int, str]:
+    def reported(self) -> tuple[int, str]:
         assert self.error is not None
         return self.error.code, str(self.error)
 
@@ -72,7 +72,7 @@ def test_commands_reach_their_function(command: str, called: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "environment", "told"),
+    ("config", "environment", "reported"),
     [
         (CONFIG, {"CNI_CONTAINERID": ""}, (4, "required env variables [CNI_CONTAINERID] missing")),
         (CONFIG, {"CNI_NETNS": "", "CNI_PATH": ""}, (4, "required env variables [CNI_NETNS,CNI_PATH] missing")),
@@ -100,8 +100,8 @@ def test_commands_reach_their_function(command: str, called: str) -> None:
         ),
     ],
 )
-def test_what_goes_wrong_is_an_error_object(config: Any, environment: dict[str, str], told: tuple[int, str]) -> None:
-    assert Outcome(config, **environment).told == told
+def test_a_failure_is_an_error_object(config: Any, environment: dict[str, str], reported: tuple[int, str]) -> None:
+    assert Outcome(config, **environment).reported == reported
 
 
 def test_del_needs_no_namespace_and_status_no_container() -> None:
@@ -116,7 +116,7 @@ def test_version_is_answered_without_looking_at_stdin() -> None:
     assert json.loads(outcome.out) == {"cniVersion": "1.1.0", "supportedVersions": ["0.4.0", "1.0.0", "1.1.0"]}
 
 
-def test_started_by_hand_it_says_what_it_is() -> None:
+def test_started_directly_it_prints_what_it_is() -> None:
     outcome = Outcome(CNI_COMMAND="")
     assert outcome.error is None
     assert outcome.err == "about this plugin\nCNI protocol versions supported: 0.4.0, 1.0.0, 1.1.0\n"

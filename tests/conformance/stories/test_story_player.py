@@ -40,7 +40,7 @@ def played(*actions: dict[str, Any]) -> dict[str, Any]:
     return play({"name": "p", "manifests": [pod], "actions": [created, *actions], "endSeconds": 15}, 1)
 
 
-def test_a_killed_sandbox_is_made_anew() -> None:
+def test_a_killed_sandbox_is_created_again() -> None:
     story = played({"at": 3, "do": "kill-sandbox", "pod": "p"})
     reasons = [event["reason"] for event in story["events"]]
     assert reasons[3:] == ["SandboxChanged", "Killing", "Pulled", "Created", "Started"]

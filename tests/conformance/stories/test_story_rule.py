@@ -63,7 +63,7 @@ def test_what_chance_changes_does_not_count(change: Callable[[Story], object]) -
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reported"),
     [
         (lambda story: story["statuses"].pop(3), "status missing"),
         (lambda story: story["statuses"][3]["status"].update(phase="Pending"), "status not expected"),
@@ -76,8 +76,8 @@ def test_what_chance_changes_does_not_count(change: Callable[[Story], object]) -
         (lambda story: later(story["events"], 3, 3.2), "until the event"),
     ],
 )
-def test_what_the_kubelet_decides_counts(change: Callable[[Story], object], told: str) -> None:
-    assert any(told in line for line in changed("simple-notoken", change))
+def test_what_the_kubelet_decides_counts(change: Callable[[Story], object], reported: str) -> None:
+    assert any(reported in line for line in changed("simple-notoken", change))
 
 
 def test_no_two_brief_statuses_in_a_row_may_be_missing() -> None:

@@ -80,7 +80,7 @@ def test_scale_label_and_annotate() -> None:
     assert web["metadata"]["annotations"]["note"] == "b"
 
 
-def test_delete_leaves_orphans_if_told_so() -> None:
+def test_delete_leaves_orphans_if_requested() -> None:
     assert not the("Pod", after(["delete", "deployment", "web"]))
     changes = after(["delete", "deployment/web", "--cascade=orphan"])
     assert not the("Deployment", changes)

@@ -57,7 +57,7 @@ def test_what_chance_changes_does_not_count(change: Callable[[Story], object]) -
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reported"),
     [
         (lambda story: later(story, "Pod", 30), "created at"),
         (lambda story: without(story, "Event", reason="SuccessfulDelete"), "event missing"),
@@ -72,8 +72,8 @@ def test_what_chance_changes_does_not_count(change: Callable[[Story], object]) -
         (lambda story: list(of(story, "Pod"))[-1]["object"]["status"].update(phase="Failed"), "last phase"),
     ],
 )
-def test_what_controllers_decide_counts(change: Callable[[Story], object], told: str) -> None:
-    assert any(told in line for line in changed("deploy-scale", change))
+def test_what_controllers_decide_counts(change: Callable[[Story], object], reported: str) -> None:
+    assert any(reported in line for line in changed("deploy-scale", change))
 
 
 def test_the_number_of_pods_counts() -> None:

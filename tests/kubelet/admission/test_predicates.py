@@ -135,7 +135,7 @@ def test_taints_of_static_pods_and_comparison_operators() -> None:
     assert not admit(pod(tolerations=[above]), tainted, [], gates).admit
 
 
-def test_what_no_room_could_mend_is_answered_alone() -> None:
+def test_a_reason_that_no_room_can_fix_is_reported_alone() -> None:
     windows = admit(pod({"cpu": "9"}, metadata={"labels": {"kubernetes.io/os": "windows"}}), node(), [])
     assert (windows.reason, windows.failures) == ("PodOSSelectorNodeLabelDoesNotMatch", ())
     assert admit(pod(os={"name": "windows"}), node(), []).reason == "PodOSNotSupported"
@@ -172,7 +172,7 @@ def test_older_kubelets_name_their_own_predicates_in_their_own_order(profile: st
 
 
 @pytest.mark.parametrize("profile", OLD)
-def test_older_kubelets_do_not_look_at_taints_and_operating_systems(profile: str) -> None:
+def test_older_kubelets_do_not_check_taints_and_operating_systems(profile: str) -> None:
     taint = {"key": "k", "effect": "NoExecute"}
     gates = FeatureGates(profile=profile)
     assert admit(pod(os={"name": "windows"}), node(taints=[taint]), [], gates).admit

@@ -114,7 +114,7 @@ def test_memory_counts_before_cpu() -> None:
 
 
 class Kills(RecordedEvents):
-    """Kills at once, or cannot."""
+    """Kills immediately, or cannot."""
 
     def __init__(self, *, fails: bool = False) -> None:
         super().__init__()
@@ -147,7 +147,7 @@ def lacking(resource: str, amount: int) -> Failure:
     return InsufficientResource(resource, amount, 0, 0)
 
 
-def test_others_are_killed_and_told_why() -> None:
+def test_others_are_killed_and_reported_why() -> None:
     kills = Kills()
     result = handle(kills, CLUSTER_CRITICAL, (CLUSTER_CRITICAL, *ALL), lacking("memory", 550 * MI))
     assert result.admit
@@ -186,7 +186,7 @@ def test_for_an_ordinary_pod_nobody_goes() -> None:
     assert (result.admit, result.reason, kills.killed) == (False, "OutOfcpu", {})
 
 
-def test_what_room_cannot_mend_stays_the_reason() -> None:
+def test_a_reason_that_more_room_cannot_fix_stays() -> None:
     kills = Kills()
     result = handle(kills, CLUSTER_CRITICAL, (BURSTABLE,), lacking("pods", 1), NODE_AFFINITY)
     assert (result.admit, result.reason, kills.killed) == (False, "NodeAffinity", {})

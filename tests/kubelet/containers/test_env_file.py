@@ -149,7 +149,7 @@ def test_which_line_has_the_variable(text: str, key: str, expected: str) -> None
         pytest.param("A='1'\nB='2\n3\n", "B", "starting at line 2: unclosed single quote", id="never closed"),
     ],
 )
-def test_what_is_no_env_file(text: str, key: str, message: str) -> None:
+def test_what_is_not_an_env_file(text: str, key: str, message: str) -> None:
     with pytest.raises(EnvFileError) as refused:
         parse_env(text, key)
     assert str(refused.value) == f"invalid environment variable format {message}"

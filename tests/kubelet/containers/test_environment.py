@@ -199,7 +199,7 @@ def test_resources_of_another_container() -> None:
         resource("limits.gpu")
 
 
-def test_a_container_waits_for_its_config_map_and_runs_when_it_is_there() -> None:
+def test_a_container_waits_for_its_config_map_and_runs_when_it_exists() -> None:
     command = ["sh", "-c", 'test "$GREETING" = hello && exit 0; exit 1']
     late = pod("late", restartPolicy="Never", command=command)
     reference = {"configMapKeyRef": {"name": "never-there", "key": "greeting"}}
@@ -211,8 +211,8 @@ def test_a_container_waits_for_its_config_map_and_runs_when_it_is_there() -> Non
         "data": {"greeting": "hello"},
     }
     story = Played({"at": "20s", "apply": config_map}, objects=[late])
-    told = [r.message for r in story.records if isinstance(r, EventRecorded) and r.reason == "Failed"]
-    assert set(told) == {'Error: configmap "never-there" not found'}
+    reported = [r.message for r in story.records if isinstance(r, EventRecorded) and r.reason == "Failed"]
+    assert set(reported) == {'Error: configmap "never-there" not found'}
     written = [str(r.summary) for r in story.records if isinstance(r, ApiWrite)]
     assert any("CreateContainerConfigError" in summary for summary in written)
     failed, started = (story.when(EventRecorded, "late", reason=reason) for reason in ("Failed", "Started"))
@@ -281,7 +281,7 @@ def test_the_volume_of_a_file_must_be_mounted_by_some_container() -> None:
     assert set(story.messages("Failed", "none")) == {'Error: cannot find the volume "v" referenced by FileKeyRef'}
 
 
-def test_a_file_that_is_not_there_and_a_directory_cannot_be_parsed() -> None:
+def test_a_file_that_does_not_exist_and_a_directory_cannot_be_parsed() -> None:
     for path in ("none.env", "a"):
         story = Played(objects=[with_file("none", from_file(path))])
         assert set(story.messages("Failed", "none")) == {"Error: couldn't parse env file"}

@@ -65,7 +65,7 @@ def test_the_tenth_message_for_one_reason_is_combined_with_those_that_follow() -
     assert late.message == "m12"
 
 
-def test_an_object_may_have_25_events_then_one_every_five_minutes_and_the_count_goes_on() -> None:
+def test_an_object_may_have_25_events_then_one_every_five_minutes_and_the_count_continues() -> None:
     correlator = make_correlator()
     written = [correlator.correlate(make_event("m"), T0 + n) for n in range(40)]
     assert [event is not None for event in written] == [True] * 25 + [False] * 15
@@ -84,7 +84,7 @@ def test_names_differ_although_time_stands_still_and_fit_the_rules() -> None:
     assert len(names.make("a" * 250, T0)) == 36
 
 
-def test_the_recorder_tells_the_trace_at_once_and_the_server_in_order() -> None:
+def test_the_recorder_shows_the_trace_immediately_and_the_server_in_order() -> None:
     async def main() -> None:
         clock = LoopClock()
         server, sink = EventServer(clock), MemorySink()

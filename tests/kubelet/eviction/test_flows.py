@@ -1,4 +1,4 @@
-"""Pressure that comes, evicts, and goes: upstream's stories, step by step.
+"""Pressure that starts, leads to evictions and ends: the cases of upstream, step by step.
 
 Re-tells pkg/kubelet/eviction/eviction_manager_test.go: TestMemoryPressure, TestPIDPressure, TestDiskPressureNodeFs (3
 rows: 2), TestInodePressureFsInodes (3 rows: 2), TestAllocatableMemoryPressure, TestMinReclaim, TestNodeReclaimFuncs
@@ -169,7 +169,7 @@ def test_pressure_comes_and_goes(flow: Flow) -> None:
         only_memory = flow.signal == "memory.available"
         assert await steps.after(0, flow.well) == (False, [])
         assert steps.admits(best_effort=True)
-        # The soft threshold is met at once, and reclaimed after its grace period.
+        # The soft threshold is met immediately, and reclaimed after its grace period.
         assert await steps.after(1, flow.soft) == (True, [])
         assert await steps.after(3, flow.soft) == (True, [(flow.evicted, 5)])
         assert await steps.after(20, flow.well) == (False, [])
@@ -203,7 +203,7 @@ def test_pressure_on_the_memory_of_all_pods() -> None:
     play(story, config=own)
 
 
-def test_reclaiming_goes_on_until_the_minimum_is_free() -> None:
+def test_reclaiming_continues_until_the_minimum_is_free() -> None:
     """TestMinReclaim"""
     thresholds = parse_threshold_config(
         {"memory.available": "1Gi"}, minimum_reclaim={"memory.available": "500Mi"}, enforce_node_allocatable=False

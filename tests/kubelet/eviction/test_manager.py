@@ -24,7 +24,7 @@ def admitted(bench: Bench, **spec: Any) -> dict[str, bool]:
     return {name: bench.manager.admit(pod) == ("", "") for name, pod in pods.items()}
 
 
-def test_a_hard_threshold_ends_the_first_in_rank_at_once() -> None:
+def test_a_hard_threshold_ends_the_first_in_rank_immediately() -> None:
     async def story(bench: Bench) -> None:
         bench.fill()
         bench.set(memory="500Mi")
@@ -124,7 +124,7 @@ def test_with_a_disk_for_images_the_other_one_has_nothing_to_throw_away() -> Non
     assert play(story).reclaimed == []
 
 
-def test_pods_beyond_their_own_limits_all_go_at_once_and_without_a_condition() -> None:
+def test_pods_beyond_their_own_limits_all_go_immediately_and_without_a_condition() -> None:
     async def story(bench: Bench) -> None:
         limits = {"ephemeral-storage": "1Gi"}
         bench.pods = [make_pod("a", limits=limits), make_pod("b", limits=limits), make_pod("c", limits=limits)]
@@ -147,7 +147,7 @@ async def run_for(bench: Bench, duration: int, steps: dict[int, Callable[[], Non
         await bench.clock.sleep_until(duration)
 
 
-def test_one_pod_at_a_time_and_the_next_look_when_it_is_gone() -> None:
+def test_one_pod_at_a_time_and_the_next_check_when_it_is_gone() -> None:
     async def story(bench: Bench) -> None:
         bench.pods = [make_pod("a", LOW), make_pod("b")]
         await run_for(bench, MINUTE, {15 * SECOND: lambda: bench.set(memory="500Mi")})
@@ -156,7 +156,7 @@ def test_one_pod_at_a_time_and_the_next_look_when_it_is_gone() -> None:
     assert play(story).killed == [(20 * SECOND, "a", 1), (21 * SECOND, "b", 1)]
 
 
-def test_a_pod_that_does_not_stop_holds_up_the_next_look_for_half_a_minute() -> None:
+def test_a_pod_that_does_not_stop_delays_the_next_check_by_half_a_minute() -> None:
     async def story(bench: Bench) -> None:
         bench.kill_fails = True
         bench.pods = [make_pod("a")]

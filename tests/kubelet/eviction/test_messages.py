@@ -45,7 +45,7 @@ def larger(name: str, used: str, request: str) -> str:
     ],
     ids=["nobody", "an init container", "one of two", "not ephemeral ones", "without requests"],
 )
-def test_who_used_more_than_requested(
+def test_pods_that_used_more_than_requested(
     containers: dict[str, str], init: dict[str, str], used: dict[str, str], blamed: list[tuple[str, str, str]]
 ) -> None:
     usage = PodUsage(containers=tuple(ContainerUsage(name, memory=amount(text)) for name, text in used.items()))
@@ -84,8 +84,8 @@ def test_the_threshold_and_what_was_left() -> None:
 
 
 def test_why_a_pod_is_not_admitted() -> None:
-    told = node_condition_message(("MemoryPressure", "DiskPressure"))
-    assert told == "The node had condition: [MemoryPressure DiskPressure]. "
+    reported = node_condition_message(("MemoryPressure", "DiskPressure"))
+    assert reported == "The node had condition: [MemoryPressure DiskPressure]. "
 
 
 def exceeded(pod: Pod, usage: PodUsage, *, dedicated: bool = False) -> list[str]:

@@ -67,7 +67,7 @@ def test_memory_comes_first_and_hard_before_soft() -> None:
 
 
 class Watcher:
-    """Looks again and again, with time passing."""
+    """Looks repeatedly, with time passing."""
 
     def __init__(self, thresholds: tuple[Threshold, ...]) -> None:
         self.thresholds = thresholds
@@ -110,7 +110,7 @@ def test_soft_thresholds_wait_and_conditions_stay() -> None:
     assert later.is_quiet
 
 
-def test_a_soft_threshold_that_is_left_begins_anew() -> None:
+def test_a_soft_threshold_that_is_left_starts_over() -> None:
     node = Watcher(config({}, soft={MEMORY: "2Gi"}))
     for left in ("1Gi", "3Gi", "1Gi"):
         assert node.look(1, left).to_reclaim == ()
@@ -118,7 +118,7 @@ def test_a_soft_threshold_that_is_left_begins_anew() -> None:
     assert node.look(1, "1Gi").to_reclaim == node.thresholds
 
 
-def test_eviction_goes_on_until_the_minimum_is_reclaimed() -> None:
+def test_eviction_continues_until_the_minimum_is_reclaimed() -> None:
     node = Watcher(config({MEMORY: "1Gi"}, reclaim={MEMORY: "500Mi"}))
     assert node.look(1, "1.2Gi").to_reclaim == ()
     assert node.look(1, "500Mi").to_reclaim == node.thresholds

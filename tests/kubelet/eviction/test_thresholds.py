@@ -48,7 +48,7 @@ def test_percentages_have_single_precision() -> None:
 
 
 @pytest.mark.parametrize("text", ["0%", "100%"])
-def test_nothing_and_everything_are_no_thresholds(text: str) -> None:
+def test_nothing_and_everything_are_not_thresholds(text: str) -> None:
     assert parse_threshold_config({"memory.available": text}) == ()
 
 

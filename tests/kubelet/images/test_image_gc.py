@@ -32,7 +32,7 @@ def image(name: str, size: int = 100, *, pinned: bool = False) -> ImageInfo:
     return ImageInfo(name, size=size, pinned=pinned)
 
 
-def test_records_of_what_is_there() -> None:
+def test_records_of_what_exists() -> None:
     first = detect_images({}, [image("a"), image("b", 200)], ["b"], 10)
     assert (first["a"].first_detected, first["a"].last_used) == (10, NEVER)
     assert (first["b"].first_detected, first["b"].last_used, first["b"].size) == (10, 10, 200)
@@ -152,8 +152,8 @@ def test_too_little_can_be_freed() -> None:
     capacity, size = 10 << 30, 500 << 20
     disk = play(Disk(capacity, capacity - capacity // 20 - size, image("a", size)), POLICY, story)
     assert disk.left == ""
-    (told,) = disk.events
-    assert told == (
+    (reported,) = disk.events
+    assert reported == (
         "Warning FreeDiskSpaceFailed "
         "Insufficient free disk space on the node's image filesystem (95% of 10.0 GiB used). "
         "Failed to free sufficient space by deleting unused images (freed 524288000 bytes). "
@@ -190,8 +190,10 @@ def test_unused_images_may_grow_too_old_once_the_kubelet_is_old_enough_itself() 
 
 def test_errors_of_the_runtime_do_not_stop_the_others() -> None:
     async def story(clock: LoopClock, gc: ImageGC) -> None:
-        told = r"wanted to free 9223372036854775807 bytes, but freed 100 bytes space with errors in image deletion: "
-        with pytest.raises(ImageGCError, match=told + "cannot remove a"):
+        reported = (
+            r"wanted to free 9223372036854775807 bytes, but freed 100 bytes space with errors in image deletion: "
+        )
+        with pytest.raises(ImageGCError, match=reported + "cannot remove a"):
             await gc.delete_unused_images()
 
     disk = Disk(1000, 0, image("a"), image("b"))
@@ -199,7 +201,7 @@ def test_errors_of_the_runtime_do_not_stop_the_others() -> None:
     assert play(disk, POLICY, story).left == "a"
 
 
-def test_only_repeated_failures_are_told_and_success_ends_them() -> None:
+def test_only_repeated_failures_are_reported_and_success_ends_them() -> None:
     async def story(clock: LoopClock, gc: ImageGC) -> None:
         async with TaskSet() as tasks:
             tasks.start("gc", gc.run())

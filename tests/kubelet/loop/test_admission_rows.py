@@ -1,6 +1,6 @@
 """Pods that a kubelet refuses or takes: upstream's cases.
 
-Re-tells of pkg/kubelet/kubelet_test.go: TestHandlePortConflicts, TestHandleHostNameConflicts, TestHandleNodeSelector,
+Re-reports pkg/kubelet/kubelet_test.go: TestHandlePortConflicts, TestHandleHostNameConflicts, TestHandleNodeSelector,
 TestHandleNodeSelectorBasedOnOS (3 rows), TestHandleMemExceeded, TestHandlePluginResources (2 of 4 pods: nothing adjusts
 allocatable resources here), TestFilterOutInactivePods (8 pods), TestPodResourceAllocationReset (11 rows),
 TestRecordAdmissionRejection (22 rows), TestHandlePodReconcile_RetryPendingResizes (4 rows).
@@ -210,7 +210,7 @@ def with_status(name: str, requests: Json, reported: Json, phase: str = "") -> P
 def test_a_status_that_frees_something_wakes_waiting_resizes(
     allocated: Json, before: Json, after: Json, phase: str, expected: bool
 ) -> None:
-    """TestHandlePodReconcile_RetryPendingResizes: what the pod asks for beyond its allocation does not count."""
+    """TestHandlePodReconcile_RetryPendingResizes: what the pod requests beyond its allocation does not count."""
 
     async def story() -> None:
         kubelet = AllocatingKubelet()

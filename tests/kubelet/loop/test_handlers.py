@@ -145,7 +145,7 @@ def test_a_static_pod_whose_file_is_removed_is_killed() -> None:
     assert 20 <= stopped < 21
 
 
-def test_a_static_pod_whose_mirror_is_removed_goes_on() -> None:
+def test_a_static_pod_whose_mirror_is_removed_continues() -> None:
     story = Played(
         write_static_pod("5s", pod("web")), {"at": "20s", "delete": {"pod": "web-node-1", "gracePeriodSeconds": 0}}
     )
@@ -155,19 +155,19 @@ def test_a_static_pod_whose_mirror_is_removed_goes_on() -> None:
 # -- reconciliation --------------------------------------------------------------------------------------------------
 
 
-def test_a_status_that_somebody_else_wrote_is_put_right_by_the_kubelet() -> None:
+def test_a_status_that_another_client_wrote_is_corrected_by_the_kubelet() -> None:
     wrong = {"at": "20s", "patch": {"pod": "web", "subresource": "status", "patch": {"status": {"phase": "Pending"}}}}
     story = Played(wrong, objects=[pod("web")])
     assert story.writes("web", after=20) == ["patch pods/status"]
     assert story.result.phases == {"default/web": "Running"}
 
 
-def test_a_status_that_somebody_else_wrote_touches_no_container() -> None:
+def test_a_status_that_another_client_wrote_touches_no_container() -> None:
     wrong = {"at": "20s", "patch": {"pod": "web", "subresource": "status", "patch": {"status": {"phase": "Pending"}}}}
     assert Played(wrong, objects=[pod("web")]).calls("web", after=20) == []
 
 
-def test_a_readiness_gate_that_opens_makes_the_pod_ready_at_once() -> None:
+def test_a_readiness_gate_that_opens_makes_the_pod_ready_immediately() -> None:
     condition = {"type": GATE, "status": "True"}
     opened = {"pod": "web", "subresource": "status", "patch": {"status": {"conditions": [condition]}}}
     story = Played({"at": "20s", "patch": opened}, objects=[pod("web", readinessGates=[{"conditionType": GATE}])])
@@ -177,9 +177,11 @@ def test_a_readiness_gate_that_opens_makes_the_pod_ready_at_once() -> None:
 
 
 def with_conditions(*conditions: tuple[str, str], gates: tuple[str, ...] = (GATE,)) -> Pod:
-    told = [{"type": type, "status": status} for type, status in conditions]
+    reported = [{"type": type, "status": status} for type, status in conditions]
     spec = {"containers": [], "readinessGates": [{"conditionType": gate} for gate in gates]}
-    return Pod.from_json({"metadata": {"name": "p"}, "spec": spec, "status": {"phase": "Running", "conditions": told}})
+    return Pod.from_json(
+        {"metadata": {"name": "p"}, "spec": spec, "status": {"phase": "Running", "conditions": reported}}
+    )
 
 
 def test_a_pod_without_readiness_gates_needs_no_sync_for_them() -> None:

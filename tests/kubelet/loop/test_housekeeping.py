@@ -15,7 +15,7 @@ from tests.support.played import Played, pod
 
 
 def test_a_pod_that_only_the_runtime_knows_is_stopped_with_two_seconds_of_grace() -> None:
-    """The object went while no kubelet was there to hear of it."""
+    """The object went while no kubelet was there to are notified of it."""
     story = Played(
         {"at": "10s", "stop": "kubelet"},
         {"at": "12s", "delete": {"pod": "web", "gracePeriodSeconds": 0}},
@@ -28,7 +28,7 @@ def test_a_pod_that_only_the_runtime_knows_is_stopped_with_two_seconds_of_grace(
     assert story.result.phases == {"default/web": "Running"}
 
 
-def test_of_a_pod_that_only_the_runtime_knows_the_dead_are_left_alone() -> None:
+def test_of_a_pod_that_only_the_runtime_knows_the_dead_are_not_touched() -> None:
     """kuberuntime_manager.go GetPods(all=false), kuberuntime_container.go listOptions.onlyRunningReady."""
     commands = {"dead": ["true"], "alive": ["sleep", "100000"]}
     containers = [{"name": name, "image": "busybox:1", "command": command} for name, command in commands.items()]
@@ -42,7 +42,7 @@ def test_of_a_pod_that_only_the_runtime_knows_the_dead_are_left_alone() -> None:
     assert len(story.when(CriCall, "web", call="StopContainer", container="alive")) == 1
 
 
-def test_nothing_is_cleaned_up_before_every_source_has_been_heard() -> None:
+def test_nothing_is_cleaned_up_before_every_source_reported() -> None:
     """A new kubelet that does not reach the API server leaves alone what runs, whether or not it is wanted."""
 
     async def main() -> list[tuple[int, int]]:

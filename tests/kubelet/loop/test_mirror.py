@@ -30,13 +30,13 @@ def test_a_static_pod_runs_and_its_mirror_has_its_status() -> None:
     assert story.calls() == ["RunPodSandbox", "CreateContainer", "StartContainer"]
 
 
-def test_a_mirror_that_is_deleted_is_made_anew_and_no_container_is_touched() -> None:
+def test_a_mirror_that_is_deleted_is_created_again_and_no_container_is_touched() -> None:
     story = Played(write("5s", pod("web")), delete("20s", MIRROR))
     assert story.calls(after=15) == []
     assert story.result.phases == {f"default/{MIRROR}": "Running"}
 
 
-def test_a_mirror_that_is_deleted_at_once_is_made_anew_too() -> None:
+def test_a_mirror_that_is_deleted_immediately_is_created_again_too() -> None:
     story = Played(write("5s", pod("web")), delete("20s", MIRROR, gracePeriodSeconds=0))
     assert story.calls(after=15) == []
     assert story.result.phases == {f"default/{MIRROR}": "Running"}
@@ -65,15 +65,15 @@ def test_the_mirror_goes_with_the_file_and_is_never_called_ended() -> None:
     assert gone.result.ok
 
 
-def test_a_manifest_that_cannot_be_used_is_told_once_and_keeps_nobody_else_away() -> None:
+def test_a_manifest_that_cannot_be_used_is_reported_once_and_does_not_affect_others() -> None:
     story = Played(write("5s", "kind: Nonsense", "bad.yaml"), write("6s", pod("web")))
-    told = [note for note in story.notes() if "can't process config file" in note]
-    assert len(told) == 1
-    assert "/etc/kubernetes/manifests/bad.yaml" in told[0]
+    reported = [note for note in story.notes() if "can't process config file" in note]
+    assert len(reported) == 1
+    assert "/etc/kubernetes/manifests/bad.yaml" in reported[0]
     assert story.result.phases == {f"default/{MIRROR}": "Running"}
 
 
-def test_hidden_files_are_no_manifests() -> None:
+def test_hidden_files_are_not_manifests() -> None:
     assert Played(write("5s", pod("web"), ".web.yaml")).result.phases == {}
 
 

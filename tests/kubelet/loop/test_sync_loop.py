@@ -77,7 +77,7 @@ def test_nothing_is_taken_up_while_the_runtime_is_down() -> None:
     assert len(pauses) > 8
 
 
-def test_a_pod_that_rests_is_not_looked_at_any_more() -> None:
+def test_an_idle_pod_causes_no_records() -> None:
     records = played(24 * 3_600)
     assert records[-1].t < 60 * SECOND  # it came up, and that was all
     assert len(records) < 100

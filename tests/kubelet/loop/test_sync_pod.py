@@ -34,7 +34,7 @@ def write_static_pod(at: str, manifest: dict[str, Any]) -> dict[str, Any]:
 # -- a pod that should run -------------------------------------------------------------------------------------------
 
 
-def test_the_status_is_reported_before_the_runtime_is_asked_for_anything() -> None:
+def test_the_status_is_reported_before_the_runtime_is_requested_anything() -> None:
     story = played()
     (first, *_) = story.when(ApiWrite, "web", by="kubelet")
     (sandbox,) = story.when(CriCall, "web", call="RunPodSandbox")
@@ -57,7 +57,7 @@ def test_a_pod_in_a_terminal_phase_is_not_synced_again_but_terminated() -> None:
     assert story.sequence("web", after=story.when(SyncBegin, "web", sync="SyncTerminatingPod")[0]) == ["StopPodSandbox"]
 
 
-def test_a_sync_that_did_something_is_followed_by_a_relist_at_once() -> None:
+def test_a_sync_that_did_something_is_followed_by_a_relist_immediately() -> None:
     """The next sync sees the new container without waiting for the next relist."""
     story = played()
     _, second, *_ = story.when(SyncBegin, "web", sync="SyncPod")
@@ -208,7 +208,7 @@ def test_the_final_status_has_the_exit_codes_of_all_containers() -> None:
     dies = container("bad", "trap 'exit 3' TERM", "sleep 100000 & wait")
     story = played(DELETED, containers=[container("good"), dies])
     final = [status for status in story.statuses("web") if "containers" in status][-1]
-    assert {name: told["state"] for name, told in final["containers"].items()} == {
+    assert {name: reported["state"] for name, reported in final["containers"].items()} == {
         "good": "terminated/0/Completed", "bad": "terminated/3/Error",
     }  # fmt: skip
 
@@ -244,7 +244,7 @@ def test_a_stop_under_way_is_not_cut_short_by_a_second_deletion_with_less_grace(
 # -- a pod that has ended --------------------------------------------------------------------------------------------
 
 
-def test_a_pod_that_completed_is_kept_until_somebody_deletes_it() -> None:
+def test_a_pod_that_completed_is_kept_until_it_is_deleted() -> None:
     story = played(restartPolicy="Never", command=["true"])
     assert "SyncTerminatedPod" in story.syncs("web")
     assert "delete pods" not in story.writes("web")

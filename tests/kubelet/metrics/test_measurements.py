@@ -63,7 +63,7 @@ def test_a_worker_is_measured_from_its_update_to_the_end_of_the_sync() -> None:
 
 
 def test_an_update_that_waits_keeps_the_time_of_the_oldest() -> None:
-    """While a slow pull goes on, the PLEG and two changes of a label ask for a sync: it counts from the first."""
+    """While a slow pull continues, the PLEG and two changes of a label ask for a sync: it counts from the first."""
     changes = [
         {"at": at, "patch": {"pod": "a", "patch": {"metadata": {"labels": {"changed": at}}}}} for at in ("10s", "20s")
     ]
@@ -92,8 +92,8 @@ def test_the_service_level_leaves_out_pulls() -> None:
     metrics, records = measured(pod("a"), images=[ONE_SECOND])
     total = metrics["kubelet_pod_start_total_duration_seconds"].value("_sum")
     running = next(record for record in of_kind(records, r.ApiWrite) if record.summary.get("phase") == "Running")
-    heard = next(record.t for record in of_kind(records, r.ConfigUpdate) if record.seq > running.seq)
-    assert total == heard / 1_000_000  # the pod was created at 0
+    received = next(record.t for record in of_kind(records, r.ConfigUpdate) if record.seq > running.seq)
+    assert total == received / 1_000_000  # the pod was created at 0
     assert metrics["kubelet_pod_start_sli_duration_seconds"].value("_sum") == pytest.approx(total - 1)
     pulls = metrics["kubelet_image_pull_duration_seconds"]
     assert pulls.value("_sum", image_size_in_bytes="0-10MB") == 1

@@ -29,7 +29,7 @@ def condition(node: Node, type: str) -> tuple[str, str, str, str | None]:
 
 
 @pytest.mark.parametrize(
-    ("type", "under", "told", "relieved"),
+    ("type", "under", "reported", "relieved"),
     [
         (
             "MemoryPressure",
@@ -51,10 +51,10 @@ def condition(node: Node, type: str) -> tuple[str, str, str, str | None]:
         ),
     ],
 )
-def test_pressure(type: str, under: tuple[str, str], told: str, relieved: str) -> None:
+def test_pressure(type: str, under: tuple[str, str], reported: str, relieved: str) -> None:
     pressed, events = with_conditions(NODE, NodeHealth(pressure=(type,)), LATER)
     assert condition(pressed, type) == ("True", *under, format_time(LATER))
-    assert events == [told]
+    assert events == [reported]
     again, events = with_conditions(pressed, NodeHealth(pressure=(type,)), 2 * LATER)
     assert condition(again, type)[3] == format_time(LATER)
     assert (events, has_changed(pressed, again)) == ([], False)
@@ -66,8 +66,8 @@ def test_pressure(type: str, under: tuple[str, str], told: str, relieved: str) -
 
 def test_ready_and_not() -> None:
     broken, events = with_conditions(NODE, NodeHealth(problems=("", "no network", "node is shutting down")), LATER)
-    told = "[no network, node is shutting down]"
-    assert condition(broken, "Ready") == ("False", "KubeletNotReady", told, format_time(LATER))
+    reported = "[no network, node is shutting down]"
+    assert condition(broken, "Ready") == ("False", "KubeletNotReady", reported, format_time(LATER))
     assert events == ["NodeNotReady"]
     well, events = with_conditions(broken, NodeHealth(), 2 * LATER)
     expected = ("True", "KubeletReady", "kubelet is posting ready status", format_time(2 * LATER))
@@ -77,11 +77,11 @@ def test_ready_and_not() -> None:
 
 def test_a_node_without_capacity_is_not_ready() -> None:
     bare = NODE.changed(status=NODE.status.changed(capacity={"cpu": "1"}))
-    told = "missing node capacity for resources: memory, pods, ephemeral-storage"
-    assert condition(with_conditions(bare, NodeHealth(), LATER)[0], "Ready")[2] == told
+    reported = "missing node capacity for resources: memory, pods, ephemeral-storage"
+    assert condition(with_conditions(bare, NodeHealth(), LATER)[0], "Ready")[2] == reported
 
 
-def test_a_new_node_is_told_of_but_not_that_it_became_ready() -> None:
+def test_a_new_node_is_reported_but_not_that_it_became_ready() -> None:
     new = NODE.changed(status=NODE.status.changed(conditions=()))
     node, events = with_conditions(new, NodeHealth(), LATER)
     assert [c.type for c in node.status.conditions] == ["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"]
@@ -95,8 +95,8 @@ def test_several_problems_as_one_text() -> None:
 
 
 @pytest.mark.parametrize("every", [False, True])
-def test_the_api_server_is_told_at_the_next_update_or_at_once(every: bool) -> None:
-    told: list[tuple[int, str]] = []
+def test_the_api_server_is_reported_at_the_next_update_or_immediately(every: bool) -> None:
+    reported: list[tuple[int, str]] = []
     health = [NodeHealth()]
 
     async def main() -> list[tuple[int, str]]:
@@ -116,7 +116,7 @@ def test_the_api_server_is_told_at_the_next_update_or_at_once(every: bool) -> No
             "node-1",
             lambda: health[0],
             lambda: False,
-            lambda type, reason, message: told.append((clock.now() // SECOND, message)),
+            lambda type, reason, message: reported.append((clock.now() // SECOND, message)),
             Randomness(1).stream("test"),
             jitter=False,
         )
@@ -134,4 +134,4 @@ def test_the_api_server_is_told_at_the_next_update_or_at_once(every: bool) -> No
         seen = run_virtual(main)
     assert seen == [(100, "False"), (125, "True")]
     text = "Node node-1 status is now: {}"
-    assert told == [(100, text.format("NodeNotReady")), (125, text.format("NodeReady"))]
+    assert reported == [(100, text.format("NodeNotReady")), (125, text.format("NodeReady"))]

@@ -80,7 +80,7 @@ class Node:
         self.takes = takes
         self.unmounting = unmounting or {}
         self.pods = pods
-        self.told: list[tuple[int, str]] = []
+        self.reported: list[tuple[int, str]] = []
 
     async def kill(
         self,
@@ -103,7 +103,7 @@ class Node:
         await context.race(done)
 
     def note(self, text: str) -> None:
-        self.told.append((self.clock.now() // SECOND, text))
+        self.reported.append((self.clock.now() // SECOND, text))
 
     def node_event(self, type: str, reason: str, message: str) -> None:
         self.note(f"{type} {reason} {message}")
@@ -149,7 +149,7 @@ def shut_down(
             shutdown.cancel()
             assert shutdown.admit(pods[0]) == ("", "")
             assert shutdown.problem() == ""
-        return node.told[:-1]
+        return node.reported[:-1]
 
     return run_virtual(main)
 
@@ -159,8 +159,8 @@ FIRST = [(0, "Normal NodeShutdown Shutdown manager detected shutdown event"), (0
 
 def test_groups_come_one_after_the_other_each_as_soon_as_the_one_before_is_gone() -> None:
     pods = [make_pod("normal", grace=5), make_pod("critical", CRITICAL), make_pod("stuck", grace=120)]
-    told = shut_down(shutdown_periods(30 * SECOND, 10 * SECOND), pods, {"normal": 2, "critical": 3, "stuck": 60})
-    assert told == [
+    reported = shut_down(shutdown_periods(30 * SECOND, 10 * SECOND), pods, {"normal": 2, "critical": 3, "stuck": 60})
+    assert reported == [
         *FIRST,
         (0, "normal has 5 s"),  # its own grace period, which is shorter
         (0, "stuck has 20 s"),
@@ -172,15 +172,15 @@ def test_groups_come_one_after_the_other_each_as_soon_as_the_one_before_is_gone(
 def test_the_next_group_waits_until_volumes_are_unmounted_but_not_longer_than_the_time_of_the_group() -> None:
     pods = [make_pod("normal", grace=5), make_pod("critical", CRITICAL)]
     for takes, begins in ((4, 6), (60, 20)):
-        told = shut_down(
+        reported = shut_down(
             shutdown_periods(30 * SECOND, 10 * SECOND), pods, {"normal": 2, "critical": 3}, {"normal": takes}
         )
-        assert told[2:] == [(0, "normal has 5 s"), (begins, "critical has 10 s"), (begins + 3, "done")]
+        assert reported[2:] == [(0, "normal has 5 s"), (begins, "critical has 10 s"), (begins + 3, "done")]
 
 
 def test_nobody_waits_for_a_group_without_pods() -> None:
-    told = shut_down(shutdown_periods(30 * SECOND, 10 * SECOND), [make_pod("critical", CRITICAL)], {"critical": 1})
-    assert told == [*FIRST, (0, "critical has 10 s"), (1, "done")]
+    reported = shut_down(shutdown_periods(30 * SECOND, 10 * SECOND), [make_pod("critical", CRITICAL)], {"critical": 1})
+    assert reported == [*FIRST, (0, "critical has 10 s"), (1, "done")]
 
 
 def test_a_kill_that_fails_holds_up_nothing() -> None:

@@ -62,7 +62,7 @@ def test_jitter_makes_the_pauses_a_little_longer() -> None:
     assert len({*pauses}) > 10
 
 
-def test_a_lease_that_is_paused_is_renewed_at_once_when_it_goes_on() -> None:
+def test_a_lease_that_is_paused_is_renewed_immediately_when_it_continues() -> None:
     async def main() -> list[int]:
         clock = LoopClock(0)
         heartbeat = Heartbeat(clock, "a", Randomness(0).stream("lease"), jitter=False)

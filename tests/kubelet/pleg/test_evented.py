@@ -89,22 +89,22 @@ class Played:
     def deaths(self) -> list[tuple[float, float]]:
         """When a container ended, and when the PLEG told of it first."""
         ends = [note.t / SECOND for note in self.all(Note) if "ended with exit code" in note.text]
-        told = [each.t / SECOND for each in self.all(PlegEvent) if each.type == "ContainerDied"]
-        return [(end, min(moment for moment in told if moment >= end)) for end in ends]
+        reported = [each.t / SECOND for each in self.all(PlegEvent) if each.type == "ContainerDied"]
+        return [(end, min(moment for moment in reported if moment >= end)) for end in ends]
 
 
-def test_a_death_is_known_at_once_and_with_fewer_relists(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_death_is_known_immediately_and_with_fewer_relists(monkeypatch: pytest.MonkeyPatch) -> None:
     evented, generic = Played(monkeypatch, "true"), Played(monkeypatch, "false")
-    [(end, told)] = evented.deaths()
-    assert told == end
-    [(end, told)] = generic.deaths()
-    assert 0 < told - end < 1.01
+    [(end, reported)] = evented.deaths()
+    assert reported == end
+    [(end, reported)] = generic.deaths()
+    assert 0 < reported - end < 1.01
     assert evented.result.phases == generic.result.phases == {"default/web": "Running"}
     assert evented.relists == 1
     assert generic.relists > 115
 
 
-def test_a_runtime_that_goes_down_makes_it_relist_every_second_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_runtime_that_goes_down_makes_it_relist_every_second_permanently(monkeypatch: pytest.MonkeyPatch) -> None:
     down = "{at: 40s, stop: runtime}, {at: 42s, start: runtime}, {at: 60.3s, kill: {pod: web, container: main}}"
     played = Played(monkeypatch, "true", down)
     notes = [note.text for note in played.all(Note) if "PLEG" in note.text]

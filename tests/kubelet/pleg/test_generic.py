@@ -49,19 +49,19 @@ class FakeRuntime:
         self.list_fails = False
         self.inspection_fails: set[str] = set()
         self.inspection_takes = 0
-        self.told: Callable[[str], None] = lambda uid: None
+        self.reported: Callable[[str], None] = lambda uid: None
 
     def on_change(self, listener: Callable[[str], None]) -> None:
-        self.told = listener
+        self.reported = listener
 
     def set(self, *pods: RuntimePod) -> None:
         for changed in pods:
             self.pods[changed.uid] = changed
-            self.told(changed.uid)
+            self.reported(changed.uid)
 
     def remove(self, uid: str) -> None:
         if self.pods.pop(uid, None) is not None:
-            self.told(uid)
+            self.reported(uid)
 
     async def get_pods(self) -> dict[str, RuntimePod]:
         self.listings += 1
@@ -142,7 +142,7 @@ def test_events_of_a_container(was: Any, now: Any, expected: list[str]) -> None:
     assert [event.type for event in compute_events(old, current)] == expected
 
 
-def test_sandboxes_count_as_containers_and_the_old_listing_is_told_first() -> None:
+def test_sandboxes_count_as_containers_and_the_old_listing_is_reported_first() -> None:
     old = RuntimePod("u", containers=(ListedContainer("c1", "a", "running"),))
     new = RuntimePod("u", sandboxes=(ListedContainer("s1", "", "running"),))
     assert [(e.type, e.data) for e in compute_events(old, new)] == [
@@ -175,7 +175,7 @@ def test_events_are_withheld_while_the_inspection_fails() -> None:
     play(scene, run=False)
 
 
-def test_a_pod_that_vanished_before_it_could_be_inspected_still_makes_its_worker_look() -> None:
+def test_a_pod_that_vanished_before_it_could_be_inspected_still_wakes_its_worker() -> None:
     async def scene(s: Scene) -> None:
         s.runtime.set(pod(c="running"))
         s.runtime.inspection_fails.add("u")
@@ -201,7 +201,7 @@ def test_a_full_channel_drops_events() -> None:
     play(scene, run=False)
 
 
-def test_an_event_knows_its_record_and_its_record_knows_who_changed_the_pod() -> None:
+def test_an_event_refers_to_its_record_and_its_record_to_the_writer_of_the_pod() -> None:
     async def scene(s: Scene) -> None:
         seq = s.recorder.record(Note(text="the container starts"))
         s.recorder.because(seq)
@@ -268,7 +268,7 @@ def test_a_runtime_that_cannot_list_is_asked_every_second_and_reported() -> None
         assert s.pleg.healthy(0) == (False, "pleg has yet to be successful")
         await s.until(SECOND // 2)
         s.runtime.list_fails = True
-        s.runtime.told("")
+        s.runtime.reported("")
         await s.until(200 * SECOND)
         assert s.runtime.listings == 200
         healthy, problem = s.pleg.healthy(s.clock.now())
@@ -278,7 +278,7 @@ def test_a_runtime_that_cannot_list_is_asked_every_second_and_reported() -> None
     play(scene)
 
 
-def test_on_demand_a_pod_is_seen_at_once_and_then_newer_than_the_request() -> None:
+def test_on_demand_a_pod_is_seen_immediately_and_then_newer_than_the_request() -> None:
     async def scene(s: Scene) -> None:
         await s.until(2 * SECOND + 300 * MS)
         s.runtime.set(pod(c="running"))
@@ -379,7 +379,7 @@ async def observe(duration: int, inspection: int, steps: list[tuple[int, str, st
             s.runtime.inspection_fails ^= {uid}
         else:
             s.runtime.list_fails = not s.runtime.list_fails
-            s.runtime.told("")
+            s.runtime.reported("")
 
     for moment, kind, uid, argument in steps:
         s.clock.call_at(moment, act, kind, uid, argument)

@@ -99,7 +99,7 @@ def test_remove_and_clean_up() -> None:
     run_virtual(main)
 
 
-def test_a_trigger_runs_readiness_at_once_and_there_may_be_nobody_to_trigger() -> None:
+def test_a_trigger_runs_readiness_immediately_and_there_may_be_nobody_to_trigger() -> None:
     async def main() -> None:
         node = Node("failure")
         async with TaskSet() as tasks:

@@ -89,9 +89,9 @@ def test_exec_took_as_long_as_it_took_in_v1_12() -> None:
 
 def test_an_error_is_tried_three_times_and_then_nothing_is_concluded() -> None:
     gone = RuntimeCallError("rpc error: code = NotFound desc = gone")
-    told = [("Unhealthy", f"Readiness probe errored and resulted in unknown state: {gone}")]
+    reported = [("Unhealthy", f"Readiness probe errored and resulted in unknown state: {gone}")]
     commands = Commands(gone, gone, gone)
-    assert probe(EXEC, commands=commands) == (None, told, 0)
+    assert probe(EXEC, commands=commands) == (None, reported, 0)
     assert len(commands.calls) == 3
     assert probe(EXEC, commands=Commands(gone, gone, ExecResult(0))) == ("success", [], 0)
 
@@ -139,7 +139,7 @@ def test_an_http_body_that_does_not_end_is_an_error() -> None:
     assert message == f"Readiness probe errored and resulted in failure state: {said}"
 
 
-def test_http_follows_redirects_on_the_same_host_only_and_not_for_ever() -> None:
+def test_http_follows_redirects_on_the_same_host_only_and_not_forever() -> None:
     spec = {"httpGet": {"path": "/a", "port": 80, "httpHeaders": [{"name": "host", "value": "example.org"}]}}
     web = Web(HttpResponse(302, location="/b?x=1"), HttpResponse(200))
     assert probe(spec, web=web)[0] == "success"
@@ -213,14 +213,14 @@ def test_tcp() -> None:
     ],
 )
 def test_a_port_that_is_none_is_an_error(port: int | str, problem: str) -> None:
-    told = [("Unhealthy", f"Readiness probe errored and resulted in unknown state: {problem}")]
-    assert probe({"tcpSocket": {"port": port}}) == (None, told, 0)
+    reported = [("Unhealthy", f"Readiness probe errored and resulted in unknown state: {problem}")]
+    assert probe({"tcpSocket": {"port": port}}) == (None, reported, 0)
 
 
 def test_a_probe_without_a_handler_is_an_error() -> None:
     problem = "missing probe handler for p_ns(u1):web"
-    told = [("Unhealthy", f"Readiness probe errored and resulted in unknown state: {problem}")]
-    assert probe({}) == (None, told, 0)
+    reported = [("Unhealthy", f"Readiness probe errored and resulted in unknown state: {problem}")]
+    assert probe({}) == (None, reported, 0)
 
 
 @pytest.mark.parametrize(
@@ -253,8 +253,8 @@ def test_grpc_dials_until_its_time_is_up() -> None:
 
 def test_an_error_in_the_words_of_v1_30() -> None:
     gates = FeatureGates(profile="v1.30")
-    told = [("Unhealthy", "Readiness probe errored: missing probe handler for p_ns(u1):web")]
-    assert probe({}, gates=gates) == (None, told, 0)
+    reported = [("Unhealthy", "Readiness probe errored: missing probe handler for p_ns(u1):web")]
+    assert probe({}, gates=gates) == (None, reported, 0)
 
 
 def test_a_port_that_the_container_does_not_name() -> None:

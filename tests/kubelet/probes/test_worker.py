@@ -32,7 +32,7 @@ async def finish(worker: ProbeWorker, task: asyncio.Task[None]) -> None:
     await task
 
 
-def test_the_first_probe_comes_at_once_and_then_one_each_period() -> None:
+def test_the_first_probe_comes_immediately_and_then_one_each_period() -> None:
     async def main() -> None:
         node = Node()
         worker, results = worker_of(node)
@@ -45,15 +45,15 @@ def test_the_first_probe_comes_at_once_and_then_one_each_period() -> None:
     run_virtual(main)
 
 
-def test_only_changes_are_told_and_traced() -> None:
+def test_only_changes_are_reported_and_traced() -> None:
     async def main() -> None:
         node = Node("success", "failure", "failure", "failure", "failure", "success")
         worker, results = worker_of(node)
         task = await run_for(node, worker, 55)
-        told = []
+        reported = []
         while (update := results.updates.try_receive()) is not None:
-            told.append(update.result)
-        assert told == ["failure", "success", "failure", "success"]
+            reported.append(update.result)
+        assert reported == ["failure", "success", "failure", "success"]
         assert node.outcomes() == [
             (0, "failure", "readiness of web begins as failure: the container is new"),
             (0, "success", "readiness of web succeeded once (successThreshold 1)"),
@@ -65,7 +65,7 @@ def test_only_changes_are_told_and_traced() -> None:
     run_virtual(main)
 
 
-def test_a_manual_trigger_probes_now_and_begins_the_period_anew() -> None:
+def test_a_manual_trigger_probes_now_and_starts_the_period_over() -> None:
     async def main() -> None:
         node = Node("failure")
         worker, _ = worker_of(node)
@@ -120,7 +120,7 @@ def test_a_young_kubelet_waits_a_random_part_of_the_period_from_its_seed() -> No
     assert run_virtual(first, 1, False) == 0
 
 
-def test_a_failed_liveness_probe_rests_until_there_is_another_container() -> None:
+def test_a_failed_liveness_probe_pauses_until_there_is_another_container() -> None:
     async def main() -> None:
         node = Node("failure")
         worker, results = worker_of(node, "liveness", failureThreshold=2)

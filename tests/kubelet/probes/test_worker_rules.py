@@ -44,7 +44,7 @@ def test_a_container_older_than_the_kubelet_keeps_its_verdict() -> None:
     assert [w.result for w in changed.writes] == ["failure"]
 
 
-def test_a_started_sidecar_is_told_as_started_first_even_if_the_initial_value_follows() -> None:
+def test_a_started_sidecar_is_reported_as_started_first_even_if_the_initial_value_follows() -> None:
     of = pod(sidecar=True, startupProbe=EXEC)
 
     def seen(age: int) -> PodStatus:

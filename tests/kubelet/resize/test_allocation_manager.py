@@ -1,4 +1,4 @@
-"""What a pod asks for becomes its own only if the node can give it; what cannot be given now waits for its turn.
+"""What a pod requests becomes its own only if the node can give it; what cannot be given now waits for its turn.
 
 Cases marked so are those of upstream's pkg/kubelet/allocation/allocation_manager_test.go, in our words.
 """
@@ -58,28 +58,28 @@ def test_a_resize_from_request_to_request() -> None:
         kubelet = AllocatingKubelet()
         await kubelet.add(make("a", "500m"))
 
-        def told() -> list[str]:
+        def reported() -> list[str]:
             events, kubelet.events = kubelet.events, []
             return list(map(str, events))
 
         assert await kubelet.resize(make("a", "1", "1Gi", generation=1)) == [(IN_PROGRESS, "", 1)]
         resources = '"containers":[{"name":"c1","resources":{"requests":{"cpu":"1","memory":"1Gi"}}}]'
-        assert told() == [f'Normal ResizeStarted Pod resize started: {{{resources},"generation":1}}']
+        assert reported() == [f'Normal ResizeStarted Pod resize started: {{{resources},"generation":1}}']
 
         both = [(PENDING, "Deferred", 2), (IN_PROGRESS, "", 1)]
         assert await kubelet.resize(make("a", "5", "4500Mi", generation=2)) == both
         lacking = "Node didn't have enough resource: cpu, requested: 5000, used: 0, capacity: 4000"
         assert kubelet.conditions.get("a")[0].message == lacking
         resources = '"containers":[{"name":"c1","resources":{"requests":{"cpu":"5","memory":"4500Mi"}}}]'
-        assert told() == [
+        assert reported() == [
             f'Warning ResizeDeferred Pod resize OutOfcpu: {{{resources},"generation":2,"error":"{lacking}"}}'
         ]
         assert await kubelet.resize(make("a", "5", "4500Mi", generation=2)) == both
-        assert told() == []  # once is enough
+        assert reported() == []  # once is enough
 
         assert await kubelet.resize(make("a", "1", "1Gi", generation=3)) == [(IN_PROGRESS, "", 1)]  # taken back
         assert await kubelet.resize(make("a", "1", "1Gi", generation=4)) == [(IN_PROGRESS, "", 1)]
-        assert told() == []
+        assert reported() == []
         assert await kubelet.resize(make("a", "500m", generation=5)) == [(IN_PROGRESS, "", 5)]
         assert kubelet.allocated_cpu("a") == "500m"
 
@@ -115,7 +115,7 @@ def test_only_what_fits_beside_the_others_is_allocated(cpu: str, memory: str, re
         (NodePolicies("static", "Static"), False, "2", "2Gi", ""),
     ],
 )
-def test_what_a_node_gave_away_for_good_cannot_be_resized(
+def test_what_a_node_gave_away_permanently_cannot_be_resized(
     policies: NodePolicies, limited: bool, cpu: str, memory: str, message: str
 ) -> None:
     """Upstream: TestRetryPendingResizesGuanteedQOSPods."""
@@ -123,11 +123,11 @@ def test_what_a_node_gave_away_for_good_cannot_be_resized(
     async def story() -> None:
         kubelet = AllocatingKubelet(policies)
         await kubelet.add(make("a", "1", "1Gi", limited=limited))
-        told = await kubelet.resize(make("a", cpu, memory, limited=limited))
+        reported = await kubelet.resize(make("a", cpu, memory, limited=limited))
         if not message:
-            assert told == [(IN_PROGRESS, "", 1)]
+            assert reported == [(IN_PROGRESS, "", 1)]
             return
-        assert told == [(PENDING, "Infeasible", 1)]
+        assert reported == [(PENDING, "Infeasible", 1)]
         assert message in kubelet.conditions.get("a")[0].message
         assert str(kubelet.events[0]).startswith("Warning ResizeInfeasible Pod resize Infeasible: {")
         assert not kubelet.manager.has_pending_resizes()  # waiting would not help
@@ -152,7 +152,7 @@ def test_who_comes_first() -> None:
             for small in pods(lambda _: "500m"):
                 kubelet.pods.update(small)
                 kubelet.state.set(small)
-            # The first asks for less; the others for more than there is.
+            # The first requests less; the others for more than there is.
             for large in pods(lambda number: "8" if number else "100m"):
                 kubelet.pods.update(large)
             kubelet.conditions.set_pending("3", "Deferred", "", 1, 10 * SECOND)
@@ -179,13 +179,13 @@ def test_waiting_resizes_are_looked_at_every_three_minutes() -> None:
         assert kubelet.synced == ["a"]  # its condition has a new time
         kubelet.pods.remove(make("b", "3"))
         await kubelet.clock.sleep(3 * MINUTE)
-        assert kubelet.told("a") == [(IN_PROGRESS, "", 1)]
+        assert kubelet.reported("a") == [(IN_PROGRESS, "", 1)]
         retries.cancel()
 
     played(story)
 
 
-def test_nothing_is_allocated_before_every_source_was_heard() -> None:
+def test_nothing_is_allocated_before_every_source_reported() -> None:
     async def story() -> None:
         kubelet = AllocatingKubelet()
         retries = asyncio.create_task(kubelet.manager.run())
@@ -194,10 +194,10 @@ def test_nothing_is_allocated_before_every_source_was_heard() -> None:
         kubelet.sources.all_ready = False
         assert await kubelet.resize(make("a", "2")) == []
         await kubelet.clock.sleep(31 * SECOND)
-        assert kubelet.told("a") == []
+        assert kubelet.reported("a") == []
         kubelet.sources.all_ready = True
         await kubelet.clock.sleep(30 * SECOND)
-        assert kubelet.told("a") == [(IN_PROGRESS, "", 1)]
+        assert kubelet.reported("a") == [(IN_PROGRESS, "", 1)]
         retries.cancel()
 
     played(story)

@@ -119,7 +119,7 @@ def test_merge_dns_options(added: list[dict[str, str]], expected: tuple[str, ...
     ],
 )
 def test_get_pod_dns_type(policy: str, host_network: bool, expected: DNSType) -> None:
-    """GetPodDNS logs the error of the last row and goes on with ClusterFirst."""
+    """GetPodDNS logs the error of the last row and continues with ClusterFirst."""
     assert pod_dns_type(pod(dnsPolicy=policy, hostNetwork=host_network)) == expected
 
 

@@ -175,7 +175,7 @@ def test_a_plain_pod_has_no_event_about_dns() -> None:
 
 
 def test_a_kubelet_without_cluster_dns_says_so_about_node_and_pod_at_every_sync() -> None:
-    """Twice in the sync that makes the sandbox, and then once in each, also when the pod is in order."""
+    """Twice in the sync that creates the sandbox, and then once in each, also when the pod is in order."""
     story = played({"kubeletConfiguration": {"clusterDNS": []}, "duration": "5m"})
     text = (
         'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. '
@@ -208,7 +208,7 @@ def test_settings_beyond_the_limits_are_cut_and_reported() -> None:
     ]
 
 
-def test_a_resolv_conf_that_is_not_there_keeps_pods_from_starting() -> None:
+def test_a_resolv_conf_that_does_not_exist_keeps_pods_from_starting() -> None:
     configuration = {"kubeletConfiguration": {"resolvConf": "/no/such.conf"}}
     story, problem = played(configuration), "open /no/such.conf: no such file or directory"
     assert node_events(node_with(configuration), "CheckLimitsForResolvConf") == [problem]
@@ -310,7 +310,7 @@ def test_the_end_of_the_pause_process_is_the_end_of_the_sandbox() -> None:
 
 
 def test_with_the_nodes_processes_a_container_is_not_the_first_process() -> None:
-    """So it has no protection from TERM, and ends at once."""
+    """So it has no protection from TERM, and ends immediately."""
     step = {"at": "10s", "delete": {"pod": "web"}}
     spec: dict[str, Any] = {"command": ["sleep", "1000"], "terminationGracePeriodSeconds": 30}
     own = Played(step, objects=[pod("web", **spec)])

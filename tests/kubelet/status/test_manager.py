@@ -55,7 +55,7 @@ class Bench:
         self.server.watcher = self.observe
 
     def observe(self, name: str) -> None:
-        """The kubelet hears of the API server's pod."""
+        """The kubelet is notified of the API server's pod."""
         self.pods.update(self.server.pods[name])
         self.manager.pod_changed(self.server.pods[name].metadata.uid)
 
@@ -73,7 +73,7 @@ def play(story: Callable[[Bench], Coroutine[Any, Any, None]], *pods: Pod) -> Non
     run_virtual(main)
 
 
-def test_a_change_is_written_at_once_and_the_trace_tells_what_led_to_it() -> None:
+def test_a_change_is_written_immediately_and_the_trace_shows_what_led_to_it() -> None:
     async def story(bench: Bench) -> None:
         pod = make_pod()
         assert bench.manager.set_pod_status(pod, make_status("Running"))
@@ -96,7 +96,7 @@ def test_what_changes_during_a_write_goes_with_the_next_batch() -> None:
         bench.manager.set_pod_status(a, make_status("Running"))
         bench.manager.set_pod_status(a, make_status("Failed"))
         await bench.rest(1)
-        # The batch goes on with the statuses it began with; of the two newer ones of `a` only the last is sent.
+        # The batch continues with the statuses it began with; of the two newer ones of `a` only the last is sent.
         assert [call[1:] for call in bench.server.calls] == [
             ("get", "a"), ("patch", "Pending"), ("get", "b"), ("patch", "Pending"), ("get", "a"), ("patch", "Failed"),
         ]  # fmt: skip
@@ -130,7 +130,7 @@ def test_another_pods_change_carries_a_failed_write_along() -> None:
     play(story, make_pod("a"), make_pod("b"))
 
 
-def test_what_others_wrote_into_the_status_is_put_right_within_ten_seconds_and_then_the_node_rests() -> None:
+def test_what_others_wrote_into_the_status_is_corrected_within_ten_seconds_and_then_the_node_is_idle() -> None:
     async def story(bench: Bench) -> None:
         bench.manager.set_pod_status(make_pod(), make_status("Running"))
         await bench.rest(32)
@@ -225,7 +225,7 @@ def test_a_static_pods_status_goes_to_its_mirror_and_to_the_next_one_again() -> 
     play(story)
 
 
-def test_a_pod_made_anew_under_the_same_name_does_not_get_the_old_status() -> None:
+def test_a_pod_created_again_under_the_same_name_does_not_get_the_old_status() -> None:
     async def story(bench: Bench) -> None:
         bench.server.pods["p"] = make_pod(uid="another")
         bench.manager.set_pod_status(make_pod(), make_status("Running"))

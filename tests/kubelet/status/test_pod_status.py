@@ -168,16 +168,16 @@ def test_a_container_that_was_created_but_not_started_waits() -> None:
     assert "waiting" in state(generated(pod_of("app"), CREATED))
 
 
-def test_a_container_that_runs_tells_since_when() -> None:
+def test_a_container_that_runs_shows_since_when() -> None:
     assert state(generated(pod_of("app"), running())) == {"running": {"startedAt": "2026-03-01T11:59:00Z"}}
 
 
-def test_a_container_that_ended_tells_exit_code_and_reason() -> None:
+def test_a_container_that_ended_shows_exit_code_and_reason() -> None:
     ended = state(generated(pod_of("app", restartPolicy="Never"), exited(3)))["terminated"]
     assert (ended["exitCode"], ended["reason"]) == (3, "Error")
 
 
-def test_a_container_that_could_not_start_tells_why() -> None:
+def test_a_container_that_could_not_start_shows_why() -> None:
     reasons = {"app": ("ImagePullBackOff", "Back-off pulling image")}
     assert state(generated(pod_of("app"), reasons=reasons)) == {
         "waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling image"}
@@ -205,7 +205,7 @@ def test_the_end_before_the_present_run_is_the_last_state() -> None:
     assert status.last_state.terminated is not None
 
 
-def test_a_container_that_vanished_while_it_ran_is_told_to_have_ended_with_137() -> None:
+def test_a_container_that_vanished_while_it_ran_is_reported_to_have_ended_with_137() -> None:
     old = {"containerStatuses": [{"name": "app", "state": {"running": {}}, "restartCount": 4}]}
     status = container_status(generated(pod_of("app", status=old)))
     assert status.last_state.terminated is not None
@@ -214,12 +214,12 @@ def test_a_container_that_vanished_while_it_ran_is_told_to_have_ended_with_137()
     assert status.restart_count == 5
 
 
-def test_containers_are_told_in_the_order_of_their_names() -> None:
+def test_containers_are_reported_in_the_order_of_their_names() -> None:
     status = generated(pod_of("b", "a"), running("b"), running("a"))
     assert [container.name for container in status.container_statuses] == ["a", "b"]
 
 
-def test_init_containers_are_told_in_the_order_of_the_spec() -> None:
+def test_init_containers_are_reported_in_the_order_of_the_spec() -> None:
     init = [{"name": name, "image": "i"} for name in ("b", "a")]
     status = generated(pod_of("app", initContainers=init), running("b"))
     assert [container.name for container in status.init_container_statuses] == ["b", "a"]
@@ -274,7 +274,7 @@ def test_a_pod_on_the_hosts_network_has_the_address_of_the_host() -> None:
     )
 
 
-def test_the_address_of_the_node_is_told_as_soon_as_it_is_known() -> None:
+def test_the_address_of_the_node_is_reported_as_soon_as_it_is_known() -> None:
     assert generated(pod_of("app"), sandbox=None, host_ips=("192.168.0.1",)).host_ip == "192.168.0.1"
 
 

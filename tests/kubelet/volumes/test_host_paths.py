@@ -27,7 +27,7 @@ def node() -> NodeVolumes:
         ("/dev/vda", "BlockDevice"),
     ],
 )
-def test_what_is_there_or_may_be_made(path: str, type: str) -> None:
+def test_paths_that_exist_or_may_be_created(path: str, type: str) -> None:
     check_host_path({"path": path, "type": type}, node())
 
 
@@ -52,7 +52,7 @@ def test_what_is_refused(path: str, type: str, problem: str) -> None:
     assert str(error.value) == problem
 
 
-def test_what_was_made_is_there() -> None:
+def test_what_was_created_exists() -> None:
     machine = node()
     for path, type, kind in (("/d/e", "DirectoryOrCreate", "directory"), ("/d/f", "FileOrCreate", "file")):
         check_host_path({"path": path, "type": type}, machine)

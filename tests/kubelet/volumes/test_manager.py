@@ -40,7 +40,7 @@ def cat(at: str, path: str, pod: str = "web") -> Json:
     return {"at": at, "exec": {"pod": pod, "command": ["cat", path]}}
 
 
-def told(story: Played, reason: str = "FailedMount") -> list[tuple[float, str]]:
+def reported(story: Played, reason: str = "FailedMount") -> list[tuple[float, str]]:
     events = [r for r in story.records if isinstance(r, EventRecorded) and r.reason == reason]
     return [(round(r.t / 1_000_000, 1), r.message) for r in events]
 
@@ -54,7 +54,7 @@ def outputs(story: Played) -> Iterator[str]:
 # -- waiting for a mount ------------------------------------------------------------------------------------------
 
 
-def test_a_pod_without_volumes_is_made_at_once_one_with_volumes_when_they_are_seen_to_be_mounted() -> None:
+def test_a_pod_without_volumes_is_made_immediately_one_with_volumes_when_they_are_seen_to_be_mounted() -> None:
     objects = [with_volumes("plain"), with_volumes("scratch", {"name": "v", "emptyDir": {}}), pod("token")]
     for seed in range(5):
         story = Played(objects=objects, duration="5s", seed=seed)
@@ -70,7 +70,7 @@ def test_a_volume_that_cannot_be_mounted_is_tried_again_with_a_back_off_and_its_
         cat("40s", "/v/k"),
         objects=[with_volumes("web", config())],
     )
-    moments = [moment for moment, message in told(story) if message == MISSING]
+    moments = [moment for moment, message in reported(story) if message == MISSING]
     gaps = [later - earlier for earlier, later in pairwise(moments)]
     assert gaps == pytest.approx([0.5, 1, 2, 4, 8], abs=0.2)  # and a little more, until the next round
     (sandbox,) = story.when(CriCall, call="RunPodSandbox")
@@ -82,7 +82,7 @@ def test_a_volume_that_cannot_be_mounted_is_tried_again_with_a_back_off_and_its_
 
 def test_the_back_off_ends_at_two_minutes_and_the_sync_after_2m3s() -> None:
     story = Played(objects=[with_volumes("web", config())], duration="10m")
-    moments = [moment for moment, _ in told(story)]
+    moments = [moment for moment, _ in reported(story)]
     gaps = [later - earlier for earlier, later in pairwise(moments)]
     assert [round(gap) for gap in gaps[-5:]] == [32, 64, 122, 122, 122]
     begun, ended = story.when(SyncBegin, "web"), story.when(SyncEnd, "web")
@@ -91,10 +91,10 @@ def test_the_back_off_ends_at_two_minutes_and_the_sync_after_2m3s() -> None:
     unmounted = "unmounted volumes=[v], unattached volumes=[], failed to process volumes=[]"
     assert errors == {f"{unmounted}: context deadline exceeded"}
     # Time that is up is no event of its own.
-    assert {message for _, message in told(story)} == {MISSING}
+    assert {message for _, message in reported(story)} == {MISSING}
 
 
-def test_a_deletion_ends_the_wait_at_once() -> None:
+def test_a_deletion_ends_the_wait_immediately() -> None:
     story = Played({"at": "5s", "delete": {"pod": "web"}}, objects=[with_volumes("web", config())], duration="15s")
     ended = next(r for r in story.records if isinstance(r, SyncEnd))
     assert ended.error.endswith("failed to process volumes=[]: context canceled")
@@ -102,7 +102,7 @@ def test_a_deletion_ends_the_wait_at_once() -> None:
     assert story.calls() == []
     assert story.result.phases == {"default/web": "Failed"}
     (finished,) = story.when(WorkerState, "web", state="finished")
-    assert [moment for moment, _ in told(story) if moment > finished] == []
+    assert [moment for moment, _ in reported(story) if moment > finished] == []
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_deletion_ends_the_wait_at_once() -> None:
 )
 def test_what_may_be_wrong_with_a_volume(volume: Json, problem: str) -> None:
     story = Played(objects=[config_map("there", k="v"), with_volumes("web", volume)], duration="2s")
-    assert {message for _, message in told(story)} == {f'MountVolume.SetUp failed for volume "v" : {problem}'}
+    assert {message for _, message in reported(story)} == {f'MountVolume.SetUp failed for volume "v" : {problem}'}
 
 
 def test_what_is_optional_may_be_missing() -> None:
@@ -131,11 +131,11 @@ def test_what_is_optional_may_be_missing() -> None:
         {"at": "10s", "apply": config_map("later", k="value")}, cat("5s", "/v/k"), cat("110s", "/v/k"),
         objects=objects, duration="2m",
     )  # fmt: skip
-    assert told(story) == []
+    assert reported(story) == []
     assert list(outputs(story)) == ["1: cat: can't open '/v/k': No such file or directory", "0: value"]
 
 
-def test_an_object_of_which_nothing_is_heard_is_waited_for_a_second_at_each_try() -> None:
+def test_an_object_without_news_is_waited_for_a_second_at_each_try() -> None:
     node = DrivenNode(Scenario.model_validate(SCENARIO), seed=1)
     try:
         node.apply(config_map("later", k="value"))
@@ -175,8 +175,8 @@ def test_a_claim_that_is_missing_fails_the_sync_which_is_tried_again() -> None:
     problem = (
         'error processing PVC default/c: failed to fetch PVC from API server: persistentvolumeclaims "c" not found'
     )
-    assert {message for _, message in told(story)} == {f"Unable to attach or mount volumes: {lost}: {problem}"}
-    moments = [moment for moment, _ in told(story)]
+    assert {message for _, message in reported(story)} == {f"Unable to attach or mount volumes: {lost}: {problem}"}
+    moments = [moment for moment, _ in reported(story)]
     assert moments[0] == 0.3
     assert all(10 <= later - earlier <= 17 for earlier, later in pairwise(moments))
     assert story.result.phases == {"default/web": "Running"}
@@ -185,7 +185,7 @@ def test_a_claim_that_is_missing_fails_the_sync_which_is_tried_again() -> None:
 def test_a_claim_that_nothing_fits_stays_unbound() -> None:
     objects = [claim("c", storageClassName="fast"), with_volumes("web", DATA, **PLACED)]
     story = Played(objects=objects, duration="5s")
-    ((_, message),) = told(story)
+    ((_, message),) = reported(story)
     assert message.endswith("failed to process volumes=[v]: error processing PVC default/c: PVC is not bound")
 
 
@@ -206,7 +206,7 @@ def test_a_volume_for_one_pod_only() -> None:
     objects = [claim("c", accessModes=["ReadWriteOncePod"]), with_volumes("one", DATA)]
     two = {"at": "5s", "apply": with_volumes("two", DATA, **PLACED)}
     story = Played(two, {"at": "20s", "delete": {"pod": "one"}}, objects=objects)
-    assert "volume uses the ReadWriteOncePod access mode and is already in use by another pod" in told(story)[0][1]
+    assert "volume uses the ReadWriteOncePod access mode and is already in use by another pod" in reported(story)[0][1]
     (moment,) = story.when(CriCall, "two", call="RunPodSandbox")
     assert 20 < moment < 60
 
@@ -229,7 +229,7 @@ def test_a_change_is_seen_after_the_next_resync_of_the_pod() -> None:
         assert "volume v has its new content" in story.notes()
 
 
-def test_a_label_is_shown_at_once() -> None:
+def test_a_label_is_shown_immediately() -> None:
     fields = [{"path": "labels", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.labels"}}]
     story = Played(
         {"at": "10s", "patch": {"pod": "web", "patch": {"metadata": {"labels": {"a": "1"}}}}},
@@ -248,7 +248,7 @@ def test_the_token_of_a_pod_and_what_comes_with_it() -> None:
     assert token.count(".") == 2
 
 
-def test_a_sub_path_goes_on_showing_what_was_there() -> None:
+def test_a_sub_path_continues_to_show_the_old_content() -> None:
     made = with_volumes("web", config("cm"))
     mounts = made["spec"]["containers"][0]["volumeMounts"]
     mounts.append({"name": "v", "mountPath": "/etc/one", "subPath": "k"})
@@ -302,7 +302,7 @@ def test_a_kubelet_that_comes_back_sets_up_what_it_finds_and_unmounts_what_nobod
         duration="60s",
     )
     assert list(outputs(story)) == ["0: v"]
-    assert told(story) == []
+    assert reported(story) == []
     assert story.events("web", after=10) == []
     ended = story.when(WorkerState, "gone", state="finished")
     assert ended
@@ -342,5 +342,5 @@ def test_a_local_volume_belongs_to_its_node(zone: str, fits: bool) -> None:
     nodes = [{"name": "node-1", "labels": {"zone": "here"}}]
     story = Played(objects=objects, nodes=nodes, duration="5s")
     problem = 'MountVolume.NodeAffinity check failed for volume "disk" : no matching NodeSelectorTerms'
-    assert {message for _, message in told(story)} == (set() if fits else {problem})
+    assert {message for _, message in reported(story)} == (set() if fits else {problem})
     assert story.result.phases == {"default/web": "Running" if fits else "Pending"}

@@ -110,7 +110,7 @@ def test_what_cannot_be_mounted(given: dict[str, Any], expected: str) -> None:
 
 
 @pytest.mark.parametrize("problem", ["create subPath directory", "prepare subPath"])
-def test_the_reason_is_not_told(problem: SubPathProblem) -> None:
+def test_the_reason_is_not_reported(problem: SubPathProblem) -> None:
     with pytest.raises(ContainerConfigError) as error:
         mounts({"name": "disk", "mountPath": "/a", "subPath": "a"}, problem=problem)
     assert str(error.value) == f'failed to {problem} for volumeMount "disk" of container "main"'

@@ -150,7 +150,7 @@ def test_a_list_is_waited_for_but_not_longer_than_a_second() -> None:
     on_a_bench(test)
 
 
-def test_what_changed_while_the_connection_was_cut_is_heard_when_it_is_back() -> None:
+def test_what_changed_while_the_connection_was_cut_arrives_when_it_is_back() -> None:
     async def test(bench: Bench) -> None:
         bench.write("cm", "1")
         bench.manager.register_pod(with_volume("a", "cm"))
@@ -167,7 +167,7 @@ def test_what_changed_while_the_connection_was_cut_is_heard_when_it_is_back() ->
     on_a_bench(test)
 
 
-def test_an_agent_that_is_gone_hears_nothing() -> None:
+def test_an_agent_that_is_gone_gets_no_changes() -> None:
     async def test(bench: Bench) -> None:
         bench.write("cm", "1")
         bench.manager.register_pod(with_volume("a", "cm"))

@@ -125,8 +125,8 @@ def test_fields_of_the_pod_as_files() -> None:
         "request": "250",
     }
     bad = [field("ip", "status.podIP"), resource("x", "limits.bananas")]
-    told = "[unsupported fieldPath: status.podIP, unsupported container resource : limits.bananas]"
-    assert problem("downwardAPI", {"items": bad}) == told
+    reported = "[unsupported fieldPath: status.podIP, unsupported container resource : limits.bananas]"
+    assert problem("downwardAPI", {"items": bad}) == reported
 
 
 def test_a_projection_puts_everything_into_one_directory() -> None:
@@ -142,7 +142,7 @@ def test_a_projection_puts_everything_into_one_directory() -> None:
     assert payload("projected", {"sources": sources}) == files
 
 
-def test_a_projection_tells_all_that_is_wrong_each_once() -> None:
+def test_a_projection_shows_all_that_is_wrong_each_once() -> None:
     sources = [
         {"configMap": {"name": "no"}},
         {"secret": {"name": "no"}},

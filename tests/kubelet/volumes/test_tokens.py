@@ -37,7 +37,7 @@ class Bench:
         return self.manager.get(POD, {"expirationSeconds": 3600, **source})
 
 
-def test_a_token_says_for_whom_it_is_and_how_long() -> None:
+def test_a_token_names_its_audience_and_expiry() -> None:
     _, body, _ = Bench().at(100, audience="vault").split(".")
     claims = json.loads(base64.urlsafe_b64decode(body + "=="))
     assert (claims["iat"], claims["exp"], claims["aud"]) == (100, 3700, ["vault"])

@@ -1,4 +1,4 @@
-"""A poll checks at once and then every interval; while nothing happens, time passes over the checks."""
+"""A poll checks immediately and then every interval; while nothing happens, time passes over the checks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def on_a_bench(test: Callable[[Bench], Coroutine[Any, Any, None]]) -> None:
     run_virtual(main)
 
 
-def test_it_looks_at_once() -> None:
+def test_it_checks_immediately() -> None:
     async def test(bench: Bench) -> None:
         bench.holds = True
         await bench.wait()
@@ -79,7 +79,7 @@ def test_time_that_is_up() -> None:
 
 
 @pytest.mark.parametrize("changed", [False, True])
-def test_a_context_that_is_cancelled_ends_the_wait_at_once(changed: bool) -> None:
+def test_a_context_that_is_cancelled_ends_the_wait_immediately(changed: bool) -> None:
     async def test(bench: Bench) -> None:
         if changed:
             bench.change(610, holds=True)  # it would be seen at 900
@@ -91,7 +91,7 @@ def test_a_context_that_is_cancelled_ends_the_wait_at_once(changed: bool) -> Non
     on_a_bench(test)
 
 
-def test_what_the_look_raises_is_raised() -> None:
+def test_errors_of_the_check_are_raised() -> None:
     async def test(bench: Bench) -> None:
         def look() -> bool:
             raise ValueError("no")

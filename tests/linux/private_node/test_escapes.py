@@ -92,12 +92,12 @@ def test_a_daemon_ends_with_its_node(tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\nsetsid {command} < /dev/null > /dev/null 2>&1 &\n")
     program.chmod(0o755)
-    told, tell = os.pipe()
+    reported, tell = os.pipe()
     with open(os.devnull) as nothing:
         child = node.spawn(str(program), {"PATH": os.environ["PATH"]}, (nothing.fileno(), tell, tell))
     os.close(tell)
-    with open(told) as output:
-        assert output.read() == ""  # at once: the daemon has none of the plugin's descriptors
+    with open(reported) as output:
+        assert output.read() == ""  # immediately: the daemon has none of the plugin's descriptors
     while not running(command):
         pass
     child.close()

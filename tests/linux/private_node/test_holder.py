@@ -98,20 +98,20 @@ def test_a_program_that_hangs_is_killed_with_all_that_it_started(node: PrivateNo
 
 def test_an_ordinary_users_path_gets_what_root_would_have(node: PrivateNode, tmp_path: Path) -> None:
     program = script(tmp_path, "echo $PATH")
-    told = asyncio.run(RealExec(spawn=node.spawn).exec_plugin(program, b"", {"PATH": "/bin:/sbin"})).decode()
-    assert told.strip() == "/bin:/sbin:/usr/local/sbin:/usr/sbin"
+    reported = asyncio.run(RealExec(spawn=node.spawn).exec_plugin(program, b"", {"PATH": "/bin:/sbin"})).decode()
+    assert reported.strip() == "/bin:/sbin:/usr/local/sbin:/usr/sbin"
 
 
 def test_when_the_holder_of_the_host_has_ended_so_has_all_that_it_ran(tmp_path: Path) -> None:
-    """What a plugin starts itself, too: whoever comes next may undo what it did."""
+    """What a plugin starts itself, too: the next command may undo what it did."""
     for _ in range(10):
         underlay = Underlay("host")
-        told, tell = os.pipe()
+        reported, tell = os.pipe()
         program = script(tmp_path, "(trap '' TERM; while :; do :; done) &\necho $! $$\nwait")
         with open(os.devnull) as nothing:
             child = underlay.host_node().spawn(program, {}, (nothing.fileno(), tell, tell))
         os.close(tell)
-        with open(told) as output:
+        with open(reported) as output:
             pids = [int(word) for word in output.readline().split()]
         underlay.close()
         child.close()
@@ -125,12 +125,12 @@ def test_so_it_does_when_kubesim_ends_before_it_read_an_answer(
     """The kernel then tells the holder of a broken connection, not of its end."""
     underlay = Underlay("host")
     node = underlay.host_node()
-    told, tell = os.pipe()
+    reported, tell = os.pipe()
     program = script(tmp_path, "echo $$; sleep 4744")
     with open(os.devnull) as nothing:
         child = node.spawn(program, {}, (nothing.fileno(), tell, tell))
     os.close(tell)
-    with open(told) as output:
+    with open(reported) as output:
         pid = int(output.readline())
     messages.send(node._socket, {"do": "look", "path": ""})
     select.select([node._socket], [], [])
@@ -140,7 +140,7 @@ def test_so_it_does_when_kubesim_ends_before_it_read_an_answer(
     assert capfd.readouterr().err == ""
 
 
-def test_a_program_that_does_not_exist_is_told(node: PrivateNode) -> None:
+def test_a_program_that_does_not_exist_is_reported(node: PrivateNode) -> None:
     with pytest.raises(PluginError, match="fork/exec /nowhere: no such file or directory"):
         output(node, "/nowhere")
 
@@ -248,7 +248,7 @@ def test_so_it_does_for_a_user_without_rights() -> None:
 
 
 def test_nobody_but_a_program_holds_its_output_once_it_runs(node: PrivateNode) -> None:
-    """Whoever holds the output of a killed plugin is killed with it: that must never be the holder."""
+    """A process that holds the output of a killed plugin is killed with it: that must never be the holder."""
     for _ in range(50):
         out, end = os.pipe()
         nothing = os.open(os.devnull, os.O_RDWR)

@@ -45,7 +45,7 @@ def test_a_guaranteed_pod_has_no_class_cgroup() -> None:
     assert pod_cgroup_name(pod({"requests": both, "limits": both})) == ("kubepods", "podab-cd")
 
 
-def test_an_underscore_could_not_be_told_from_a_dash() -> None:
+def test_an_underscore_is_refused() -> None:
     with pytest.raises(ValueError, match="invalid character"):
         new_cgroup_name((), "a_b")
 
@@ -92,7 +92,7 @@ def test_what_only_the_pod_requests_is_shared_by_its_containers() -> None:
     assert [container_oom_score_adjust(given, c, 10 * GIB) for c in given.spec.containers] == [900, 800]
 
 
-def test_what_is_no_name_of_a_slice() -> None:
+def test_what_is_not_a_name_of_a_slice() -> None:
     for name in (("a", ""), ("a//b",), ("", "kubepods")):
         with pytest.raises(ValueError, match="invalid slice name"):
             to_systemd(name)

@@ -195,7 +195,7 @@ def test_a_configuration_that_comes_later_is_loaded(tmp_path: Path) -> None:
         ("confDir: /nowhere", "--cni-conf-dir /nowhere is not a directory"),
     ],
 )
-def test_what_cannot_work_is_told_before_anything_runs(cni: str, words: str) -> None:
+def test_what_cannot_work_is_reported_before_anything_runs(cni: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         Run(f"cni: {{{cni}}}")
 
@@ -207,8 +207,8 @@ def three_pods() -> dict[str, Any]:
 
 
 def test_the_host_is_the_same_before_and_after() -> None:
-    told = on_host(three_pods)
-    assert told["after"] == told["before"]
+    reported = on_host(three_pods)
+    assert reported["after"] == reported["before"]
 
 
 def without_rights() -> dict[str, Any]:
@@ -221,9 +221,9 @@ def without_rights() -> dict[str, Any]:
 
 
 def test_a_user_without_rights_has_the_same_run() -> None:
-    told = on_host(without_rights)
-    assert told["after"] == told["before"]
-    outcome = json.loads(told["said"])["runs"][0]
+    reported = on_host(without_rights)
+    assert reported["after"] == reported["before"]
+    outcome = json.loads(reported["said"])["runs"][0]
     assert outcome["phases"] == {"default/pod-0": "Succeeded"}
     assert outcome["traceHash"] == Run().result.trace_hash
 
@@ -242,7 +242,7 @@ os.execv(sys.executable, [sys.executable, "-S", "-m", "kubesim", "run", *sys.arg
 """
 
 
-def test_where_user_namespaces_are_forbidden_the_remedy_is_told() -> None:
+def test_where_user_namespaces_are_forbidden_the_remedy_is_reported() -> None:
     with unprivileged() as user:
         (user.folder / "forbidden.py").write_text(FORBIDDEN)
         with user.start("forbidden.py", "--runtime", "cni") as process:

@@ -11,12 +11,12 @@ def added(run: Run) -> list[str]:
     return [each.plugin for each in run.executions() if each.command == "ADD"]
 
 
-def test_networks_are_attached_at_once_unless_a_setting_says_serially() -> None:
+def test_networks_are_attached_immediately_unless_a_setting_says_serially() -> None:
     assert added(Run()) == ["bridge", "loopback", "portmap", "bandwidth"]  # the last goroutine runs first
     assert added(Run("cni: {setupSerially: true}")) == ["loopback", "bridge", "portmap", "bandwidth"]
 
 
-def test_attaching_at_once_gives_the_same_trace_every_time() -> None:
+def test_attaching_immediately_gives_the_same_trace_every_time() -> None:
     first, second = Run(pods=3), Run(pods=3)
     assert first.result.trace_hash == second.result.trace_hash
 
@@ -59,7 +59,7 @@ MAPPED = """
 
 
 def mapped(step: str) -> list[str]:
-    """The commands of plugins for a pod with a user namespace, in containerd 1.7, until it is attached for good."""
+    """The commands of plugins for a pod with a user namespace, in containerd 1.7, until it is attached permanently."""
     return [each.command for each in Run(MAPPED.strip().replace("STEP", step), pods=0).executions()]
 
 

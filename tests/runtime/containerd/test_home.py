@@ -25,7 +25,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kubesim.runtime.containerd.home._TRIES_WITH_A_LIVING", 2)
 
 
-def test_who_is_second_is_told(tmp_path: Path) -> None:
+def test_a_second_user_gets_an_error(tmp_path: Path) -> None:
     state = str(tmp_path / "state")
     with lock_state(state), pytest.raises(UsageError, match=r"is in use by another kubesim \(--state names another"):
         lock_state(state)

@@ -256,7 +256,7 @@ def test_after_a_restart_sandboxes_are_as_their_containers_and_their_names_taken
 def test_after_a_restart_the_name_of_a_sandbox_without_a_container_is_free(
     order: type[SandboxAttempt], is_taken: bool
 ) -> None:
-    """containerd 1.7 makes the container before the network, so there a crash in ADD leaves the name reserved."""
+    """containerd 1.7 creates the container before the network, so there a crash in ADD leaves the name reserved."""
     world = World()
     world.run()
     again = PodSandboxService(world.fakes.parts(), order)

@@ -61,7 +61,7 @@ def a_node(folder: str, conflist: str, limit_s: float, wait_s: int) -> dict[str,
     node.wait(wait_s * SECOND)
     pod = node.pods()[0]
     events = [event for event in node.store.list("Event") if isinstance(event, Event)]
-    told = {
+    reported = {
         "phase": pod.status.phase,
         "ip": pod.status.pod_ip,
         "events": {event.reason: event.message for event in events},
@@ -71,19 +71,19 @@ def a_node(folder: str, conflist: str, limit_s: float, wait_s: int) -> dict[str,
     for _ in range(1000):  # the kernel takes a namespace and its links apart in its own time
         if not left_over()["links"]:
             break
-    return {**told, "after": left_over(), "stored": os.listdir(f"{folder}/sandboxes")}
+    return {**reported, "after": left_over(), "stored": os.listdir(f"{folder}/sandboxes")}
 
 
 def lived(tmp_path: Path, conflist: str, limit_s: float = 120, wait_s: int = 20) -> dict[str, Any]:
-    told: dict[str, Any] = on_host(a_node, folder=str(tmp_path), conflist=conflist, limit_s=limit_s, wait_s=wait_s)
-    assert told.pop("stored") == []
-    return told
+    reported: dict[str, Any] = on_host(a_node, folder=str(tmp_path), conflist=conflist, limit_s=limit_s, wait_s=wait_s)
+    assert reported.pop("stored") == []
+    return reported
 
 
 def test_a_pod_gets_a_real_network(tmp_path: Path) -> None:
-    told = lived(tmp_path, GOOD)
-    assert told["after"] == NOTHING_LEFT
-    assert (told["phase"], told["ip"]) == ("Running", "10.9.0.2")
+    reported = lived(tmp_path, GOOD)
+    assert reported["after"] == NOTHING_LEFT
+    assert (reported["phase"], reported["ip"]) == ("Running", "10.9.0.2")
 
 
 @pytest.mark.parametrize(
@@ -98,37 +98,37 @@ def test_a_pod_gets_a_real_network(tmp_path: Path) -> None:
 )
 def test_a_bad_plugin_is_an_event_and_nothing_is_left(tmp_path: Path, plugin: str, words: str) -> None:
     network = {"cniVersion": "1.0.0", "name": "net", "plugins": [BRIDGE, {"type": plugin}]}
-    told = lived(tmp_path, json.dumps(network))
+    reported = lived(tmp_path, json.dumps(network))
     if plugin in ("missing", "not-executable"):
         # DEL runs backward and stops at the first error, so that the bridge before it is never told. containerd leaks
         # the address just so; the link goes with its namespace.
-        assert told["after"].pop("addresses")
-        told["after"]["addresses"] = []
-    assert told["after"] == NOTHING_LEFT
-    assert told["phase"] == "Pending"
-    assert told["events"]["FailedCreatePodSandBox"].startswith(
+        assert reported["after"].pop("addresses")
+        reported["after"]["addresses"] = []
+    assert reported["after"] == NOTHING_LEFT
+    assert reported["phase"] == "Pending"
+    assert reported["events"]["FailedCreatePodSandBox"].startswith(
         "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "
     )
-    assert words in told["events"]["FailedCreatePodSandBox"]
+    assert words in reported["events"]["FailedCreatePodSandBox"]
 
 
 def test_a_plugin_that_hangs_is_an_event_when_the_kubelet_gives_up(tmp_path: Path) -> None:
     """After four virtual minutes, of which it gets four real seconds; what it had done is undone."""
     network = {"cniVersion": "1.0.0", "name": "net", "plugins": [BRIDGE, {"type": "hangs"}]}
-    told = lived(tmp_path, json.dumps(network), 4.0, 250)
-    assert told["after"] == NOTHING_LEFT
-    assert told["phase"] == "Pending"
-    assert told["events"]["FailedCreatePodSandBox"] == (
+    reported = lived(tmp_path, json.dumps(network), 4.0, 250)
+    assert reported["after"] == NOTHING_LEFT
+    assert reported["phase"] == "Pending"
+    assert reported["events"]["FailedCreatePodSandBox"] == (
         "Failed to create pod sandbox: rpc error: code = DeadlineExceeded desc = context deadline exceeded"
     )
 
 
 @pytest.mark.parametrize("conflist", ["{", '{"name": 5, "plugins": []}', '{"name": "n", "plugins": [{"type": []}]}'])
 def test_a_bad_configuration_leaves_the_node_not_ready(tmp_path: Path, conflist: str) -> None:
-    told = lived(tmp_path, conflist)
-    assert told["after"] == NOTHING_LEFT
-    assert told["phase"] == "Pending"
-    assert told["events"]["NetworkNotReady"] == (
+    reported = lived(tmp_path, conflist)
+    assert reported["after"] == NOTHING_LEFT
+    assert reported["phase"] == "Pending"
+    assert reported["events"]["NetworkNotReady"] == (
         "network is not ready: container runtime network not ready: NetworkReady=false "
         "reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized"
     )

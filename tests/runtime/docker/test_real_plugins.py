@@ -100,7 +100,7 @@ def test_v1_12_takes_directories_of_plugins_separated_by_commas(tmp_path: Path) 
   cni: {{binDirs: ["{tmp_path}/empty,/usr/lib/cni"]}}""")
 
 
-def test_v1_6_looks_for_configurations_in_the_directory_of_plugins(tmp_path: Path) -> None:
+def test_v1_6_searches_configurations_in_the_directory_of_plugins(tmp_path: Path) -> None:
     bridge = {
         "cniVersion": "0.2.0", "name": "mine", "type": "bridge", "bridge": "mine0", "isGateway": True,
         "ipam": {"type": "host-local", "subnet": "10.77.0.0/24"},
@@ -111,7 +111,7 @@ def test_v1_6_looks_for_configurations_in_the_directory_of_plugins(tmp_path: Pat
     assert run.ips() == {"default/pod-0": "10.77.0.2"}
 
 
-def test_a_configuration_of_today_is_too_new_for_v1_12(tmp_path: Path) -> None:
+def test_a_current_configuration_is_too_new_for_v1_12(tmp_path: Path) -> None:
     plugin(tmp_path / "bin", "mine")
     network = {"cniVersion": "1.0.0", "name": "net", "plugins": [{"type": "mine"}]}
     (tmp_path / "10-net.conflist").write_text(json.dumps(network))

@@ -78,7 +78,7 @@ def test_the_plugin_gets_hairpin_mode_range_and_mtu() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "docker", "told"),
+    ("name", "docker", "reported"),
     [
         ("cni", DockerSettings(api_version="1.22"), "docker API version is older than 1.23.0"),
         ("cni", DockerSettings("systemd"), "misconfiguration: kubelet cgroup driver"),
@@ -93,11 +93,11 @@ def test_the_plugin_gets_hairpin_mode_range_and_mtu() -> None:
         ),
     ],
 )
-def test_what_stops_a_kubelet_with_dockershim(name: str, docker: DockerSettings, told: str) -> None:
+def test_what_stops_a_kubelet_with_dockershim(name: str, docker: DockerSettings, reported: str) -> None:
     steps = NotedSteps()
     with pytest.raises(UsageError) as raised:
         start_dockershim([Named("cni")], NetworkPluginSettings(name, "/c", "/a,/b"), docker, "cgroupfs", steps)
-    assert str(raised.value).startswith(told)
+    assert str(raised.value).startswith(reported)
 
 
 def test_what_stops_a_kubelet_with_dockertools() -> None:

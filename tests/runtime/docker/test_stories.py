@@ -48,93 +48,93 @@ def test_a_failed_add_in_v1_12_is_followed_by_the_next_attempt_at_once() -> None
     told = story("v1.12", nodes=[{"name": "node-1", "sandboxErrors": ["no address"]}])
     first, second = told.when(RuntimeStep, "web", step="start the sandbox container")
     assert second - first < 3
-    assert told.events("web")[:2] == ["FailedCreatePodSandBox", "SandboxChanged"]
-    [message] = told.messages("FailedCreatePodSandBox", "web")
+    assert reported.events("web")[:2] == ["FailedCreatePodSandBox", "SandboxChanged"]
+    [message] = reported.messages("FailedCreatePodSandBox", "web")
     assert message.startswith(
         "Failed create pod sandbox: rpc error: code = Unknown desc = failed to set up sandbox container "
     )
     assert message.endswith('NetworkPlugin cni failed to set up pod "web_default" network: no address')
-    assert steps_of(told, "StopPodSandbox") == ["TearDownPod"]
-    assert told.when(PlegEvent, "web", type="ContainerDied")
-    assert told.result.phases == {"default/web": "Running"}
+    assert steps_of(reported, "StopPodSandbox") == ["TearDownPod"]
+    assert reported.when(PlegEvent, "web", type="ContainerDied")
+    assert reported.result.phases == {"default/web": "Running"}
 
 
 def test_a_failed_add_in_v1_6_is_a_setup_network_error_without_del() -> None:
-    told = story("v1.6", nodes=[{"name": "node-1", "sandboxErrors": ["no address"]}])
-    assert steps_of(told, "SyncPod") == ["SetUpPod!", "kill the infra container", "SetUpPod"]
+    reported = story("v1.6", nodes=[{"name": "node-1", "sandboxErrors": ["no address"]}])
+    assert steps_of(reported, "SyncPod") == ["SetUpPod!", "kill the infra container", "SetUpPod"]
     # Of the dead one: before the next, and when its record is removed.
-    assert steps_of(told, "killPodWithSyncResult") == ["TearDownPod", "TearDownPod"]
-    assert told.sync_errors("web") == [
+    assert steps_of(reported, "killPodWithSyncResult") == ["TearDownPod", "TearDownPod"]
+    assert reported.sync_errors("web") == [
         (
             'failed to "SetupNetwork" for "web_default" with SetupNetworkError: '
             '"NetworkPlugin cni failed to set up pod \\"web_default\\" network: no address"'
         )
     ]
-    assert not {"FailedCreatePodSandBox", "SandboxChanged"} & {*told.events("web")}
-    assert told.result.phases == {"default/web": "Running"}
+    assert not {"FailedCreatePodSandBox", "SandboxChanged"} & {*reported.events("web")}
+    assert reported.result.phases == {"default/web": "Running"}
 
 
 def test_an_infra_container_that_does_not_start_is_a_run_container_error() -> None:
-    told = story("v1.6", nodes=[{"name": "node-1", "docker": {"errors": {"start": ["no memory"]}}}])
-    assert told.sync_errors("web") == ['failed to "StartContainer" for "POD" with RunContainerError: "no memory"']
-    assert told.result.phases == {"default/web": "Running"}
+    reported = story("v1.6", nodes=[{"name": "node-1", "docker": {"errors": {"start": ["no memory"]}}}])
+    assert reported.sync_errors("web") == ['failed to "StartContainer" for "POD" with RunContainerError: "no memory"']
+    assert reported.result.phases == {"default/web": "Running"}
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "reported"),
     [
         ("pull", 'failed pulling image "pause:3.1": no'),
         ("create", 'failed to create a sandbox for pod "web": no'),
         ("start", 'failed to start sandbox container for pod "web": no'),
     ],
 )
-def test_what_docker_refuses_is_an_event(call: str, told: str) -> None:
+def test_what_docker_refuses_is_an_event(call: str, reported: str) -> None:
     seen = story("v1.12", nodes=[{"name": "node-1", "docker": {"errors": {call: ["no"]}}}])
     assert seen.messages("FailedCreatePodSandBox") == [
-        f"Failed create pod sandbox: rpc error: code = Unknown desc = {told}"
+        f"Failed create pod sandbox: rpc error: code = Unknown desc = {reported}"
     ]
 
 
 @pytest.mark.parametrize(("profile", "first", "last"), [("v1.12", 12, 18), ("v1.6", 30, 36)])
 def test_a_configuration_is_seen_with_the_next_status(profile: str, first: int, last: int) -> None:
     """Every 5 s in v1.12, every 30 s in v1.6; pods are synced again some seconds later."""
-    told = story(profile, cni={"plugin": {"configuredAt": "12s"}})
-    [made] = told.when(RuntimeStep, "web", step="SetUpPod")
+    reported = story(profile, cni={"plugin": {"configuredAt": "12s"}})
+    [made] = reported.when(RuntimeStep, "web", step="SetUpPod")
     assert first <= made < last + 16
 
 
 @PROFILES
 def test_a_kubelet_that_starts_again_starts_its_plugin_again_and_keeps_the_pod(profile: str) -> None:
-    told = story(profile, {"at": "10s", "restart": {"what": "kubelet"}})
-    assert len(told.when(RuntimeStep, step='Loaded network plugin "cni"')) == 2
-    assert told.calls("web").count("RunPodSandbox") == 1
-    assert told.result.phases == {"default/web": "Running"}
+    reported = story(profile, {"at": "10s", "restart": {"what": "kubelet"}})
+    assert len(reported.when(RuntimeStep, step='Loaded network plugin "cni"')) == 2
+    assert reported.calls("web").count("RunPodSandbox") == 1
+    assert reported.result.phases == {"default/web": "Running"}
 
 
 @PROFILES
 def test_after_a_reboot_the_pod_has_a_new_sandbox(profile: str) -> None:
-    told = story(profile, {"at": "10s", "reboot": {"what": "node", "downFor": "5s"}})
-    assert told.calls("web").count("RunPodSandbox") == 2
-    assert told.result.phases == {"default/web": "Running"}
+    reported = story(profile, {"at": "10s", "reboot": {"what": "node", "downFor": "5s"}})
+    assert reported.calls("web").count("RunPodSandbox") == 2
+    assert reported.result.phases == {"default/web": "Running"}
 
 
 @PROFILES
 def test_a_pod_that_is_deleted_has_its_network_torn_down(profile: str) -> None:
     """v1.12 remembers that; v1.6 does it again when the record of the dead container is removed."""
-    told = story(profile, {"at": "10s", "delete": {"pod": "web"}})
+    reported = story(profile, {"at": "10s", "delete": {"pod": "web"}})
     call = "StopPodSandbox" if profile == "v1.12" else "killPodWithSyncResult"
-    assert steps_of(told, call) == ["TearDownPod"] * (1 if profile == "v1.12" else 2)
+    assert steps_of(reported, call) == ["TearDownPod"] * (1 if profile == "v1.12" else 2)
 
 
 @PROFILES
 @pytest.mark.parametrize(("name", "ip"), [("kubenet", "10.88.0.10"), ("", "10.88.0.10")])
 def test_other_plugins_of_a_simulated_node(profile: str, name: str, ip: str) -> None:
-    told = story(profile, cni={"plugin": {"name": name}})
-    assert told.statuses("web")[-1]["podIP"] == ip
+    reported = story(profile, cni={"plugin": {"name": name}})
+    assert reported.statuses("web")[-1]["podIP"] == ip
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "reported"),
     [
         ({"profile": "v1.6", "cni": {"plugin": {"name": "weave"}}}, 'Network plugin "weave" not found.'),
         (
@@ -159,8 +159,8 @@ def test_other_plugins_of_a_simulated_node(profile: str, name: str, ip: str) -> 
         ({"profile": "v1.12", "runtime": "cni", "cni": {"plugin": {"name": ""}}}, "an empty --network-plugin"),
     ],
 )
-def test_what_does_not_fit_is_refused(spec: dict[str, Any], told: str) -> None:
+def test_what_does_not_fit_is_refused(spec: dict[str, Any], reported: str) -> None:
     scenario = Scenario.model_validate({"metadata": {"name": "x"}, "spec": spec})
     with pytest.raises(UsageError) as raised:
         run_scenario(scenario)
-    assert str(raised.value).startswith(told)
+    assert str(raised.value).startswith(reported)

@@ -1,4 +1,4 @@
-"""The image manager: what is pulled, who waits for whom, and who may use what is there."""
+"""The image manager: what is pulled, who waits for whom, and who may use what exists."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def make(clock: LoopClock, **options: object) -> tuple[Registry, ImageManager]:
     return registry, ImageManager(cast(Runtime, registry), registry, clock, **options)  # type: ignore[arg-type]
 
 
-def test_pulls_are_one_after_the_other_and_the_event_tells_both_times() -> None:
+def test_pulls_are_one_after_the_other_and_the_event_shows_both_times() -> None:
     async def main() -> None:
         clock = LoopClock()
         registry, images = make(clock)
@@ -104,7 +104,7 @@ def test_without_the_access_check_the_old_message_is_used() -> None:
     run_virtual(main)
 
 
-def test_too_many_pulls_at_once_are_refused() -> None:
+def test_too_many_pulls_immediately_are_refused() -> None:
     async def main() -> None:
         registry, images = make(LoopClock(), settings=ImagePullSettings(serialize=False))
         answers = await asyncio.gather(
@@ -127,7 +127,7 @@ def test_a_pull_under_way_makes_others_pull_too() -> None:
     assert not records.must_attempt_image_pull("app:1", "id", list)
 
 
-def test_an_image_that_was_pulled_with_a_secret_is_for_those_who_have_it() -> None:
+def test_an_image_that_was_pulled_with_a_secret_is_for_pods_with_that_secret() -> None:
     mine, same, other = (
         PullSecret(uid, "ns", f"secret-{uid}", hash) for uid, hash in (("1", "x"), ("2", "x"), ("3", "y"))
     )
@@ -187,7 +187,7 @@ def test_a_default_tag_is_added_only_where_neither_tag_nor_digest_is(image: str,
         ("x\n", "invalid reference format"),
     ],
 )
-def test_what_is_no_image_name(image: str, problem: str) -> None:
+def test_what_is_not_an_image_name(image: str, problem: str) -> None:
     with pytest.raises(InvalidReference) as found:
         apply_default_image_tag(image)
     assert str(found.value).endswith(f": {problem}")

@@ -61,7 +61,7 @@ def test_the_more_specific_place_goes_first_and_all_that_match_are_tried() -> No
     assert users("r.example/app", two, one) == ["second", "all"]
 
 
-def test_an_auth_field_goes_before_name_and_password() -> None:
+def test_an_auth_field_overrides_name_and_password() -> None:
     auth = base64.b64encode(b"from:auth:field").decode()
     found = lookup_pull_credentials("r.example/app", [secret("s", {"r.example": {**user("me"), "auth": auth}})])
     assert [(a.username, a.password, a.source.name) for a in found] == [("from", "auth:field", "s")]

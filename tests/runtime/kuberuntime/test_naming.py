@@ -72,7 +72,7 @@ def test_labels() -> None:
     assert "app" not in labels.new_container_labels(WEB, POD)
 
 
-def test_annotations_are_enough_to_stop_a_container_nobody_knows() -> None:
+def test_annotations_are_enough_to_stop_an_unknown_container() -> None:
     annotations = labels.new_container_annotations(WEB, POD, 2)
     assert annotations["io.kubernetes.container.preStopHandler"] == (
         '{"httpGet":{"path":"/stop?a\\u0026b","port":"http"}}'

@@ -130,7 +130,7 @@ def test_health_checks_by_grpc_real_or_not(node: PrivateNode, is_real: bool) -> 
 
 
 @pytest.mark.parametrize(("said", "error"), [(b"", ConnectTimeout), (b"\0\0\0\4\0\0\0\0\0", ResponseTimeout)])
-def test_a_silence_is_no_connection_or_no_answer(
+def test_a_silence_means_no_connection_or_no_answer(
     node: PrivateNode, said: bytes, error: type[NetworkError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a server that is not ours: it may say that it speaks HTTP/2, and then no more."""
@@ -173,7 +173,7 @@ def test_a_hook_without_a_limit_waits_for_the_end_of_a_silent_server(node: Priva
         clock = LoopClock()
         listener = ports.listen(Listener(85))
         clock.call_at(clock.now() + 40 * SECOND, ports.close, listener)
-        clock.call_at(clock.now() + 41 * SECOND, lambda: None)  # time goes on when the server is gone
+        clock.call_at(clock.now() + 41 * SECOND, lambda: None)  # time continues when the server is gone
         with pytest.raises(NetworkError, match="EOF"):
             await network.http_get(get(85), 0)
         assert 40 * SECOND <= clock.elapsed() <= 41 * SECOND
@@ -213,7 +213,7 @@ def test_ports_belong_to_their_namespace(node: PrivateNode) -> None:
 
 
 def test_anybody_in_the_node_can_connect(node: PrivateNode) -> None:
-    """Here a program that is not ours, in real time."""
+    """A program that is not part of kubesim, in real time."""
 
     async def talk() -> str:
         network = RealNetwork(LoopClock(), node, Silences())

@@ -27,7 +27,7 @@ def test_other_registries_answer(image: str) -> None:
     assert connection_refused(image) == ""
 
 
-def test_an_image_that_is_not_there_is_named_in_full() -> None:
+def test_an_image_that_does_not_exist_is_named_in_full() -> None:
     assert not_found("nothere:1").endswith(
         'failed to resolve reference "docker.io/library/nothere:1": docker.io/library/nothere:1: not found'
     )

@@ -46,7 +46,7 @@ def stage() -> tuple[LoopClock, SlowRuntime, RuntimeService, RuntimeConnection]:
     return clock, runtime, service, service.connect()
 
 
-def test_a_call_under_way_is_cut_off_and_its_task_goes_on() -> None:
+def test_a_call_under_way_is_cut_off_and_its_task_continues() -> None:
     async def main() -> str:
         clock, _, service, connection = stage()
         clock.call_at(clock.now() + 3 * SECOND, service.stop)
@@ -62,7 +62,7 @@ def test_a_call_under_way_is_cut_off_and_its_task_goes_on() -> None:
     assert run_virtual(main) == "id of a"
 
 
-def test_the_end_of_an_agent_is_no_error_of_its_calls() -> None:
+def test_the_end_of_an_agent_is_not_an_error_of_its_calls() -> None:
     async def main() -> None:
         clock, _, _, connection = stage()
         task = asyncio.get_running_loop().create_task(connection.pull_image("a", None))  # type: ignore[arg-type]
@@ -74,20 +74,20 @@ def test_the_end_of_an_agent_is_no_error_of_its_calls() -> None:
     run_virtual(main)
 
 
-def test_going_and_coming_are_changes_of_the_runtime_itself_and_a_closed_connection_hears_nothing() -> None:
+def test_stop_and_start_are_changes_of_the_runtime_itself_and_a_closed_connection_gets_nothing() -> None:
     async def main() -> None:
         _, runtime, service, connection = stage()
-        heard: list[str] = []
-        connection.on_change(heard.append)
+        received: list[str] = []
+        connection.on_change(received.append)
         (tell,) = runtime.listeners
         tell("pod-1")
         service.stop()
         tell("pod-2")
         service.start()
-        assert heard == ["pod-1", "", ""]
+        assert received == ["pod-1", "", ""]
         connection.close()
         tell("pod-3")
-        assert heard == ["pod-1", "", ""]
+        assert received == ["pod-1", "", ""]
         with pytest.raises(RuntimeCallError, match="closing"):
             await connection.list_containers()
 

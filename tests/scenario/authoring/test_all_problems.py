@@ -74,11 +74,11 @@ def places(text: str) -> list[str]:
     ]
 
 
-def test_every_mistake_is_told_with_its_place_and_path() -> None:
+def test_every_mistake_is_reported_with_its_place_and_path() -> None:
     assert places(FILE) == PLACES
 
 
-def test_what_is_wrong_for_want_of_a_wrong_node_is_not_told() -> None:
+def test_consequences_of_a_wrong_node_are_not_reported() -> None:
     scenario = "kind: Scenario\nmetadata: {name: a}\nspec:\n  nodes: [{name: %s}]\n  steps: [{at: 1s, drain: node-x}]\n"
     plain = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
     missing = "7:1 spec.containers"
@@ -86,16 +86,16 @@ def test_what_is_wrong_for_want_of_a_wrong_node_is_not_told() -> None:
     assert places(scenario % "node-y" + plain) == ["5:20 spec.steps[0].drain", missing]
 
 
-def test_the_first_mistake_is_the_one_that_the_loader_tells() -> None:
+def test_the_first_mistake_is_the_one_that_the_loader_reports() -> None:
     lines = FILE.splitlines(keepends=True)
     for place in PLACES[1:3]:
         # Each mistake by itself, in a file that has no other.
         number = int(place.partition(":")[0])
         alone = "".join([*lines[:2], "metadata: {name: bad}\n", "spec:\n", lines[number - 1]])
-        with pytest.raises(InputError) as told:
+        with pytest.raises(InputError) as reported:
             parse_scenario(alone, "bad.yaml")
         [found] = all_problems(SourceText(alone, "bad.yaml"))
-        assert str(found) == str(told.value)
+        assert str(found) == str(reported.value)
 
 
 def test_a_good_file_has_none() -> None:
@@ -104,7 +104,7 @@ def test_a_good_file_has_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("", "bad.yaml: it is empty"),
         ("a: [\n", "bad.yaml:2: malformed YAML"),
@@ -115,9 +115,9 @@ def test_a_good_file_has_none() -> None:
         ("kind: Scenario\nkind: Scenario\nmetadata: {name: a}\n", "bad.yaml:2: kind: given twice"),
     ],
 )
-def test_what_is_wrong_with_the_whole_file_is_told_once(text: str, told: str) -> None:
+def test_what_is_wrong_with_the_whole_file_is_reported_once(text: str, reported: str) -> None:
     errors = all_problems(SourceText(text, "bad.yaml"))
-    assert str(errors[0]).startswith(told)
+    assert str(errors[0]).startswith(reported)
     assert len({str(error) for error in errors}) == len(errors)
 
 

@@ -107,12 +107,12 @@ def test_shipped_scenarios_are_formatted(path: Path) -> None:
     assert format_text(path.read_text(), str(path)) == path.read_text(), f"run: kubesim scenario fmt {path}"
 
 
-def test_json_is_left_alone() -> None:
+def test_json_is_not_touched() -> None:
     text = '{"apiVersion": "v1",   "kind": "Namespace",\n"metadata": {"name": "a"}}\n'
     assert format_text(text, "a.json") == text
 
 
-def test_what_is_no_yaml_is_told_with_its_line() -> None:
+def test_what_is_not_yaml_is_reported_with_its_line() -> None:
     with pytest.raises(InputError, match=r"a.yaml:2: malformed YAML"):
         format_text("a: 1\n\tb: 2\n", "a.yaml")
 

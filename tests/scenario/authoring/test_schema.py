@@ -66,13 +66,13 @@ def test_enough_is_wrong() -> None:
 @pytest.mark.parametrize("line", WRONG)
 def test_a_wrong_file_is_refused_where_the_loader_refuses_it(line: str) -> None:
     text = f"{HEAD}  images: [{{name: a}}]\n  {line}\n" if not line.startswith("images") else f"{HEAD}  {line}\n"
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as reported:
         parse_scenario(text, "wrong.yaml")
     [document] = read_documents(text, "wrong.yaml")
     error = best_match(VALIDATOR.iter_errors(document.value))
     assert error is not None
     path = place(error)
-    assert (document.line_of(path), field_name(path)) == (told.value.line, told.value.field)
+    assert (document.line_of(path), field_name(path)) == (reported.value.line, reported.value.field)
 
 
 def place(error: ValidationError) -> tuple[str | int, ...]:

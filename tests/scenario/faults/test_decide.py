@@ -68,6 +68,6 @@ def test_it_is_about_operations_that_all_globs_match() -> None:
 def test_the_first_fault_that_happens_counts_within_its_time() -> None:
     stream = Randomness(0).stream("faults")
     early, late = fault(error="early", end="10s"), fault(error="late", begin="5s")
-    told = [first_fault((early, late), CREATE, second * 1_000_000, stream) for second in (0, 6, 10)]
-    assert [outcome.fault.error if outcome else "" for outcome in told] == ["early", "early", "late"]
+    reported = [first_fault((early, late), CREATE, second * 1_000_000, stream) for second in (0, 6, 10)]
+    assert [outcome.fault.error if outcome else "" for outcome in reported] == ["early", "early", "late"]
     assert (early.operations, late.operations) == (2, 1)

@@ -19,7 +19,7 @@ def played(*faults: dict[str, Any], **spec: Any) -> Played:
     return Played(**{"objects": [pod("web")], "faults": list(faults), **spec})
 
 
-def told(story: Played) -> list[str]:
+def reported(story: Played) -> list[str]:
     return [record.fault for record in story.records if isinstance(record, Fault)]
 
 
@@ -36,7 +36,7 @@ def test_an_error_of_the_runtime_has_its_words_and_a_record_that_says_why() -> N
 
 def test_an_error_after_the_effect_leaves_what_was_made() -> None:
     story = played({"operation": "RunPodSandbox", "error": "answer lost", "times": 1, "moment": "after"})
-    assert story.calls("web") == ["RunPodSandbox", "CreateContainer", "StartContainer"]  # it is there, so it is used
+    assert story.calls("web") == ["RunPodSandbox", "CreateContainer", "StartContainer"]  # it exists, so it is used
     assert story.events("web")[0] == "FailedCreatePodSandBox"
     assert story.result.phases["default/web"] == "Running"
 
@@ -53,13 +53,13 @@ def test_a_listing_that_hangs_has_a_timeout_too_and_is_asked_again() -> None:
     fault = {"operation": "ListContainers", "hang": True, "begin": "5s", "times": 1}
     story = played(fault, {"operation": "ListContainers", "latency": "1s", "begin": "20s", "times": 2},
                    kubeletConfiguration={"runtimeRequestTimeout": "10s"})  # fmt: skip
-    assert told(story) == ["ListContainers: hang", "ListContainers: 1s late", "ListContainers: 1s late"]
+    assert reported(story) == ["ListContainers: hang", "ListContainers: 1s late", "ListContainers: 1s late"]
 
 
 def test_the_kubelet_crashes_inside_of_a_call_and_comes_back() -> None:
     crash = {"what": "kubelet", "downFor": "5s"}
     story = played({"operation": "CreateContainer", "crash": crash, "times": 1, "moment": "after"})
-    assert told(story) == ["CreateContainer: crash of the kubelet, after it has had its effect"]
+    assert reported(story) == ["CreateContainer: crash of the kubelet, after it has had its effect"]
     assert story.events("web").count("Created") == 1
     assert story.calls("web").count("CreateContainer") == 2  # the first one was never started
     assert story.result.phases["default/web"] == "Running"
@@ -68,7 +68,7 @@ def test_the_kubelet_crashes_inside_of_a_call_and_comes_back() -> None:
 @pytest.mark.parametrize("what", ["runtime", "node"])
 def test_other_components_crash_as_well(what: str) -> None:
     story = played({"operation": "StartContainer", "crash": {"what": what, "downFor": "3s"}, "times": 1})
-    assert told(story) == [f"StartContainer: crash of the {what}"]
+    assert reported(story) == [f"StartContainer: crash of the {what}"]
     assert story.result.phases["default/web"] == "Running"
 
 
@@ -81,12 +81,12 @@ def test_images_are_pulled_late_or_not() -> None:
         "latency": "7s",
     }
     story = played(fault, images=[])
-    assert told(story) == ["PullImage: 7s late, error: 429", "PullImage: 7s late"]
+    assert reported(story) == ["PullImage: 7s late, error: 429", "PullImage: 7s late"]
 
 
 def test_the_api_server_refuses_and_the_status_is_written_later() -> None:
     story = played({"operation": "api.PatchPodStatus", "times": 2, "error": "try later", "code": 503})
-    assert told(story) == ["api.PatchPodStatus: error: try later"] * 2
+    assert reported(story) == ["api.PatchPodStatus: error: try later"] * 2
     assert story.result.phases["default/web"] == "Running"
 
 
@@ -102,7 +102,7 @@ def test_volumes_fail_with_an_event_and_slow_ones_delay_the_pod() -> None:
     web["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
     failing = {"operation": "MountVolume", "subject": "data", "times": 1, "error": "exit status 32"}
     story = played(failing, {"operation": "MountVolume", "subject": "data", "latency": "8s", "times": 1}, objects=[web])
-    assert told(story) == ["MountVolume: error: exit status 32", "MountVolume: 8s late"]
+    assert reported(story) == ["MountVolume: error: exit status 32", "MountVolume: 8s late"]
     assert "FailedMount" in story.events("web")
     [sandbox] = [r.t for r in story.records if r.KIND == "cri.call" and getattr(r, "call", "") == "RunPodSandbox"]
     assert sandbox > 8_000_000
@@ -114,7 +114,7 @@ def test_an_unmount_that_fails_is_retried_until_the_pod_can_go() -> None:
     fault = {"operation": "UnmountVolume", "subject": "data", "times": 3, "error": "busy"}
     story = Played({"at": "10s", "delete": {"pod": "web"}}, objects=[web], faults=[fault],
                    expect=[{"pod": "web", "gone": True}])  # fmt: skip
-    assert told(story) == ["UnmountVolume: error: busy"] * 3
+    assert reported(story) == ["UnmountVolume: error: busy"] * 3
     assert story.result.ok
 
 
@@ -132,7 +132,7 @@ def test_a_runtime_that_crashed_after_an_add_recovers_and_the_next_sandbox_has_a
     fault = {"operation": "cni.ADD", "subject": "bridge", "crash": crash, "moment": "after", "times": 1}
     steps = [{"at": "30s", "delete": {"pod": "web"}}] if gone else []
     story = Played(*steps, runtime="cni", objects=[pod("web")], faults=[fault], duration="1m")
-    assert told(story) == ["cni.ADD: crash of the runtime, after it has had its effect"]
+    assert reported(story) == ["cni.ADD: crash of the runtime, after it has had its effect"]
     assert story.result.ok
     assert story.calls()[:5] == [
         "RunPodSandbox", "StopPodSandbox", "RunPodSandbox", "CreateContainer", "StartContainer",
@@ -150,7 +150,7 @@ def test_no_plugin_is_called_for_a_pod_on_the_network_of_its_node() -> None:
     assert story.result.phases == {"default/web": "Succeeded"}
 
 
-def test_a_torn_manifest_is_no_pod() -> None:
+def test_a_torn_manifest_is_not_a_pod() -> None:
     manifest = pod("static")
     story = Played(
         {"at": "20s", "writeStaticPod": {"file": "a.yaml", "manifest": manifest}},
@@ -158,7 +158,7 @@ def test_a_torn_manifest_is_no_pod() -> None:
         sources={"file": {"manifests": {"a.yaml": manifest}}},
         expect=[{"pod": "static-node-1", "phase": "Running"}, {"pod": "static-node-1", "gone": True}],
     )
-    assert told(story) == ["disk.WriteStaticPod: torn write"]
+    assert reported(story) == ["disk.WriteStaticPod: torn write"]
     assert story.result.ok
 
 
@@ -172,7 +172,7 @@ def test_a_torn_checkpoint_of_devices_is_forgotten_by_the_next_kubelet() -> None
         objects=[web],
         faults=[{"operation": "disk.WriteCheckpoint", "subject": "kubelet_internal_checkpoint", "torn": True}],
     )
-    assert "disk.WriteCheckpoint: torn write" in told(story)
+    assert "disk.WriteCheckpoint: torn write" in reported(story)
 
 
 def test_nothing_happens_before_the_story_begins() -> None:
@@ -227,7 +227,7 @@ def test_a_fault_that_nothing_is_about_fails_the_run(wrong: dict[str, str]) -> N
     story = played({"operation": "PullImage", "error": "no", **wrong}, images=[], duration="40s")
     [failure] = story.result.failures
     assert failure.text == "fault of PullImage"
-    assert failure.why == "no operation of the run was about it: check its names and times"
+    assert failure.why == "no operation of the run matched it: check its names and times"
 
 
 def test_a_fault_that_chance_left_out_fails_nothing() -> None:

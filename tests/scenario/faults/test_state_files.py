@@ -62,13 +62,13 @@ def test_a_kubelet_does_not_start_with_a_damaged_checkpoint_until_it_is_deleted(
              {"at": "1m", "apply": guaranteed("late")}]  # fmt: skip
     story = Played(*steps, objects=[guaranteed()], faults=[torn(name, end="30s")], duration="2m", **OWN_CPUS)
     assert exits(story) == [problem] * 3  # at 21, 31 and 41 s
-    assert story.starts("web") == story.starts("web")[:1]  # its container goes on
+    assert story.starts("web") == story.starts("web")[:1]  # its container continues
     assert len(story.starts("late")) == 1
     assert story.result.ok
 
 
 def test_a_write_that_fails_leaves_the_old_checkpoint() -> None:
-    """The kubelet goes on with what it has in memory. The next one knows nothing of the pod, and gives it its CPUs
+    """The kubelet continues with what it has in memory. The next one knows nothing of the pod, and gives it its CPUs
     again: the container keeps running."""
     fault = {
         "operation": "disk.WriteCheckpoint",
@@ -145,7 +145,7 @@ def test_an_image_whose_record_is_damaged_is_pulled_again_after_a_restart() -> N
         assert story.result.phases == {"default/web": "Running", "default/late": "Running"}
 
 
-def test_the_torn_result_of_an_add_is_no_hindrance_for_del() -> None:
+def test_the_torn_result_of_an_add_is_not_a_hindrance_for_del() -> None:
     """libcni has no result to hand to the plugins then, and bridge and host-local do without."""
     fault = {"operation": "disk.WriteCniCache", "subject": "*-eth0", "torn": True}
     story = Played({"at": "20s", "delete": {"pod": "web"}}, runtime="cni", objects=[pod("web")], faults=[fault])

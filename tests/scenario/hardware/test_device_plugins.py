@@ -131,7 +131,7 @@ def test_a_plugin_that_stays_away_is_forgotten_after_five_minutes() -> None:
     assert long.result.ok
 
 
-def test_while_the_plugin_is_gone_pods_are_rejected_and_a_running_one_is_left_alone() -> None:
+def test_while_the_plugin_is_gone_pods_are_rejected_and_a_running_one_is_not_touched() -> None:
     played = play(
         {"at": "10s", "stop": "devicePlugin"},
         {"at": "20s", "apply": asking("late")},

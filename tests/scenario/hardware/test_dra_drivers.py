@@ -147,7 +147,7 @@ def test_claims_of_a_pod_that_went_while_the_kubelet_was_down() -> None:
         duration="150s",
     )
     (moment,) = notes(played, "NodeUnprepareResources")
-    assert 75 <= moment < 77  # the second round of the reconcile loop: at the first, no source had been heard
+    assert 75 <= moment < 77  # the second round of the reconcile loop: at the first, no source had been received
 
 
 def test_the_health_of_a_device_is_in_the_status() -> None:

@@ -194,7 +194,7 @@ def test_terminal_phase(before: str, after: str, reason: str, found: bool) -> No
 
 
 @pytest.mark.parametrize(
-    ("by", "told", "found"),
+    ("by", "reported", "found"),
     [
         ("stop", 10, True),
         ("stop", 5, False),
@@ -203,13 +203,13 @@ def test_terminal_phase(before: str, after: str, reason: str, found: bool) -> No
         ("sandbox", 10, False),
     ],
 )
-def test_grace_periods_of_kills(by: Killer, told: int | None, found: bool) -> None:
+def test_grace_periods_of_kills(by: Killer, reported: int | None, found: bool) -> None:
     seen = pod()
     assert grace_periods.killed(seen, info(), by, START) == ""  # it does not run any more
     seen.running["main-1"] = info()
-    if told is not None:
-        seen.stops["main-1"] = StopCall(START - 5 * SECOND, told * SECOND)
-        seen.told_to_stop.add("main-1")
+    if reported is not None:
+        seen.stops["main-1"] = StopCall(START - 5 * SECOND, reported * SECOND)
+        seen.stop_requested.add("main-1")
     assert bool(grace_periods.killed(seen, info(), by, START)) == found
 
 

@@ -38,7 +38,7 @@ def play(given: str = "", **options: Any) -> RunResult:
 
 @pytest.fixture
 def leak(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No address is given back."""
+    """No address is released."""
     monkeypatch.setattr(Addresses, "release", lambda *_: None)
 
 
@@ -63,10 +63,10 @@ def test_a_violation_fails_the_run_and_says_what_led_to_it() -> None:
     result = play(sinks=(sink,))
     (failure,) = result.failures
     assert (failure.kind, failure.text, failure.pod) == ("invariant", "addresses: pod default/web", "default/web")
-    assert failure.why.startswith("its sandbox has ended, and its address was not given back, at 3")
+    assert failure.why.startswith("its sandbox has ended, but its address was not released, at 3")
     assert failure.at is not None
-    told = [re.sub(r"[0-9a-f]{12}", "ID", line.partition(" ")[2]) for line in failure.records]
-    assert told == [
+    reported = [re.sub(r"[0-9a-f]{12}", "ID", line.partition(" ")[2]) for line in failure.records]
+    assert reported == [
         "sandbox ID is made",
         "container main starts as ID",
         "the phase is Running",

@@ -89,8 +89,8 @@ def test_taints_and_provider_of_the_node() -> None:
 
 def test_addresses_of_pods_come_from_the_range_of_a_single_node() -> None:
     spec: dict[str, Any] = {"objects": [pod("a")], "kubeletConfiguration": {"podCIDR": "192.168.7.0/24"}}
-    told = [str(record.to_json()) for record in Played(**spec).records]
-    assert any("192.168.7.2" in text for text in told)
+    reported = [str(record.to_json()) for record in Played(**spec).records]
+    assert any("192.168.7.2" in text for text in reported)
     assert not any("192.168.7.2" in str(record.to_json()) for record in Played(objects=[pod("a")]).records)
 
 
@@ -120,8 +120,8 @@ def test_how_many_images_are_pulled_at_a_time(configuration: dict[str, Any], sid
     played = Played(objects=pods, images=images, kubeletConfiguration=configuration)
     under_way = most = 0
     for record in played.records:
-        told = record.to_json()
-        if told.get("call") == "PullImage":
+        reported = record.to_json()
+        if reported.get("call") == "PullImage":
             under_way += 1 if record.KIND == "cri.call" else -1
             most = max(most, under_way)
     assert most == side_by_side
@@ -134,17 +134,17 @@ def test_events_are_written_at_the_rate_that_is_set() -> None:
     assert Played(**spec).result.events > 2 * Played(kubeletConfiguration=slow, **spec).result.events
 
 
-def test_the_status_of_the_node_is_told_as_often_as_is_set() -> None:
+def test_the_status_of_the_node_is_reported_as_often_as_configured() -> None:
     """That memory is short is known within ten seconds, and told at the next update."""
 
-    def told_after(configuration: dict[str, Any]) -> float:
+    def reported_after(configuration: dict[str, Any]) -> float:
         step = {"at": "60s", "pressure": {"memory.available": "10Mi"}}
         played = Played(step, kubeletConfiguration=configuration, duration="400s")
         [write, *_] = [r.t for r in played.records if r.to_json().get("resource") == "nodes/status"]
         return write / SECOND - 60
 
-    assert told_after({}) < 25
-    assert told_after({"nodeStatusUpdateFrequency": "300s"}) > 25
+    assert reported_after({}) < 25
+    assert reported_after({"nodeStatusUpdateFrequency": "300s"}) > 25
 
 
 def test_images_that_were_there_before_can_be_made_to_be_verified() -> None:
@@ -186,7 +186,7 @@ def test_flag_before_scenario_before_file_before_default(tmp_path: Path) -> None
     assert without_flags["fileCheckFrequency"] == 20 * SECOND
 
 
-def test_manifests_alone_are_played_with_the_file_too(tmp_path: Path) -> None:
+def test_manifests_alone_are_run_with_the_file_too(tmp_path: Path) -> None:
     file = tmp_path / "kubelet.yaml"
     file.write_text(FILE + "maxPods: 10\n")
     objects = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
@@ -194,7 +194,7 @@ def test_manifests_alone_are_played_with_the_file_too(tmp_path: Path) -> None:
     assert scenario.spec.kubelet_configuration.values["maxPods"] == 10
 
 
-def test_gates_of_the_file_count_and_the_others_go_before_them(tmp_path: Path) -> None:
+def test_gates_of_the_file_count_and_the_others_override_them(tmp_path: Path) -> None:
     file = tmp_path / "kubelet.yaml"
     file.write_text(
         FILE + "featureGates: {MemoryQoS: true, CRIListStreaming: true, KubeletCrashLoopBackOffMax: false}\n"
@@ -226,7 +226,8 @@ def test_fields_without_effect_are_known() -> None:
     assert KubeletConfiguration(given).without_effect() == ["authentication", "hairpinMode"]
 
 
-# -- mistakes are reported of the place where they were made ----------------------------------------------------------
+# -- mistakes are reported of the place where they were created
+# ----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -261,7 +262,7 @@ def problem(scenario: str, file: str, flags: dict[str, list[str]], tmp_path: Pat
     return str(found.value).replace(str(path), "FILE")
 
 
-def test_a_rule_that_is_broken_is_told_of_whoever_broke_it(tmp_path: Path) -> None:
+def test_a_broken_rule_is_reported_for_its_field(tmp_path: Path) -> None:
     low = "imageGCLowThresholdPercent: must be less than imageGCHighThresholdPercent (85) (--image-gc-low-threshold)"
     assert problem("    {}\n", "imageGCLowThresholdPercent: 90\n", {}, tmp_path) == f"FILE:3: {low}"
     own = problem("    imageGCLowThresholdPercent: 90\n", "", {}, tmp_path)
@@ -280,7 +281,7 @@ def test_what_is_wrong_in_one_place_may_be_right_with_the_other(tmp_path: Path) 
     assert (values["imageGCLowThresholdPercent"], values["imageGCHighThresholdPercent"]) == (90, 95)
 
 
-def test_a_threshold_is_told_by_its_field(tmp_path: Path) -> None:
+def test_a_threshold_is_reported_by_its_field(tmp_path: Path) -> None:
     text = "    evictionSoft: {memory.available: 1Gi}\n"
     assert problem(text, "", {}, tmp_path).startswith(
         "s.yaml:6: spec.kubeletConfiguration.evictionSoft.memory.available: grace period must be specified"

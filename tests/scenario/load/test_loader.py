@@ -138,7 +138,7 @@ def test_an_empty_file(tmp_path: Path) -> None:
             "a: [1, 2",
             "f.yaml:1: malformed YAML: did not find expected ',' or ']' before the end of the file (column 4)",
         ),
-        ("a:\n\t- b\n", "f.yaml:2: malformed YAML: a tab in the indentation, where YAML wants spaces (column 1)"),
+        ("a:\n\t- b\n", "f.yaml:2: malformed YAML: a tab in the indentation, where YAML requires spaces (column 1)"),
         ("a: *b\n", "f.yaml:1: malformed YAML: there is no anchor &b"),
         ("a: &x [*x]\n", "f.yaml:1: the value of &x contains itself"),
         ("a: !!python/object:os.system x\n", "f.yaml:1: the tag !!python/object:os.system is not supported here"),
@@ -204,7 +204,7 @@ BAD_SPECS = {
         "6: spec.faults[0]: torn is for operations of the disk: disk.WriteStaticPod"
     ),
     "  faults: [{operation: PullImage, results: [crash]}]\n": (
-        "6: spec.faults[0]: results has crash: say which component, such as crash: kubelet"
+        "6: spec.faults[0]: results has crash: name the component, such as crash: kubelet"
     ),
     "  faults: [{operation: cni.GC, error: a}]\n": (
         "6: spec.faults[0].operation: cni.GC needs runtime: cni; a simulated network has ADD and DEL only"
@@ -217,7 +217,7 @@ BAD_SPECS = {
         "6: spec.behaviours[0].needs[0]: there is no dependency db; add it to spec.dependencies"
     ),
     "  steps: [{cut: 1s}]\n": "6: spec.steps[0]: give at: a time, or when: a condition",
-    "  steps: [{at: 1s, by: 2s, cut: 1s}]\n": "6: spec.steps[0]: delay and by go with when",
+    "  steps: [{at: 1s, by: 2s, cut: 1s}]\n": "6: spec.steps[0]: delay and by need when",
     "  steps: [{when: {pod: a}, cut: 1s}]\n": (
         "6: spec.steps[0].when: give one of condition, phase, event, gone, field, exists, after, before"
     ),
@@ -250,7 +250,7 @@ BAD_SPECS = {
 
 
 @pytest.mark.parametrize(("spec", "expected"), BAD_SPECS.items())
-def test_scenarios_that_cannot_be_played(spec: str, expected: str) -> None:
+def test_scenarios_that_cannot_be_run(spec: str, expected: str) -> None:
     assert problem(SCENARIO + spec) == f"f.yaml:{expected}"
 
 

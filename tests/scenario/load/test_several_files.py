@@ -97,10 +97,10 @@ def test_files_make_one_scenario(folder: Path) -> None:
     assert [shown(item) for item in scenario.spec.objects] == ["ConfigMap/a", "ConfigMap/b"]
 
 
-def test_two_scenarios_are_one_too_many(folder: Path) -> None:
+def test_two_scenarios_are_an_error(folder: Path) -> None:
     for name in ("s.yaml", "t.yaml"):
         (folder / name).write_text(SCENARIO)
-    with pytest.raises(InputError, match=r"t\.yaml:1: a second Scenario; a run has one, and .*s\.yaml has another"):
+    with pytest.raises(InputError, match=r"t\.yaml:1: a second Scenario; a run has one, but .*s\.yaml has another"):
         load_scenarios(manifest_files([str(folder)]))
 
 
@@ -110,7 +110,7 @@ def test_a_mistake_names_its_file_and_line(folder: Path) -> None:
         load_scenarios(manifest_files([str(folder)]))
 
 
-def test_noise_between_documents_is_no_object() -> None:
+def test_noise_between_documents_is_not_an_object() -> None:
     text = "\ufeff---\r\n# nothing\r\n---\r\n" + (MAP % "a").replace("\n", "\r\n") + "---\r\n\ufeff---\r\n" + MAP % "b"
     assert [shown(item) for item in parse_scenario(text, "f.yaml").spec.objects] == ["ConfigMap/a", "ConfigMap/b"]
 
@@ -187,6 +187,6 @@ def test_what_others_need_is_applied_first() -> None:
     ]  # fmt: skip
 
 
-def test_a_kind_that_only_ends_like_a_list_is_no_list() -> None:
+def test_a_kind_that_only_ends_like_a_list_is_not_a_list() -> None:
     custom = {"apiVersion": "example.com/v1", "kind": "AllowList", "metadata": {"name": "x"}}
     assert list(items_of(custom)) == [((), custom)]

@@ -1,4 +1,4 @@
-"""All names of an expectation are checked, also of one about a pod that is not there."""
+"""All names of an expectation are checked, also of one about a pod that does not exist."""
 
 from __future__ import annotations
 

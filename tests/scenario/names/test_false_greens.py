@@ -10,7 +10,7 @@ from kubesim.cli.main import main
 from tests.support.expected_pods import EXPECTED_PODS
 
 HEAD = "{apiVersion: kubesim.dev/v1alpha1, kind: Scenario, metadata: {name: s}, spec: {duration: 60s, "
-CUSTOM = "; custom: true allows names of your own"
+CUSTOM = "; custom: true allows other names"
 OTHERS = "others are written cni ADD, api patch pods/status"
 END = "(spec.duration is 1m0s)"
 
@@ -35,19 +35,19 @@ def play(path: Path, expect: str, steps: str = "") -> int:
         ),
         (
             "{pod: wbe, phase: Failed, never: true}",
-            "pod: nothing in this scenario makes pod wbe; did you mean web?",
+            "pod: nothing in this scenario creates pod wbe; did you mean web?",
         ),
         (
             "{pod: other/web, phase: Failed, never: true}",
-            "pod: nothing in this scenario makes pod other/web; did you mean web?",
+            "pod: nothing in this scenario creates pod other/web; did you mean web?",
         ),
         (
             "{pod: shops-*, phase: Failed, never: true}",
-            "pod: nothing in this scenario makes pod shops-*; did you mean shop-*?",
+            "pod: nothing in this scenario creates pod shops-*; did you mean shop-*?",
         ),
         (
             "{pod: shop, condition: Ready}",
-            "pod: nothing in this scenario makes pod shop; did you mean shop-*?",
+            "pod: nothing in this scenario creates pod shop; did you mean shop-*?",
         ),
         (
             "{pod: web, container: mian, restartCount: 1, never: true}",
@@ -63,11 +63,11 @@ def play(path: Path, expect: str, steps: str = "") -> int:
         ),
         (
             "{node: node-2, condition: Ready=False, never: true}",
-            "node: nothing in this scenario makes node node-2; did you mean node-1?",
+            "node: nothing in this scenario creates node node-2; did you mean node-1?",
         ),
         (
             "{object: Deployment/shpo, condition: Available=False, never: true}",
-            "object: nothing in this scenario makes Deployment shpo; did you mean shop?",
+            "object: nothing in this scenario creates Deployment shpo; did you mean shop?",
         ),
         (
             "{pod: web, waiting: CrashLoopBackoff, never: true}",
@@ -296,8 +296,8 @@ def test_what_was_not_there_is_not_as_expected(
 )
 def test_steps(step: str, code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert play(tmp_path, "", step) == code
-    told = capsys.readouterr()
-    assert said in told.out + told.err
+    reported = capsys.readouterr()
+    assert said in reported.out + reported.err
 
 
 @pytest.mark.parametrize(

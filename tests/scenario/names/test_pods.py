@@ -55,7 +55,7 @@ def test_pods_that_can_be_there(name: str) -> None:
 def test_pods_that_cannot(name: str) -> None:
     static = {"file": {"manifests": {"s.yaml": {**POD, "metadata": {"name": "static"}}}}}
     (problem,) = problems({"pod": name, "phase": "Running"}, sources=static)
-    assert problem.startswith(f"nothing in this scenario makes pod {name}")
+    assert problem.startswith(f"nothing in this scenario creates pod {name}")
 
 
 def test_what_steps_make() -> None:

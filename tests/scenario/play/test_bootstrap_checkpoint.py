@@ -56,7 +56,7 @@ def test_a_restored_pod_runs_once_although_it_is_added_again() -> None:
     assert "StopContainer" not in played.calls("kept", after=11)
 
 
-def test_nothing_is_cleaned_up_before_the_api_server_was_heard() -> None:
+def test_nothing_is_cleaned_up_before_the_api_server_reported() -> None:
     steps = (
         {"at": "10s", "stop": "apiserver"},
         {"at": "11s", "restart": {"what": "kubelet", "downFor": "2s"}},
@@ -69,7 +69,7 @@ def test_nothing_is_cleaned_up_before_the_api_server_was_heard() -> None:
     assert min(cleanups) > 40
 
 
-def test_a_pod_that_went_meanwhile_stays() -> None:
+def test_a_pod_that_was_deleted_while_the_api_server_was_away_stays() -> None:
     """As in v1.12: the source never gave it to this kubelet, so that it cannot take it back."""
     steps = (*REBOOT_WITHOUT_API, {"at": "20s", "delete": {"pod": "kept", "gracePeriodSeconds": 0}})
     played = story(*steps, objects=[kept("kept")])

@@ -103,7 +103,7 @@ FAILED = {
     "{pod: web, phase: Running, always: true, between: [5s, 40s]}": "the phase is Succeeded at 30.",
     "{pod: web, phase: Running, between: [5s, 40s]}": "between 5s and 40s, but the phase is Running already at 633ms",
     "{pod: crash, event: Started, between: [10s, 50s], count: 3}": "the Event was emitted 2 times at 50s",
-    "{pod: web, gone: true, within: 100ms, of: delete}": "within 100ms of its deletion, but it is still there at 30.1s",
+    "{pod: web, gone: true, within: 100ms, of: delete}": "within 100ms of its deletion, but it still exists at 30.1s",
     "{pod: web, gone: true, within: 9s, of: {event: BackOff}}": "Event BackOff was not seen at the end",
     "{pod: web, order: [{gone: true}, {event: Killing}]}": "Event Killing: at 30.005s, gone: at 30.2",
     "{pod: web, order: [{event: Started}, {event: BackOff}]}": "Event BackOff: never",
@@ -123,7 +123,7 @@ def test_expectations_that_fail() -> None:
     assert [(words, part) for words, part in zip(said, FAILED.values(), strict=True) if part not in words] == []
 
 
-def test_who_is_judged_changes_nothing_of_the_run() -> None:
+def test_judging_changes_nothing_of_the_run() -> None:
     plain, judged = play(), play(*MET, *FAILED)
     assert (plain.outcomes, plain.events) == (judged.outcomes, judged.events)
 

@@ -97,17 +97,17 @@ def test_without_a_grace_period_the_kubelet_does_not_notice() -> None:
     assert "has no shutdownGracePeriod" in failed
 
 
-def test_unused_images_are_thrown_away_before_a_pod_must_go() -> None:
+def test_unused_images_are_removed_before_a_pod_is_evicted() -> None:
     result, records = play(steps=[{"at": "3m", "pressure": {"nodefs.available": "5%"}}], duration="5m")
     assert result.phases == {"default/one": "Running"}
     assert [record for record in records if record.get("call") == "RemoveImage"]
-    told = [record["reason"] for record in records if record["kind"] == "event"]
-    assert "EvictionThresholdMet" in told
-    assert "NodeHasDiskPressure" in told
-    assert "Evicted" not in told
+    reported = [record["reason"] for record in records if record["kind"] == "event"]
+    assert "EvictionThresholdMet" in reported
+    assert "NodeHasDiskPressure" in reported
+    assert "Evicted" not in reported
 
 
-def test_use_that_a_behaviour_tells_is_measured_without_a_step() -> None:
+def test_the_usage_of_a_behaviour_is_measured_without_a_step() -> None:
     nodes = [{"name": "node-1", "capacity": {"memory": "4Gi"}}]
     behaviours = [{"pod": "one", "memory": "4050Mi", "onTerm": {"exitCode": 1}}]
     result, records = play(nodes=nodes, behaviours=behaviours, duration="1m")
@@ -121,8 +121,8 @@ def test_a_disk_for_images_alone() -> None:
     _, records = play(nodes=nodes, steps=[{"at": "3m", "pressure": {"imagefs.available": "1Gi"}}], duration="5m")
     assert [record for record in records if record.get("call") == "RemoveImage"]
     _, records = play(nodes=nodes, steps=[{"at": "3m", "pressure": {"nodefs.available": "1Gi"}}], duration="4m")
-    told = [record["reason"] for record in records if record["kind"] == "event"]
-    assert "Evicted" in told  # nothing of the node's own disk can be thrown away
+    reported = [record["reason"] for record in records if record["kind"] == "event"]
+    assert "Evicted" in reported  # nothing of the node's own disk can be thrown away
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_disk_for_images_alone() -> None:
         ({"behaviours": [{"memory": "lots"}]}, "quantities must match"),
     ],
 )
-def test_mistakes_are_told(spec: dict[str, Any], problem: str) -> None:
+def test_mistakes_are_reported(spec: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem.replace("?", r"\?")):
         scenario(**spec)
 

@@ -1,4 +1,4 @@
-"""When things happen in a run, when it ends, how its expectations are judged: in a world that obeys at once."""
+"""When things happen in a run, when it ends, how its expectations are judged: in a world that obeys immediately."""
 
 from __future__ import annotations
 
@@ -210,12 +210,12 @@ class Run:
             judge.close()
         self.ended = clock.elapsed() / SECOND
         self.did = self.world.did
-        told = [record for record in self.sink.records if isinstance(record, Expectation)]
-        self.verdicts = [(record.met, record.expectation, record.why) for record in told]
+        reported = [record for record in self.sink.records if isinstance(record, Expectation)]
+        self.verdicts = [(record.met, record.expectation, record.why) for record in reported]
         self.met, self.failures = judge.met, judge.failures
 
 
-def test_without_steps_the_whole_life_is_told() -> None:
+def test_without_steps_the_whole_life_is_reported() -> None:
     run = Run({"objects": [POD]})
     # Ready after 2 s, left alone for 30 s, gone after another, and 3 s for what is left to clean up.
     assert run.did == [(0, "apply web"), (32, "delete default/web")]
@@ -265,7 +265,7 @@ def test_an_expectation_with_a_time_is_waited_for_before_the_deletion() -> None:
     assert [moment for moment, what in run.did if what.startswith("delete")] == [80.000001]
 
 
-def test_a_step_that_cannot_be_taken_fails_the_run_and_it_goes_on() -> None:
+def test_a_step_that_fails_fails_the_run_which_continues() -> None:
     steps = [{"at": "1s", "patch": {"pod": "web", "patch": {}}}, {"at": "2s", "kill": {"pod": "web"}}]
     run = Run({"objects": [POD], "steps": steps})
     assert run.verdicts == [(False, "step at 1s: patch", "the server said no")]

@@ -14,7 +14,7 @@ def test_the_records_of_a_container_that_has_ended_are_removed() -> None:
     assert len(played.when(CriCall, "web", call="StartContainer")) == 2
 
 
-def test_a_container_that_runs_is_left_alone() -> None:
+def test_a_container_that_runs_is_not_touched() -> None:
     played = Played({"at": "20s", "removeContainer": {"pod": "web", "container": "main"}}, objects=[pod("web")])
     assert "container main of pod default/web has not ended" in played.result.expectations_failed[0]
     assert len(played.starts("web")) == 1

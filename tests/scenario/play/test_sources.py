@@ -33,9 +33,9 @@ def scenario(**spec: Any) -> Scenario:
     return Scenario.model_validate(json.loads(json.dumps(whole)))
 
 
-def play(told: Scenario, **options: Any) -> tuple[RunResult, list[Record]]:
+def play(reported: Scenario, **options: Any) -> tuple[RunResult, list[Record]]:
     sink = MemorySink()
-    result = run_scenario(told, sinks=(sink,), **options)
+    result = run_scenario(reported, sinks=(sink,), **options)
     return result, sink.records
 
 
@@ -73,7 +73,7 @@ def test_a_pod_of_a_url_can_be_seen_at_the_api_server() -> None:
     assert "StopContainer" not in played.calls("a-node-1")
 
 
-def test_two_pods_of_one_name_in_a_list_are_told_as_an_event() -> None:
+def test_two_pods_of_one_name_in_a_list_are_reported_as_an_event() -> None:
     played = Played(sources={"http": {"manifest": pods("a", "a")}})
     assert "FailedValidation" in played.events("a-node-1")
     assert played.calls("a-node-1").count("StartContainer") == 1
@@ -109,7 +109,7 @@ def test_ticks_that_are_left_out_change_nothing() -> None:
 # -- which are real -----------------------------------------------------------------------------------------------
 
 
-def test_what_the_scenario_brings_manifests_for_is_simulated(tmp_path: Path) -> None:
+def test_a_source_with_manifests_is_simulated(tmp_path: Path) -> None:
     path, url = str(tmp_path), "http://127.0.0.1:1/"
     assert not file_plan(scenario().spec).real
     assert file_plan(scenario(sources={"file": {"path": path}}).spec).real
@@ -221,7 +221,7 @@ def real_sources(directory: Path, address: str) -> dict[str, Any]:
 
 
 def test_real_files_and_a_real_url_beside_the_api_server(tmp_path: Path) -> None:
-    """In virtual time: three minutes of the node in a moment, the url asked again and again in the meantime."""
+    """In virtual time: three minutes of the node in a moment, the url asked repeatedly during that time."""
     (tmp_path / "disk.yaml").write_text(json.dumps(pod("disk")))
     (tmp_path / "kube.yaml").write_text(json.dumps({**pod("kube"), "metadata": {"name": "kube", "namespace": "own"}}))
     asked = []
@@ -231,12 +231,12 @@ def test_real_files_and_a_real_url_beside_the_api_server(tmp_path: Path) -> None
         return web.json_response(pods("web", "web-2") if len(asked) > 3 else pod("web"))
 
     with serving(answering(answer)) as address:
-        told = scenario(
+        reported = scenario(
             sources={"file": {"path": str(tmp_path)}, "http": {"url": address, "header": {"X-Token": "t"}}},
             objects=[pod("api")],
             duration="180s",
         )
-        result, records = play(told)
+        result, records = play(reported)
     names = ("default/api", "default/disk-node-1", "own/kube-node-1", "default/web-node-1", "default/web-2-node-1")
     assert result.phases == dict.fromkeys(names, "Running")
     assert asked == ["t"] * 9
@@ -255,8 +255,8 @@ def test_the_world_outside_is_left_as_it_is(tmp_path: Path) -> None:
     assert result.duration < 60_000_000
 
 
-def test_a_paced_run_hears_what_changes_while_it_runs(tmp_path: Path) -> None:
-    """By the wall clock: whoever writes a file in the meantime is heard at once, not at the next check."""
+def test_a_paced_run_notices_changes_while_it_runs(tmp_path: Path) -> None:
+    """By the wall clock: a file that is written during that time is read immediately, not at the next check."""
     changed = threading.Event()
 
     class Watcher:
@@ -280,8 +280,8 @@ def test_a_paced_run_hears_what_changes_while_it_runs(tmp_path: Path) -> None:
     watcher = Watcher()
     with serving(answering(lambda _: web.json_response(pod("web")))) as address:
         sources = real_sources(tmp_path, address)
-        told = scenario(sources=sources, objects=[pod("api")], duration="60s")
-        result = run_scenario(told, sinks=(watcher,), speed=100)
+        reported = scenario(sources=sources, objects=[pod("api")], duration="60s")
+        result = run_scenario(reported, sinks=(watcher,), speed=100)
     assert changed.is_set()
     names = ("default/api", "default/one-node-1", "default/two-node-1", "default/web-node-1")
     assert result.phases == dict.fromkeys(names, "Running")
@@ -289,9 +289,9 @@ def test_a_paced_run_hears_what_changes_while_it_runs(tmp_path: Path) -> None:
     assert second - first < 15_000_000, "not at the check, twenty seconds of the node later"
 
 
-def test_a_real_url_that_does_not_answer_holds_nobody_up(tmp_path: Path) -> None:
-    told = scenario(sources={"http": {"url": "http://127.0.0.1:9/"}}, objects=[pod("api")], duration="120s")
-    result, records = play(told)
+def test_a_real_url_that_does_not_answer_blocks_nothing(tmp_path: Path) -> None:
+    reported = scenario(sources={"http": {"url": "http://127.0.0.1:9/"}}, objects=[pod("api")], duration="120s")
+    result, records = play(reported)
     assert result.phases == {"default/api": "Running"}
     failures = [record.text for record in records if isinstance(record, Note) and "URL" in record.text]
     assert len(failures) == 4

@@ -1,4 +1,4 @@
-"""Files: what containers of a pod share, what is read-only, and who hears of changes."""
+"""Files: what containers of a pod share, what is read-only, and who is notified of changes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_read_only_root() -> None:
     assert outcome.err == "touch: /f: Read-only file system\nsh: can't create /etc/f: Read-only file system\n"
 
 
-def test_a_removed_file_lives_for_who_has_it_open() -> None:
+def test_a_removed_file_lives_while_a_process_has_it_open() -> None:
     assert run("exec 3> /tmp/f; rm /tmp/f; echo x >&3; ls /tmp; echo end").out == "end\n"
 
 

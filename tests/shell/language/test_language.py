@@ -134,7 +134,7 @@ def test_lines_before_a_syntax_error_run() -> None:
     assert (outcome.code, outcome.out) == (2, "first\n")
 
 
-def test_errors_are_told_as_busybox_tells_them() -> None:
+def test_errors_are_those_of_busybox() -> None:
     assert run("cat /missing; cat < /missing").err == (
         "cat: can't open '/missing': No such file or directory\nsh: can't open /missing: no such file\n"
     )

@@ -38,7 +38,7 @@ def test_the_same_text_again_says_nothing() -> None:
     assert names(source.take(ok(pods("a")))) == ["a-node-1"], "the same pods in another text are looked at"
 
 
-def test_failures_are_told_four_times_and_their_end_once() -> None:
+def test_failures_are_reported_four_times_and_their_end_once() -> None:
     source = reader()
     source.take(ok(pod("a")))
     notes = [source.take(UrlAnswer(503)).note for _ in range(6)]
@@ -63,7 +63,7 @@ def test_a_failure_wants_nothing_changed_but_an_empty_answer_wants_nothing_at_al
     assert empty == Reading((), f"Failed to read pods from URL: zero-length data received from {URL}")
 
 
-def test_a_text_that_cannot_be_used_is_told_once_and_then_counts_as_read() -> None:
+def test_a_text_that_cannot_be_used_is_reported_once_and_then_counts_as_read() -> None:
     source = reader()
     first = source.take(ok(pods("a", "")))
     assert first.pods is None
@@ -87,7 +87,7 @@ def test_a_reader_is_idle_only_if_the_same_answer_changes_nothing() -> None:
     assert not source.is_idle, "the same text again would be a success, which is reported"
 
 
-def test_a_password_is_not_told() -> None:
+def test_a_password_is_not_reported() -> None:
     source = UrlReader("http://me:secret@manifests.example/", "node-1")
     for answer in (UrlAnswer(404), UrlAnswer(200, b""), ok("neither")):
         assert "secret" not in source.take(answer).note

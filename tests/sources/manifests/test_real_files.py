@@ -1,7 +1,8 @@
 """The file source on a real directory: the kubelet's rules for it, heard through inotify, in virtual time.
 
-inotify tells a change as soon as it is made, and the virtual loop listens before it lets time pass; so what is written
-here is heard at the same instant, and nothing waits on the wall.
+inotify tells a change as soon as it is created, and the virtual loop listens before it lets time pass; so what is
+written
+here is received at the same instant, and nothing waits on the wall.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Stage:
     def write(self, file: str, name: str, image: str = "a:1") -> None:
         (self.path / file).write_text(manifest(name, image))
 
-    async def told(self) -> list[tuple[str, list[str]]]:
+    async def reported(self) -> list[tuple[str, list[str]]]:
         """What the sync loop would have received since the last time."""
         await self.clock.sleep(1000)
         updates: list[tuple[str, list[str]]] = []
@@ -75,17 +76,17 @@ def on_stage(play: Callable[[Stage], Coroutine[Any, Any, None]], path: Path, **o
     run_virtual(main)
 
 
-def test_what_changes_is_heard_at_once(tmp_path: Path) -> None:
+def test_a_change_arrives_immediately(tmp_path: Path) -> None:
     async def play(stage: Stage) -> None:
         stage.write("a.yaml", "a")
         stage.source.start()
-        assert await stage.told() == [("ADD", ["a"])]
+        assert await stage.reported() == [("ADD", ["a"])]
         stage.write("b.json", "b")
-        assert await stage.told() == [("ADD", ["b"])]
+        assert await stage.reported() == [("ADD", ["b"])]
         stage.write("a.yaml", "a", image="a:2")
-        assert await stage.told() == [("REMOVE", ["a"]), ("ADD", ["a"])]
+        assert await stage.reported() == [("REMOVE", ["a"]), ("ADD", ["a"])]
         (tmp_path / "b.json").unlink()
-        assert await stage.told() == [("REMOVE", ["b"])]
+        assert await stage.reported() == [("REMOVE", ["b"])]
         assert stage.clock.elapsed() < SECOND
 
     on_stage(play, tmp_path)
@@ -95,15 +96,15 @@ def test_a_rename_over_a_file_is_one_change(tmp_path: Path) -> None:
     async def play(stage: Stage) -> None:
         stage.write("a.yaml", "a")
         stage.source.start()
-        await stage.told()
+        await stage.reported()
         stage.write(".a.yaml.swp", "a", image="a:2")
-        assert await stage.told() == [], "files that begin with a dot do not count"
+        assert await stage.reported() == [], "files that begin with a dot do not count"
         (tmp_path / ".a.yaml.swp").rename(tmp_path / "a.yaml")
-        assert await stage.told() == [("REMOVE", ["a"]), ("ADD", ["a"])]
+        assert await stage.reported() == [("REMOVE", ["a"]), ("ADD", ["a"])]
         (tmp_path / "a.yaml").rename(tmp_path / "b.yaml")
-        assert await stage.told() == [("REMOVE", ["a"]), ("ADD", ["a"])], "another path is another uid"
+        assert await stage.reported() == [("REMOVE", ["a"]), ("ADD", ["a"])], "another path is another uid"
         await stage.next_check()
-        assert await stage.told() == []
+        assert await stage.reported() == []
 
     on_stage(play, tmp_path)
 
@@ -111,20 +112,20 @@ def test_a_rename_over_a_file_is_one_change(tmp_path: Path) -> None:
 def test_a_file_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
     async def play(stage: Stage) -> None:
         stage.source.start()
-        await stage.told()
+        await stage.reported()
         whole = manifest("a")
         with (tmp_path / "a.yaml").open("w") as file:
             file.write(whole[:30])
             file.flush()
-            assert await stage.told() == []
+            assert await stage.reported() == []
             file.write(whole[30:])
             file.flush()
-            assert await stage.told() == [("ADD", ["a"])]
+            assert await stage.reported() == [("ADD", ["a"])]
         assert any("can't process config file" in note for note in stage.notes())
         (tmp_path / "a.yaml").write_text("")
-        assert await stage.told() == [], "a truncated file keeps its pod until the next check"
+        assert await stage.reported() == [], "a truncated file keeps its pod until the next check"
         await stage.next_check()
-        assert await stage.told() == [("REMOVE", ["a"])]
+        assert await stage.reported() == [("REMOVE", ["a"])]
 
     on_stage(play, tmp_path)
 
@@ -143,7 +144,7 @@ def test_what_cannot_be_used_is_named_and_the_others_count(tmp_path: Path) -> No
         os.mkfifo(tmp_path / "pipe")
         (tmp_path / "huge").write_bytes(b"#" * MAX_CONFIG_LENGTH)
         stage.source.start()
-        assert await stage.told() == [("ADD", ["good"])]
+        assert await stage.reported() == [("ADD", ["good"])]
         problems = stage.notes()
         for words in (
             "Could not process manifest file DIR/bad.yaml: DIR/bad.yaml: couldn't parse as pod(Object 'apiVersion' is",
@@ -168,11 +169,11 @@ def test_a_link_to_a_file_is_that_file(tmp_path: Path) -> None:
         (tmp_path / "target").write_text(manifest("a"))
         (stage.path / "a.yaml").symlink_to(tmp_path / "target")
         stage.source.start()
-        assert await stage.told() == [("ADD", ["a"])]
+        assert await stage.reported() == [("ADD", ["a"])]
         (tmp_path / "target").write_text(manifest("a", "a:2"))  # outside of what is watched
-        assert await stage.told() == []
+        assert await stage.reported() == []
         await stage.next_check()
-        assert await stage.told() == [("REMOVE", ["a"]), ("ADD", ["a"])]
+        assert await stage.reported() == [("REMOVE", ["a"]), ("ADD", ["a"])]
 
     directory = tmp_path / "manifests"
     directory.mkdir()
@@ -182,20 +183,20 @@ def test_a_link_to_a_file_is_that_file(tmp_path: Path) -> None:
 def test_a_directory_that_comes_late_is_found_and_one_that_goes_wants_nothing(tmp_path: Path) -> None:
     async def play(stage: Stage) -> None:
         stage.source.start()
-        assert await stage.told() == [("ADD", [])], "nothing there is an answer too"
+        assert await stage.reported() == [("ADD", [])], "nothing there is an answer too"
         assert stage.notes() == ["Unable to read config path DIR: path does not exist, ignoring"]
         directory.mkdir()
         await stage.clock.sleep(SECOND)  # the watch looks for it once a second
         stage.write("a.yaml", "a")
-        assert await stage.told() == [("ADD", ["a"])]
+        assert await stage.reported() == [("ADD", ["a"])]
         (directory / "a.yaml").unlink()
         directory.rmdir()
-        assert await stage.told() == [("REMOVE", ["a"])]
+        assert await stage.reported() == [("REMOVE", ["a"])]
         directory.mkdir()
         stage.write("b.yaml", "b")
-        assert await stage.told() == [], "a directory that is created again is not watched"
+        assert await stage.reported() == [], "a directory that is created again is not watched"
         await stage.next_check()
-        assert await stage.told() == [("ADD", ["b"])]
+        assert await stage.reported() == [("ADD", ["b"])]
 
     directory = tmp_path / "manifests"
     on_stage(play, directory)
@@ -206,26 +207,26 @@ def test_a_single_file_can_be_the_source(tmp_path: Path) -> None:
         file = stage.path
         file.write_text("not yet")
         stage.source.start()
-        assert await stage.told() == [], "a bad file is no answer: this source has not been heard"
+        assert await stage.reported() == [], "a bad file is no answer: this source has not been heard"
         file.write_text(manifest("a"))
-        assert await stage.told() == [("ADD", ["a"])]
+        assert await stage.reported() == [("ADD", ["a"])]
         file.with_name("new").write_text(manifest("a", "a:2"))
         file.with_name("new").rename(file)
         # The old file goes with its name, and so does the pod: a new file of this name is found by the check.
-        assert [update for update in await stage.told() if update != ("ADD", ["a"])] == [("REMOVE", ["a"])] * 2
+        assert [update for update in await stage.reported() if update != ("ADD", ["a"])] == [("REMOVE", ["a"])] * 2
         await stage.next_check()
-        assert await stage.told() == [("ADD", ["a"])]
+        assert await stage.reported() == [("ADD", ["a"])]
 
     on_stage(play, tmp_path / "pod.yaml")
 
 
-def test_names_that_are_no_text_do_no_harm(tmp_path: Path) -> None:
+def test_names_that_are_not_text_do_no_harm(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"\xff.yaml")).write_text(manifest("a"))
     (tmp_path / os.fsdecode(b"\xfe.yaml")).write_text("nothing")
 
     async def play(stage: Stage) -> None:
         stage.source.start()
-        assert await stage.told() == [("ADD", ["a"])]
+        assert await stage.reported() == [("ADD", ["a"])]
         assert "".join(stage.notes()).encode()
 
     on_stage(play, tmp_path)
@@ -241,11 +242,11 @@ def test_nothing_is_left_when_it_stops(tmp_path: Path) -> None:
                 for _ in range(5):
                     stage = Stage(tasks, tmp_path)
                     stage.source.start()
-                    await stage.told()
+                    await stage.reported()
                     stage.source.stop()
                     stage.write("a.yaml", "a")
                     await stage.clock.sleep(1)
-                    assert await stage.told() == []
+                    assert await stage.reported() == []
                     (tmp_path / "a.yaml").unlink()
                 assert len(tasks) == 0
 
@@ -333,19 +334,19 @@ def test_a_storm_that_overflows_the_queue_is_survived(tmp_path: Path) -> None:
 
     async def play(stage: Stage) -> None:
         stage.source.start()
-        await stage.told()
+        await stage.reported()
         a, b = tmp_path / "a", tmp_path / "b"
         for _ in range(limit // 4 + 1):  # four events each; no two alike follow each other, or they count as one
             a.touch()
             a.rename(b)
             b.unlink()
         stage.write("c.yaml", "c")
-        await stage.told()
+        await stage.reported()
         assert any("queue or buffer overflow" in note for note in stage.notes())
         await stage.next_check()
         assert held(stage.config.mux) == wanted(tmp_path)
         stage.write("d.yaml", "d")
-        assert ("ADD", ["d"]) in await stage.told(), "the watch has begun again"
+        assert ("ADD", ["d"]) in await stage.reported(), "the watch has begun again"
 
     on_stage(play, tmp_path)
 

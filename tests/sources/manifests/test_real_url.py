@@ -69,7 +69,7 @@ def test_headers_are_sent_each_as_often_as_it_has_values() -> None:
     assert json.loads(answer.body) == ["GET", ["one", "two"], "kubesim"]
 
 
-def test_redirects_are_followed_but_not_for_ever() -> None:
+def test_redirects_are_followed_but_not_forever() -> None:
     def hops(request: web.Request) -> web.Response:
         left = int(request.path[1:])
         if left == 0:
@@ -236,10 +236,10 @@ def test_as_a_source_it_is_asked_again_and_again_and_leaves_nothing_behind() -> 
                 source.start()
                 await clock.sleep(70 * SECOND)
                 source.stop()
-            told: list[tuple[str, list[str]]] = []
+            reported: list[tuple[str, list[str]]] = []
             while (item := config.updates.try_receive()) is not None:
-                told.append((item[0].op, [pod.metadata.name for pod in item[0].pods]))
-            return told
+                reported.append((item[0].op, [pod.metadata.name for pod in item[0].pods]))
+            return reported
 
     assert run_virtual(main) == [("ADD", ["a-n"]), ("ADD", ["b-n"]), ("REMOVE", ["a-n"])]
     assert asked == [0, 20 * SECOND, 40 * SECOND, 60 * SECOND]

@@ -94,7 +94,7 @@ def test_fnv() -> None:
         ),
     ],
 )
-def test_what_is_no_pod(text: str, reason: str) -> None:
+def test_what_is_not_a_pod(text: str, reason: str) -> None:
     result = read(text)
     assert not result.parsed
     assert result.error == f"/m/a.yaml: couldn't parse as pod({reason}), please check config file"

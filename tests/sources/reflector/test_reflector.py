@@ -92,7 +92,7 @@ class TestEvents:
         known.see(Bookmark("15", False))
         assert known.version == "20"
 
-    def test_versions_that_are_no_numbers_are_taken_as_they_come(self) -> None:
+    def test_versions_that_are_not_numbers_are_taken_as_they_come(self) -> None:
         known = reflector(version="x1")
         known.see(change("ADDED", "a", "x7"))
         known.see(change("MODIFIED", "a", "x3"))
@@ -130,7 +130,7 @@ class TestWhatToAskFor:
         known.see(Bookmark("20", False))
         assert (known.list_version, known.stream_version) == ("20", "20")
 
-    def test_a_version_that_the_server_does_not_have_is_not_asked_for_again(self) -> None:
+    def test_a_version_that_the_server_does_not_have_is_not_requested_again(self) -> None:
         known = reflector()
         assert known.version_is_unavailable()
         assert (known.list_version, known.stream_version) == ("", "")

@@ -56,7 +56,7 @@ def test_a_line_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("type", ["ADDED", "MODIFIED", "DELETED"])
-def test_a_change_keeps_everything_but_who_wrote_it(type: str) -> None:
+def test_a_change_keeps_everything_except_its_writer(type: str) -> None:
     event = DECODER.event(line(type, POD))
     assert isinstance(event, Change)
     assert event.type == type

@@ -1,6 +1,6 @@
 """Copies of the recording of a real node in which one thing is not as its kubelet did it, made by code.
 
-Each kind of alteration finds the statuses or Events of a pod where it can be made; every place is one alteration.
+Each kind of alteration finds the statuses or Events of a pod where it can be created; every place is one alteration.
 """
 
 from __future__ import annotations
@@ -333,7 +333,7 @@ KINDS: dict[str, tuple[str, Sequence[str], Places, Edit]] = {
         _remove_restart,
     ),
     "a restart that is not counted": ("restartCount stayed", CRASHING, _statuses(_restarted), _not_counted),
-    "a restart count that goes back": (
+    "a restart count that decreases": (
         "went back",
         CRASHING,
         _statuses(_counted),
@@ -345,7 +345,7 @@ KINDS: dict[str, tuple[str, Sequence[str], Places, Edit]] = {
         _statuses(_settled),
         _status(_flip_ready),
     ),
-    "a terminal phase that is taken back": (
+    "a terminal phase that is reverted": (
         "became Running",
         ("retry-ok", "job-bad", "deadline-run", "del-trap", "stop-long"),
         _statuses(_became_terminal),

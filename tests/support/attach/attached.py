@@ -63,16 +63,23 @@ class RealNode:
 
     def status(self, name: str, phase: str, container: Json, *, ready: bool = False) -> None:
         pod = self.pod(name)
-        told = {"name": "main", "ready": ready, "restartCount": 0, "image": "nginx:1.27", "imageID": "", **container}
+        reported = {
+            "name": "main",
+            "ready": ready,
+            "restartCount": 0,
+            "image": "nginx:1.27",
+            "imageID": "",
+            **container,
+        }
         conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
-        value = {"phase": phase, "conditions": conditions, "containerStatuses": [told]}
+        value = {"phase": phase, "conditions": conditions, "containerStatuses": [reported]}
         status = PodStatus.from_json({**value, "qosClass": pod.status.qos_class})
         self.store.write(pod, pod.changed(status=status))
 
     def runs(self, name: str, *, restarts: int = 0, ready: bool = True, last: Json | None = None) -> None:
         state = {"running": {"startedAt": format_time(self.clock.now())}}
-        told = {"state": state, "started": True, "restartCount": restarts}
-        self.status(name, "Running", told | ({"lastState": last} if last else {}), ready=ready)
+        reported = {"state": state, "started": True, "restartCount": restarts}
+        self.status(name, "Running", reported | ({"lastState": last} if last else {}), ready=ready)
 
     def ended(self, code: int, ran_s: int) -> Json:
         """The state of a container that ended just now."""

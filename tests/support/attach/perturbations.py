@@ -67,7 +67,7 @@ def gap(kind: str, begin: float, length: float = 20) -> Perturbation:
 
 
 def clock_off(by: float) -> Perturbation:
-    """The clock of whoever records is that far ahead of the node's."""
+    """The clock of the recorder is that far ahead of the node's."""
 
     def perturb(lines: Sequence[Json]) -> list[Json]:
         return [line | {"t": round(line["t"] + by, 3)} for line in lines]

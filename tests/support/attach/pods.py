@@ -21,9 +21,16 @@ def ago(seconds: float) -> str:
 
 
 def waiting(reason: str, message: str = "", last: Json | None = None, restarts: int = 0, name: str = "main") -> Json:
-    told: Json = {"name": name, "ready": False, "started": False, "restartCount": restarts, "image": "", "imageID": ""}
-    told["state"] = {"waiting": {"reason": reason, **({"message": message} if message else {})}}
-    return told | ({"lastState": {"terminated": last}} if last else {"lastState": {}})
+    reported: Json = {
+        "name": name,
+        "ready": False,
+        "started": False,
+        "restartCount": restarts,
+        "image": "",
+        "imageID": "",
+    }
+    reported["state"] = {"waiting": {"reason": reason, **({"message": message} if message else {})}}
+    return reported | ({"lastState": {"terminated": last}} if last else {"lastState": {}})
 
 
 def running(since: float = 60, ready: bool = True, started: bool = True, restarts: int = 0, name: str = "main") -> Json:
@@ -139,10 +146,10 @@ def node(status: str, message: str = "") -> Node:
     return Node.from_json({"kind": "Node", "metadata": {"name": "n1"}, "status": {"conditions": [condition]}})
 
 
-def told(subject: Pod, *events: Event, **more: Any) -> Statement:
+def reported(subject: Pod, *events: Event, **more: Any) -> Statement:
     return explain(Observation(subject, NOW, events, **more))
 
 
 def cause(subject: Pod, *events: Event, **more: Any) -> Cause:
     """What stands first in the statement."""
-    return told(subject, *events, **more).causes[0]
+    return reported(subject, *events, **more).causes[0]

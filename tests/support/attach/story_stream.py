@@ -37,34 +37,34 @@ def story(name: str) -> Json:
     return read_story(TRACES / f"{name}.json.gz")
 
 
-def stream(told: Mapping[str, Any]) -> Iterator[Observed]:
+def stream(reported: Mapping[str, Any]) -> Iterator[Observed]:
     """The watch events of a story in their order."""
-    begin = beginning(told)
+    begin = beginning(reported)
     specs: dict[str, Json] = {}
-    entries = [(entry["t"], 0, entry) for entry in told["statuses"]] + [(e["t"], 1, e) for e in told["events"]]
+    entries = [(entry["t"], 0, entry) for entry in reported["statuses"]] + [(e["t"], 1, e) for e in reported["events"]]
     for t, is_event, entry in sorted(entries, key=lambda one: (one[0], one[1])):
         now = begin + seconds(t)
         if is_event:
             yield Observed("event", now, _event(entry, now))
             continue
-        pod = _pod(told, entry, specs, begin)
+        pod = _pod(reported, entry, specs, begin)
         yield Observed("removed" if entry["type"] == "DELETED" else "pod", now, pod)
 
 
-def beginning(told: Mapping[str, Any]) -> int:
+def beginning(reported: Mapping[str, Any]) -> int:
     """The moment of t=0: the kubelet's first status tells its second, and was written within milliseconds."""
-    for entry in told["statuses"]:
+    for entry in reported["statuses"]:
         if "startTime" in entry["status"]:
             return parse_time(entry["status"]["startTime"]) + SECOND - seconds(entry["t"])
     return parse_time("2026-11-15T00:00:00Z")
 
 
-def _pod(told: Mapping[str, Any], entry: Json, specs: dict[str, Json], begin: int) -> Pod:
+def _pod(reported: Mapping[str, Any], entry: Json, specs: dict[str, Json], begin: int) -> Pod:
     uid = entry["uid"]
     if uid not in specs:
-        specs[uid] = {**_manifest(told, entry, len(specs)), "created": entry["t"]}
+        specs[uid] = {**_manifest(reported, entry, len(specs)), "created": entry["t"]}
     manifest = specs[uid]
-    _patch(told, entry, manifest)
+    _patch(reported, entry, manifest)
     metadata = {
         **manifest["metadata"],
         "name": entry["pod"],
@@ -83,9 +83,9 @@ def _pod(told: Mapping[str, Any], entry: Json, specs: dict[str, Json], begin: in
     return Pod.from_json(value)
 
 
-def _manifest(told: Mapping[str, Any], entry: Json, number: int) -> Json:
+def _manifest(reported: Mapping[str, Any], entry: Json, number: int) -> Json:
     """What the pod was made from. Of static pods the mirrors come one after another, in the order of the files."""
-    manifests = [m for m in told["manifests"] if m.get("kind") == "Pod"]
+    manifests = [m for m in reported["manifests"] if m.get("kind") == "Pod"]
     named = [m for m in manifests if m["metadata"]["name"] == entry["pod"]]
     static = not named
     chosen: Json = copy.deepcopy(named[0] if named else manifests[min(number, len(manifests) - 1)])
@@ -97,12 +97,12 @@ def _manifest(told: Mapping[str, Any], entry: Json, number: int) -> Json:
     return chosen
 
 
-def _patch(told: Mapping[str, Any], entry: Json, manifest: Json) -> None:
-    """A change from outside that was taken shows as a new generation (or, of labels, as nothing but itself)."""
+def _patch(reported: Mapping[str, Any], entry: Json, manifest: Json) -> None:
+    """A change from outside that was taken shows as a new generation (or, of labels, as only itself)."""
     done: list[int] = manifest.setdefault("patched", [])
     grown = entry["generation"] > manifest.get("generation", 1) and "deletionTimestamp" not in entry
     manifest["generation"] = entry["generation"]
-    for number, action in enumerate(told["actions"]):
+    for number, action in enumerate(reported["actions"]):
         if action["do"] != "patch" or number in done or entry["t"] < action["at"]:
             continue
         if grown or "spec" not in action["patch"]:

@@ -66,9 +66,11 @@ def watched(
         async with TaskSet() as tasks:
             simulation = Simulation(played, 0, tasks)
             watching = Watching(simulation, tasks, faults, **options)
-            told = during and tasks.start("during", during(watching))  # type: ignore[arg-type]
+            reported = during and tasks.start("during", during(watching))  # type: ignore[arg-type]
             await tasks.run_until(simulation.run(until))
-            assert told is None or told.done(), "the run ended before everything was done that is done during it"
+            assert reported is None or reported.done(), (
+                "the run ended before everything was done that is done during it"
+            )
             return watching
 
     return run_virtual(main)

@@ -32,7 +32,7 @@ def _base64(path: Path) -> str:
 
 
 class Authority:
-    """Signs for whoever asks."""
+    """Signs every request."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir()

@@ -16,7 +16,7 @@ from kubesim.cluster.served.http import ClusterServer
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.store import Store
 
-PATIENCE = 30  # seconds after which something that should happen at once is given up on
+PATIENCE = 30  # seconds after which something that should happen immediately is given up on
 
 
 class ServedCluster:

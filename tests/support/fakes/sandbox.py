@@ -56,7 +56,7 @@ class FakeParts:
     def __init__(self, diary: Diary, left_behind: str = "") -> None:
         self.diary = diary
         self.namespaces: set[str] = set()
-        self.namespaces_stick = False  # removing one succeeds, but it is still there
+        self.namespaces_stick = False  # removing one succeeds, but it still exists
         self.stored: dict[str, PodSandbox] = {}
         self.left_behind = left_behind
 

@@ -2,7 +2,8 @@
 
 One line of JSON for every input: `{"begin": N}` before it, `{"end": N,
 "problem": TEXT}` after it. An input that takes too
-long gets what Ctrl-C sends; one that goes on ends the process, and the places where its threads were are on stderr. The
+long gets what Ctrl-C sends; one that continues ends the process, and the places where its threads were are on stderr.
+The
 process has a host of its own: what an input reaches over the network is loopback, and nobody listens there but the
 family's own server.
 """

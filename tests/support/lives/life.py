@@ -113,7 +113,7 @@ class _Life:
             hanging=faults.hanging,
             losing=faults.losing,
             until=VIRTUAL_START + STORM,
-            heard=self._rules.called,
+            received=self._rules.called,
             went_wrong=self._disturb,
         )
         self._node.service.serve(faulty)
@@ -153,10 +153,10 @@ class _Life:
     async def _until(self, reached: Any, complaint: str) -> None:
         limit = self._clock.now() + END_LIMIT
         while not reached(self._pod()):
-            assert self._clock.now() < limit, f"the pod {complaint} after an hour without faults: {self._told()}"
+            assert self._clock.now() < limit, f"the pod {complaint} after an hour without faults: {self._reported()}"
             await self._clock.sleep(10 * SECOND)
 
-    def _told(self) -> Any:
+    def _reported(self) -> Any:
         pod = self._pod()
         return pod and (pod.status.phase, [status.state for status in pod.status.container_statuses])
 

@@ -52,7 +52,7 @@ class LifeRules:
         self._evictions: list[int] = []
         self._is_evicted = False  # and the kubelet that runs now knows it
         self._restarts: dict[str, int] = {}
-        self._began_anew = False  # a sandbox, or all containers, since the pod ran the last time
+        self._started_over = False  # a sandbox, or all containers, since the pod ran the last time
         runtime.on_change(self._runtime_changed)
 
     # -- the runtime as it is -----------------------------------------------------------------------------------
@@ -69,9 +69,9 @@ class LifeRules:
             return
         infos = self._infos(uid)
         self._history.update((info.id, info) for info in infos)
-        if not infos and not self._is_evicted:  # the dead of an evicted pod are removed at once
+        if not infos and not self._is_evicted:  # the dead of an evicted pod are removed immediately
             self._earlier.update(self._history)
-            self._began_anew = True
+            self._started_over = True
         twice = [name for name, count in Counter(self._running(uid)).items() if count > 1]
         assert not twice, f"containers that run twice: {twice}"
 
@@ -79,7 +79,7 @@ class LifeRules:
 
     def called(self, name: str, args: tuple[Any, ...]) -> None:
         if name == "run_pod_sandbox":
-            self._began_anew = True
+            self._started_over = True
         elif name == "create_container":
             self._creates(args[0], args[1].container, args[1].attempt)
         elif name == "start_container":
@@ -98,11 +98,11 @@ class LifeRules:
         names = [init.name for init in spec.init_containers]
         before = spec.init_containers[: names.index(name)] if name in names else spec.init_containers
         infos = self._infos(self._pod.metadata.uid)
-        if not self._strict and any(_tells_of_earlier(info, sandbox_id, names) for info in infos):
+        if not self._strict and any(_reports_earlier(info, sandbox_id, names) for info in infos):
             self._misled.add(sandbox_id)
         for init in before:
-            told = sandbox_id in self._misled or self._is_done(init, sandbox_id)
-            assert told, f"{name} is created before {init.name} is done"
+            reported = sandbox_id in self._misled or self._is_done(init, sandbox_id)
+            assert reported, f"{name} is created before {init.name} is done"
         if name in names and container.restart_policy != "Always":
             main = {regular.name for regular in spec.containers}
             begun = [i.name for i in self._remembered(sandbox_id) if i.name in main and i.started_at is not None]
@@ -128,7 +128,7 @@ class LifeRules:
         assert wanted, f"{container.name} ended with {last.exit_code} and is created again, with policy {policy}"
 
     def _generation(self, sandbox_id: str) -> list[ContainerInfo]:
-        """The containers of a sandbox since it was made, or since all containers were restarted."""
+        """The containers of a sandbox since it was created, or since all containers were restarted."""
         return [i for i in self._history.values() if i.sandbox_id == sandbox_id and i.id not in self._earlier]
 
     def _remembered(self, sandbox_id: str) -> list[ContainerInfo]:
@@ -187,8 +187,8 @@ class LifeRules:
         self._is_evicted = True
 
     def kubelet_restarts(self) -> None:
-        """Of an eviction only the kubelet knows until all containers have ended; to one that comes back before, what
-        was removed has never run."""
+        """Only the kubelet knows of an eviction until all containers have ended; a kubelet that
+        restarts before that has no record of the removed containers."""
         if not self._is_evicted:
             return
         self._is_evicted = False
@@ -196,7 +196,7 @@ class LifeRules:
         self._forgotten.update(self._history.keys() - kept)
         if not kept:
             self._earlier.update(self._history)
-        self._began_anew = True
+        self._started_over = True
 
     def _sync_ended(self, end: SyncEnd) -> None:
         """Without faults a pod is stopped within its grace, the minimum, and a moment for the sandbox."""
@@ -258,9 +258,9 @@ class LifeRules:
             late = new == "Failed" and pod.status.reason == "DeadlineExceeded"
             assert late, f"the pod had ended as {old} and is {new}"
         if RANKS[old] == 1 and RANKS[new] == 0:
-            assert self._began_anew or self._hides_its_end(pod), "the pod was Running and is Pending"
+            assert self._started_over or self._hides_its_end(pod), "the pod was Running and is Pending"
         if new == "Running" and self._has_begun(pod):
-            self._began_anew = False
+            self._started_over = False
         if RANKS[new] == 2 and RANKS[old] < 2:
             running = self._running(pod.metadata.uid)
             assert not running, f"the pod is reported to have ended, and {running} run"
@@ -273,7 +273,7 @@ class LifeRules:
 
     def _hides_its_end(self, pod: Pod) -> bool:
         """Was the newest of a container created and not started, and so the one before it, if it is there at all? Then
-        the status knows of no end any more."""
+        the status has no end any more."""
         states: dict[str, list[str]] = {}
         for info in sorted(self._infos(pod.metadata.uid), key=lambda info: -info.created_at):
             states.setdefault(info.name, []).append(info.state)
@@ -307,7 +307,7 @@ def _has_ended(pod: Pod) -> bool:
     return RANKS[pod.status.phase] == 2
 
 
-def _tells_of_earlier(info: ContainerInfo, sandbox_id: str, init_names: list[str]) -> bool:
+def _reports_earlier(info: ContainerInfo, sandbox_id: str, init_names: list[str]) -> bool:
     """Is it a record of an earlier sandbox that the kubelet takes for one of this, and for a sign how far the pod is?
     An init container whose removal failed, or any container that could not be started."""
     return info.sandbox_id != sandbox_id and (info.name in init_names or info.state == "created")

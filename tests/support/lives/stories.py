@@ -72,7 +72,7 @@ def policies(draw: st.DrawFn, *, all_containers: bool) -> dict[str, Any]:
         action = draw(st.sampled_from(["Restart", "RestartAllContainers"])) if all_containers else "Restart"
         codes = {"operator": draw(st.sampled_from(["In", "NotIn"])), "values": [42]}
         if action == "RestartAllContainers":
-            codes["operator"] = "In"  # else every exit restarts all of them, forever and at once
+            codes["operator"] = "In"  # else every exit restarts all of them, forever and immediately
         policy["restartPolicyRules"] = [{"action": action, "exitCodes": codes}]
     return policy
 
@@ -150,7 +150,7 @@ def ends_by_itself(spec: dict[str, Any], happens: list[Happening]) -> bool:
         return True
     if spec["restartPolicy"] != "Never" or any("restartPolicyRules" in c or _restarts(c) for c in spec["containers"]):
         return False
-    # A pod whose sandbox is lost before all its containers have run is stopped for good, but stays Pending.
+    # A pod whose sandbox is lost before all its containers have run is stopped permanently, but stays Pending.
     if any(happening.what == "kill sandbox" for happening in happens):
         return False
     inits_pass = all("restartPolicy" not in c for c in spec["initContainers"])

@@ -12,12 +12,12 @@ PLACES = ("/var/lib/cni", "/run/netns", "/run/kubesim", "/run/cni", "/run/xtable
 
 def host_state() -> dict[str, str]:
     commands = ("ip -br link", "ip -br addr", "ip route", "ip -6 route", "iptables-save -t nat", "sysctl net.ipv4")
-    told = {command: _output(command) for command in commands}
-    told["sysctl net.ipv4"] = "\n".join(
-        line for line in told["sysctl net.ipv4"].splitlines() if "forward" in line or "route_localnet" in line
+    reported = {command: _output(command) for command in commands}
+    reported["sysctl net.ipv4"] = "\n".join(
+        line for line in reported["sysctl net.ipv4"].splitlines() if "forward" in line or "route_localnet" in line
     )
-    told |= {place: str(sorted(map(str, Path(place).rglob("*")))) for place in PLACES if os.path.exists(place)}
-    return told
+    reported |= {place: str(sorted(map(str, Path(place).rglob("*")))) for place in PLACES if os.path.exists(place)}
+    return reported
 
 
 def _output(command: str) -> str:

@@ -108,7 +108,7 @@ class Ground:
     def life(self, start: Start, words: list[str], kill: Kill | None) -> tuple[int, int, str]:
         """One life of kubesim, ended by the kill or by itself: its exit code, steps and last words."""
         steps, killed = 0, False
-        heard = os.open(self.fifo, os.O_RDONLY | os.O_NONBLOCK)
+        received = os.open(self.fifo, os.O_RDONLY | os.O_NONBLOCK)
         written = os.open(self.fifo, os.O_WRONLY)
         with open(self._said, "w+") as said:
             process = start(*words, env=self.environ, stdin=subprocess.DEVNULL, stdout=written, stderr=said)
@@ -117,12 +117,12 @@ class Ground:
                 if kill is not None and not killed and steps >= kill.steps:
                     kill.strike(process)
                     killed = True
-                assert select.select([heard], [], [], PATIENCE_S)[0], f"kubesim does not end: {kill}, {steps} steps"
-                read = os.read(heard, 65536)
+                assert select.select([received], [], [], PATIENCE_S)[0], f"kubesim does not end: {kill}, {steps} steps"
+                read = os.read(received, 65536)
                 if not read:
                     break
                 steps += read.count(b"\n")
-            os.close(heard)
+            os.close(received)
             code = process.wait(PATIENCE_S)
             said.seek(0)
             return code, steps, said.read()

@@ -12,7 +12,7 @@ _inherited: frozenset[str] = frozenset()
 
 
 def remember_inherited() -> None:
-    """Note everything mounted now as somebody else's. The mounts of this process must be private."""
+    """Note everything mounted now as another client's. The mounts of this process must be private."""
     global _inherited
     _inherited = frozenset(id for id, _, _ in _mounted())
 

@@ -59,7 +59,7 @@ class Neighbour:
         self._rules[path] = _rules(self._number)
 
     async def leave(self) -> None:
-        """Raises an error where anything of its pods is not as it was made."""
+        """Raises an error where anything of its pods is not as it was created."""
         for pod in self._pods:
             await self._cni.check_network_list(self._checked, pod)
             assert _rules(int(pod.netns.rpartition("-")[2])) == self._rules[pod.netns]

@@ -23,7 +23,7 @@ class Mutation(NamedTuple):
         owner: Any = import_module(module)
         for each in owners:
             owner = getattr(owner, each)
-        assert hasattr(owner, name), f"{self.target} is not there any more"
+        assert hasattr(owner, name), f"{self.target} no longer exists"
         patch.setattr(owner, name, self.instead)
 
 

@@ -49,7 +49,7 @@ def _as_one_list(mux: Any, source: str, pods: Any, now: int) -> Any:
 FIRST_STEPS = {
     # A network that failed is not undone.
     "cni-faults": Mutation("kubesim.runtime.containerd.sandbox:is_due", _all_but_the_network),
-    # A volume that could not be mounted is tried again at once.
+    # A volume that could not be mounted is tried again immediately.
     "configmap-missing": Mutation(
         f"{KUBELET}.volumes.reconcile.pending_operations:_Operation.is_backing_off", returns(False)
     ),
@@ -58,7 +58,7 @@ FIRST_STEPS = {
         f"{KUBELET}.volumes.reconcile.actual_state:ActualStateOfWorld.mark_remount_required", returns([])
     ),
     "crashloop": Mutation(f"{KUBERUNTIME}.act.manager:do_back_off", returns(None)),
-    # Killed at once.
+    # Killed immediately.
     "graceful-delete": Mutation("kubesim.podworkers.state:effective_grace_period", returns(1)),
     "grpc-probe": Mutation(f"{KUBELET}.probes.prober:grpc_probe", returns_later(ProbeAnswer("success", ""))),
     # The object of an ended pod stays.

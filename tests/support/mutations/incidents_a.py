@@ -23,7 +23,7 @@ def _pull_once(manager: ImageManager, pod: Any, image: str, pull_policy: str, **
 
 
 def _keep_initialized(decision: Any, cause: str) -> None:
-    """In a second sandbox regular containers start at once."""
+    """In a second sandbox regular containers start immediately."""
     _start_over(decision, cause)
     if decision.status.sandboxes:
         decision.actions.init_containers_to_start = []

@@ -41,7 +41,7 @@ NODES = {
     "nodes/gpu-numa": Mutation(f"{CM}.topologymanager.policy:Policy.merge", returns((NO_NODE, True))),
     "nodes/missing-apparmor-profile": Mutation(f"{SIMULATED}.containers.security:_app_armor_problem", returns("")),
     "nodes/missing-seccomp-profile": Mutation(f"{SIMULATED}.containers.security:_has", returns(True)),
-    # The sync goes on without directories.
+    # The sync continues without directories.
     "nodes/no-room-for-pod": Mutation(f"{KUBELET}.loop.sync_pod:PodSync._make_directories", returns(None)),
     # Pods may have the whole node.
     "nodes/out-of-memory": Mutation(f"{KUBELET}.node.node_status:node_allocatable_reservation", returns({})),

@@ -1,7 +1,8 @@
-"""An API server that goes wrong on purpose, between a transport that works and whoever uses it.
+"""An API server with planted errors, between a working transport and its user.
 
 `DirectTransport` is the cluster without a network: quick, and in virtual time. `FaultyTransport` stands before it, or
-before a real connection, and spoils one call after the other as a plan says. It never swallows an event for good: who
+before a real connection, and spoils one call after the other as a plan says. It never swallows an event permanently:
+who
 is sent nothing cannot notice.
 """
 
@@ -35,13 +36,13 @@ Kind = Literal[
     "stall",  # goes silent in the middle
     "gone",  # 410 in the middle
     "garbage",  # something else than an event in the middle
-    "twice",  # events come again at once
+    "twice",  # events come again immediately
     "again",  # events come again later
     "late",  # events are overtaken by later ones
     "crumbs",  # comes in tiny pieces
 ]
 KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]
-# With these a server can go on forever, and still tell everything.
+# With these a server can continue forever, and still tell everything.
 LASTING: tuple[Kind, ...] = ("none", "close", "gone", "garbage", "twice", "again", "late", "crumbs")
 STATUSES = (400, 401, 403, 404, 410, 429, 500, 503, 504)
 GARBAGE = (

@@ -44,7 +44,7 @@ class Follower:
         chance = Randomness(seed).stream("reflector")
         self.source = ApiServerSource(clock, tasks, recorder, self.config, transport, NODE, chance)
         self.known: dict[str, Pod] = {}
-        self.told: list[str] = []
+        self.reported: list[str] = []
 
     def take(self) -> list[str]:
         """What came since the last time, as `ADD a`."""
@@ -59,7 +59,7 @@ class Follower:
                 else:
                     self.known[uid] = pod
                 new.append(f"{update.op} {pod.metadata.name}")
-        self.told += new
+        self.reported += new
         return new
 
     def state(self) -> dict[str, Any]:

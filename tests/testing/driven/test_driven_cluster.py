@@ -26,7 +26,7 @@ def cluster() -> Iterator[DrivenCluster]:
     made.close()
 
 
-def test_time_goes_on_only_when_it_is_asked_to(cluster: DrivenCluster) -> None:
+def test_time_continues_only_when_it_is_asked_to(cluster: DrivenCluster) -> None:
     cluster.apply(pod("web"))
     assert (cluster.clock.now, cluster.get("pod/web")["status"]["phase"]) == (0, "Pending")
     cluster.clock.advance("1m30s")

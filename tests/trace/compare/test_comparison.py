@@ -122,7 +122,7 @@ def test_of_another_seed_one_more_restart_is_a_difference() -> None:
     assert compared.first.right is second[2]
 
 
-def test_without_seeds_the_uid_of_the_first_pod_tells_whether_times_count() -> None:
+def test_without_seeds_the_uid_of_the_first_pod_shows_whether_times_count() -> None:
     first, second = numbered(call(1, "A", uid="1")), numbered(call(2, "A", uid="2"))
     assert not compare(first, second).is_exact
     assert compare(first, numbered(call(2, "A", uid="1"))).is_exact

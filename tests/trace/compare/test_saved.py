@@ -33,7 +33,7 @@ def test_times_are_microseconds_and_lists_are_tuples_again() -> None:
     assert read == Handler(seq=1, t=1_234_567, pods=("a", "b"))
 
 
-def test_empty_lines_are_no_records() -> None:
+def test_empty_lines_are_not_records() -> None:
     assert len(read_trace([NOTE, "", " \n"], "saved")) == 1
 
 
@@ -46,7 +46,7 @@ def test_empty_lines_are_no_records() -> None:
         ("[1]", "a.jsonl:1: is not a trace record"),
         ('{"apiVersion": "v1", "kind": "Pod"}', "a.jsonl:1: unknown kind of record 'Pod'"),
         ('{"kind": ["note"]}', "a.jsonl:1: unknown kind of record"),
-        (f"{NOTE}\n{NOTE}", "a.jsonl:2: another run begins here: save each run in a file of its own"),
+        (f"{NOTE}\n{NOTE}", "a.jsonl:2: another run begins here: save each run in a separate file"),
         (NOTE.replace('"seq": 1', '"seq": 4'), "a.jsonl:1: record 1 is missing: the next one has the number 4"),
         (NOTE.replace('"text"', '"words"'), "a.jsonl:1: words: does not fit a record of kind note"),
         (NOTE.replace('"x"', "7"), "a.jsonl:1: text: does not fit a record of kind note"),

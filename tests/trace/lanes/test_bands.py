@@ -31,7 +31,7 @@ def test_a_phase_lasts_until_the_next_one_and_the_last_until_the_end() -> None:
     assert phase.bands == (Band(0, 5, "Pending", "waiting", 1), Band(5, 9, "Running", "running", 3))
 
 
-def test_a_condition_that_goes_away_ends_its_band() -> None:
+def test_a_condition_that_is_removed_ends_its_band() -> None:
     records = [status(0, 1, "Running", conditions={"Ready": "True"}), status(4, 2, "Running")]
     [pod] = pod_lanes(records, 9)
     assert [(lane.kind, lane.name, lane.bands[-1].end) for lane in pod.lanes] == [

@@ -166,7 +166,7 @@ def test_a_fraction_of_the_traces_is_sampled_and_each_as_a_whole() -> None:
     assert flat(spans_of(shipped("crashloop"), rate=1_000_000)) == every
 
 
-def test_the_sampler_looks_at_the_second_half_of_the_id() -> None:
+def test_the_sampler_uses_the_second_half_of_the_id() -> None:
     low, high = bytes(15) + b"\x01", bytes(8) + b"\xff" * 8
     assert is_sampled(low, 1)
     assert not is_sampled(low, 0)

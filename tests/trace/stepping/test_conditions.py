@@ -78,6 +78,6 @@ def test_it_does_not_match(condition: str, record: Record) -> None:
         ("why~'open", "no closing quotation"),
     ],
 )
-def test_a_mistake_is_told(condition: str, problem: str) -> None:
+def test_a_mistake_is_reported(condition: str, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         RecordCondition.parse(condition)

@@ -12,8 +12,8 @@ from tests.support.stepping import stepper
 @pytest.mark.parametrize("name", ["hello-pod", "two-containers", "kubelet-restart"])
 def test_a_screen_has_the_terminals_size_and_no_colours(name: str, view: str) -> None:
     walk = stepper(name, "pleg.event")
-    for place in range(0, len(walk.records), 11):
-        walk.place = place
+    for position in range(0, len(walk.records), 11):
+        walk.position = position
         for width, height in ((80, 24), (60, 16), (200, 60)):
             rows = render(walk, view, name, width, height)
             assert len(rows) == height

@@ -49,7 +49,7 @@ def test_it_goes_to_a_number_and_to_a_time() -> None:
     assert not walk.go_to(100_000)
     walk.go_to_time(10_000_000)
     assert walk.here.t >= 10_000_000
-    assert walk.records[walk.place - 1].t < 10_000_000
+    assert walk.records[walk.position - 1].t < 10_000_000
     walk.go_to_time(10**15)
     assert walk.at_end
 
@@ -63,9 +63,9 @@ def test_the_picture_is_the_same_from_whichever_side_one_comes(name: str) -> Non
         picture.take(record)
         forward.append(picture)
     walk = stepper(name)
-    for place in range(len(forward) - 1, -1, -37):
-        walk.place = place
-        assert walk.picture == forward[place]
+    for position in range(len(forward) - 1, -1, -37):
+        walk.position = position
+        assert walk.picture == forward[position]
 
 
 def test_the_picture_while_a_container_waits_in_back_off() -> None:

@@ -1,4 +1,4 @@
-"""The rules of the single volume sources that need nothing but themselves: all but that of images.
+"""The rules of the single volume sources that need only themselves: all but that of images.
 
 Mirrors: pkg/apis/core/validation validateHostPathVolumeSource, validateNFSVolumeSource and their siblings
 """

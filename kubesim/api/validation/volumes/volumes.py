@@ -55,7 +55,7 @@ def validate_volumes(
 def _validate_source(
     errors: Errors, volume: JsonObject, path: str, pod_name: str, options: PodValidationOptions
 ) -> None:
-    """There is at least one: a volume that names none was made an emptyDir."""
+    """There is at least one: a volume that names none was created an emptyDir."""
     found = False
     for kind in sorted(_PLACE.keys() & volume.keys(), key=_PLACE.__getitem__):
         source = volume[kind]

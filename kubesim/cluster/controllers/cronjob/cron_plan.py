@@ -61,7 +61,7 @@ class InvalidSchedule(ValueError):
 
 
 def plan_cron_job(cron_job: CronJob, jobs: Sequence[Job], existing: Collection[str], now: int) -> CronPlan:
-    """`existing` has the names of those Jobs in status.active that exist, whoever controls them."""
+    """`existing` has the names of those Jobs in status.active that exist, regardless of their controller."""
     expired = _expired(cron_job, jobs)
     gone = {job.metadata.uid for job in expired}
     active = tuple(ref for ref in cron_job.status.active if ref.uid not in gone)

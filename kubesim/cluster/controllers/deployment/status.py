@@ -67,7 +67,7 @@ def calculate_status(
 
 
 def _terminating_replicas(sets: Sequence[ReplicaSet]) -> int | None:
-    """None if a ReplicaSet that was synced does not say."""
+    """None if a synced ReplicaSet does not report it."""
     synced = [
         one.status for one in sets if one.status.observed_generation or one.status.terminating_replicas is not None
     ]
@@ -145,7 +145,7 @@ def _deadline(deployment: Deployment, condition: DeploymentCondition) -> int:
 def next_progress_check(deployment: Deployment, status: DeploymentStatus, now: int) -> int | None:
     """In how many microseconds to check a rollout that makes no progress again; None if there is nothing to check.
 
-    A rollout that was complete cannot time out, so it needs no check (upstream checks it in vain).
+    A rollout that was complete cannot time out, so it needs no check (upstream checks it without effect).
     """
     condition = find_condition(deployment.status, PROGRESSING)
     if not has_progress_deadline(deployment) or condition is None or is_complete(deployment, status):

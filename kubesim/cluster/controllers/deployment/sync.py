@@ -1,6 +1,6 @@
 """One sync of a Deployment: at most one step of a rollout, and the status after it.
 
-It works on the objects as they were when it began. What it writes becomes visible to it with the next sync, so a second
+It uses the state of the objects at its start. What it writes becomes visible to it with the next sync, so a second
 write of the same object in one sync conflicts, and the sync is tried again some milliseconds later.
 
 Mirrors: pkg/controller/deployment/sync.go, rolling.go rolloutRolling, recreate.go rolloutRecreate

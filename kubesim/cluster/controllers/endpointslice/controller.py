@@ -23,7 +23,7 @@ from kubesim.cluster.store.selectors import LabelSelector, selector_from
 from kubesim.cluster.store.store import Key
 from kubesim.cluster.store.watches import WatchEvent
 
-SLICE_CHANGE_DELAY = 1 * SECOND  # after somebody else has changed a slice
+SLICE_CHANGE_DELAY = 1 * SECOND  # after another client has changed a slice
 
 
 def selector_of(service: ApiObject) -> LabelSelector | None:
@@ -65,7 +65,7 @@ class EndpointSliceController(Controller):
         return [key for key in dict.fromkeys((*before, *now)) if changed or key not in before or key not in now]
 
     def _slice_changed(self, change: WatchEvent) -> None:
-        """Somebody else's doing is put right."""
+        """Another client's doing is put right."""
         if self._writes:
             return
         for item in (change.object, change.previous):

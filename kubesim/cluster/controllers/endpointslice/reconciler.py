@@ -1,7 +1,7 @@
 """What the EndpointSlices of a Service should be, as far as possible by changing those that there are.
 
 Pure. An endpoint stays in its slice and at its position; new ones are appended to a slice with room for all of them,
-or make a new slice. Pods with other port numbers for a named port have slices of their own.
+or create a new slice. Pods with other port numbers for a named port have slices of their own.
 
 Mirrors: endpointslice reconciler.go Reconcile, reconcileByAddressType, reconcileByPortMapping, finalize; utils.go
 newEndpointSlice, getSliceToFill, setEndpointSliceLabels
@@ -143,7 +143,7 @@ def _reconcile_address_type(wanted: WantedSlice, existing: list[EndpointSlice]) 
         deleted += changes.deleted
     for unwanted in by_ports.values():
         deleted += unwanted
-    if len(deleted) == len(existing) and not created:  # a Service has at least one slice, if need be an empty one
+    if len(deleted) == len(existing) and not created:  # a Service has at least one slice, if necessary an empty one
         placeholder = new_endpoint_slice(wanted.service, (), wanted.address_type)
         if len(deleted) == 1 and _is_placeholder(deleted[0], placeholder):
             deleted = []

@@ -21,7 +21,7 @@ Policy = Literal["Background", "Foreground", "Orphan"]
 
 @value_object
 class References:
-    """`solid`: the owner is there. `dangling`: it is not. `waiting`: it waits for its dependents to be deleted."""
+    """`solid`: the owner exists. `dangling`: it is not. `waiting`: it waits for its dependents to be deleted."""
 
     solid: tuple[OwnerReference, ...] = ()
     dangling: tuple[OwnerReference, ...] = ()

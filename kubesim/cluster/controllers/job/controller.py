@@ -1,6 +1,6 @@
 """The Job controller: runs pods until enough of them have succeeded, or too many have failed.
 
-Changes of pods and of the Job's own status are collected for 1 s; a change of its spec is acted on at once.
+Changes of pods and of the Job's own status are collected for 1 s; a change of its spec is acted on immediately.
 
 Mirrors: pkg/controller/job/job_controller.go
 """

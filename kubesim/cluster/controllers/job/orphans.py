@@ -25,7 +25,7 @@ def is_managed_elsewhere(job: Job) -> bool:
 
 
 def controlling_job(store: Store, pod: Pod) -> Job | None:
-    """The Job that controls a pod, if it is still there."""
+    """The Job that controls a pod, if it still exists."""
     owner = controller_of(pod)
     if owner is None or owner.kind != "Job":
         return None

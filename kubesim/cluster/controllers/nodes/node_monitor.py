@@ -95,7 +95,7 @@ def _own_taints(node: Node) -> list[str]:
 
 
 class NodeMonitor:
-    """Works from when it is made; nodes tell it when they fall silent, and when they are heard again."""
+    """Works from when it is created; nodes tell it when they fall silent, and when they are received again."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._clock = clock = context.clock
@@ -126,12 +126,12 @@ class NodeMonitor:
 
     # -- silence ------------------------------------------------------------------------------------------------
 
-    def fell_silent(self, name: str, last_heard: int) -> None:
+    def fell_silent(self, name: str, last_report: int) -> None:
         """The first tick after the last sign of life has noticed it."""
-        periods = -(-(last_heard - self._started) // MONITOR_PERIOD)
+        periods = -(-(last_report - self._started) // MONITOR_PERIOD)
         self._silent.setdefault(name, self._started + periods * MONITOR_PERIOD)
 
-    def is_heard(self, name: str) -> None:
+    def is_reporting(self, name: str) -> None:
         self._silent.pop(name, None)
 
     def _give_up(self, name: str) -> None:
@@ -185,7 +185,7 @@ class NodeMonitor:
             key, name = wanted.get(node.metadata.name), node.metadata.name
             if key is None:
                 self._waiting.pop(name, None)
-            if key is None or _own_taints(node):  # taken away, or one changed for the other, at once
+            if key is None or _own_taints(node):  # taken away, or one changed for the other, immediately
                 self._taint(name, key)
             elif name not in self._waiting:
                 self._waiting[name] = self._turn(zone_of(node))

@@ -49,7 +49,7 @@ def with_taints(node: Node, now: int) -> Node:
 
 
 class NodeTaints:
-    """Works from when it is made."""
+    """Works from when it is created."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._clock = context.clock

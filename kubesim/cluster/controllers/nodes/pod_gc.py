@@ -86,7 +86,7 @@ def orphaned(pods: Iterable[Pod], gone: Sequence[str]) -> list[Doomed]:
 
 
 class PodGarbageCollector:
-    """Works from when it is made."""
+    """Works from when it is created."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._clock, self._store = context.clock, context.store

@@ -1,4 +1,4 @@
-"""Pods that do not tolerate a NoExecute taint of their node are deleted: at once, or when their patience is over.
+"""Pods that do not tolerate a NoExecute taint of their node are deleted: immediately, or when their patience is over.
 
 This is a controller of the cluster. The kubelet itself looks at such taints only when it admits a pod.
 
@@ -52,7 +52,7 @@ def toleration_time(
 
 
 class TaintEviction:
-    """Works from when it is made."""
+    """Works from when it is created."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._clock = context.clock

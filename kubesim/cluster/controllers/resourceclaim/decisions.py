@@ -1,4 +1,4 @@
-"""What is to be done about a pod's claims, pure: which it needs, which are made, which reservations stay.
+"""What is to be done about a pod's claims, pure: which it needs, which are created, which reservations stay.
 
 Mirrors: pkg/controller/resourceclaim/controller.go podNeedsClaims, handleClaim, isPodDone, owningPod
 """

@@ -73,7 +73,7 @@ class StatefulSetPlan:
 
 @value_object
 class Situation:
-    """What there is. `replicas` has a pod for each ordinal, those without a phase are to be made."""
+    """What there is. `replicas` has a pod for each ordinal, those without a phase are to be created."""
 
     set_: StatefulSet
     replicas: tuple[Pod, ...]
@@ -92,7 +92,7 @@ class Situation:
         return is_unavailable(pod, self.set_.spec.min_ready_seconds, self.now)
 
     def claims_of(self, pod: Pod) -> list[ApiObject]:
-        """Those of its claims that are there."""
+        """Those of its claims that exist."""
         names = claim_names(self.set_, ordinal_of(pod)).values()
         return [self.claims[name] for name in names if name in self.claims]
 

@@ -33,7 +33,7 @@ def has_stale_claim(set_: StatefulSet, pod: Pod, claims: Iterable[ApiObject]) ->
 
 
 def has_unexpected_controller(claim: ApiObject, set_: StatefulSet, pod: Pod) -> bool:
-    """Whether something other than the set or its pod controls the claim, where the policy asks for either."""
+    """Whether something other than the set or its pod controls the claim, where the policy requests either."""
     if retention_policy(set_) == (_RETAIN, _RETAIN):
         return False
     for reference in claim.metadata.owner_references:

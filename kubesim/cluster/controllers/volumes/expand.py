@@ -26,7 +26,7 @@ def size_of(claim: ApiObject) -> Quantity:
 
 
 def volume_to_expand(claim: ApiObject, volume: ApiObject | None) -> ApiObject | None:
-    """The claim's volume, if the claim asks for more than it has."""
+    """The claim's volume, if the claim requests more than it has."""
     if volume is None or phase_of(claim) != "Bound" or request_of(claim) <= size_of(claim):
         return None
     reference = spec_of(volume).get("claimRef") or {}

@@ -76,7 +76,7 @@ def _validate_nominated_node(
 def validate_transitions(
     errors: Errors, new: JsonObject, old: JsonObject, kind: str, spec: JsonObject, containers: list[JsonObject]
 ) -> None:
-    """A container that has ended for good cannot be said to run again."""
+    """A container that has ended permanently cannot be said to run again."""
     if _all_could_restart(spec):
         return
     for n, status in enumerate(old.get(kind) or ()):

@@ -107,7 +107,7 @@ def _term(pod: Pod, term: Mapping[str, Any], weight: int = 0) -> AffinityTerm:
 def with_label_keys(
     selector: LabelSelector, labels: Mapping[str, str], match: Sequence[str], mismatch: Sequence[str] = ()
 ) -> LabelSelector:
-    """The selector that also asks for the pod's own values of some labels, or for other values than those."""
+    """The selector that also requests the pod's own values of some labels, or for other values than those."""
     own = [(key, operator) for keys, operator in ((match, "in"), (mismatch, "notin")) for key in keys if key in labels]
     if not own:
         return selector

@@ -1,6 +1,7 @@
 """What the scheduler knows of the nodes and their pods, kept current change by change.
 
-A pod that was given a node counts there at once, before the API server knows (it is assumed). The cost of a change is
+A pod that was given a node counts there immediately, before the API server knows (it is assumed). The cost of a
+change is
 that of one pod, however many there are.
 
 Mirrors: pkg/scheduler/backend/cache/cache.go AssumePod, ForgetPod, AddPod, UpdatePod, RemovePod, snapshot.go

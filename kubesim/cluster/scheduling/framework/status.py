@@ -23,4 +23,4 @@ class Status:
 
 
 class CycleError(KubesimError):
-    """Something other than a refusal: the attempt failed and is made again after a back-off."""
+    """Something other than a refusal: the attempt failed and is created again after a back-off."""

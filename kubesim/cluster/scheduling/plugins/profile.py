@@ -1,7 +1,7 @@
 """The default profile: the plugins in their order, with their weights, and after which events each is asked again.
 
 The order decides which reason a node is refused for: the first filter that refuses it. Node features are not
-simulated: nothing here asks for them.
+simulated: nothing here requests them.
 
 Mirrors: pkg/scheduler/apis/config/v1/default_plugins.go getDefaultPlugins; pkg/scheduler/scheduler.go
 buildQueueingHintMap

@@ -39,8 +39,8 @@ def select_victims_on_node(
     nominated: NominatedPods,
     now: int,
 ) -> Victims | Status:
-    """First all pods of lower priority are taken away; then as many as possible come back, the most important and the
-    protected ones first."""
+    """First all pods of lower priority are removed; then as many as possible are added again, the most important
+    and the protected ones first."""
     priority = pod_priority(cycle.pod)
     potential = [info for uid in node.order if pod_priority((info := node.pods[uid]).pod) < priority]
     if not potential:

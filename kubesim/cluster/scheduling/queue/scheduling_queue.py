@@ -1,6 +1,7 @@
 """The scheduling queue: pods that can be tried, that back off, and that wait for a change that may help them.
 
-An idle scheduler takes pods out of their back-off at once (SchedulerPopFromBackoffQ), except those whose last attempt
+An idle scheduler takes pods out of their back-off immediately (SchedulerPopFromBackoffQ), except those whose last
+attempt
 ended in an error. A pod that nothing helps is tried again after five minutes.
 
 Mirrors: pkg/scheduler/backend/queue scheduling_queue.go, active_queue.go, backoff_queue.go

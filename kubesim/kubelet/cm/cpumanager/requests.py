@@ -25,7 +25,8 @@ def guaranteed_cpus(pod: Pod, container: Container, gates: FeatureGates) -> int:
 
 
 def pod_guaranteed_cpus(pod: Pod, gates: FeatureGates) -> int:
-    """What the whole pod needs at once: init containers run one after the other, beside the sidecars before them."""
+    """What the whole pod needs immediately: init containers run one after the other, beside the sidecars before
+    them."""
     if manages_pod_level(pod, gates):
         requests = pod.spec.resources.requests if pod.spec.resources is not None else {}
         return _whole(amount(requests, CPU)) if pod_qos_class(pod, gates) == GUARANTEED else 0

@@ -1,7 +1,7 @@
 """The device manager: plugins register with it, containers get their devices from it.
 
 A device is allocated when its pod is admitted, and free again once the pod is no longer active, which is noticed when
-somebody else asks for devices. Allocations and registered resources are on disk, so the next kubelet knows them before
+another client requests devices. Allocations and registered resources are on disk, so the next kubelet knows them before
 the plugins have registered again: until then a resource has no devices.
 
 Where upstream iterates over a map (the limits of a container, the resources of a node), the order here is that of the
@@ -58,7 +58,7 @@ class DeviceCheckpoint:
 
 
 class SourcesReady(Protocol):
-    all_ready: bool  # every source of pods has been heard
+    all_ready: bool  # every source of pods has been received
 
 
 @part
@@ -189,7 +189,7 @@ class DeviceManager:
         """Devices are not allocated to a pod as a whole."""
 
     def update_allocated_devices(self) -> None:
-        """Free the devices of pods that are no longer active, once all sources have been heard."""
+        """Free the devices of pods that are no longer active, once all sources have been received."""
         if not self.sources.all_ready:
             return
         active = {pod.metadata.uid for pod in self.active_pods()}

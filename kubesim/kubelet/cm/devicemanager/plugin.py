@@ -72,4 +72,4 @@ class PluginsOnNode(Protocol):
     """The device plugins of a node, which outlive its kubelet."""
 
     def kubelet_serves(self, registry: PluginRegistry) -> None:
-        """The kubelet's registration socket is there: each plugin registers, at its own moment."""
+        """The kubelet's registration socket exists: each plugin registers, at its own moment."""

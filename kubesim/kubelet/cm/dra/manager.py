@@ -61,7 +61,7 @@ class DraManager:
         self.plugins[plugin.name] = plugin
 
     def health_reported(self, driver: str, devices: Sequence[DeviceHealthReport]) -> None:
-        """Pods that use a device whose health changed report it at once."""
+        """Pods that use a device whose health changed report it immediately."""
         changed = {(device.pool, device.device) for device in self.health.update(driver, devices)}
         pods = {
             uid: None

@@ -1,4 +1,4 @@
-"""The memory of the machine as it is without containers, or with those that the state tells of.
+"""The memory of the machine as it is without containers, or with those that the state reports.
 
 Mirrors: pkg/kubelet/cm/memorymanager/policy_static.go getDefaultMachineState, updateExpectedMachineState,
 areMachineStatesEqual

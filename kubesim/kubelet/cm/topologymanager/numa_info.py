@@ -41,7 +41,7 @@ class NumaInfo:
 
 
 def new_numa_info(topology: tuple[NumaNode, ...], options: PolicyOptions) -> NumaInfo:
-    """Distances are known only if an option asks for them."""
+    """Distances are known only if an option requests them."""
     distances: dict[int, tuple[int, ...] | None] = {}
     for node in topology:
         if options.prefer_closest_numa and node.distances is None:

@@ -1,7 +1,8 @@
 """The API status of each container, from the runtime's records, what was said before and why starts failed.
 
 Where the runtime has a record, it speaks; where it has none, the old status is carried on and what must have happened
-is inferred; and a container that cannot be started shows why. Ready and Started of regular containers are said at once
+is inferred; and a container that cannot be started shows why. Ready and Started of regular containers are said
+immediately
 (probe_overlay.py), those of init containers later.
 
 Mirrors: pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses.
@@ -109,7 +110,7 @@ def convert_to_api_container_statuses(
 
 
 def two_newest_records(runtime: RuntimePodStatus) -> dict[str, list[ContainerRecord]]:
-    """What there is to tell of each name: its newest record and the one before."""
+    """What there is to report each name: its newest record and the one before."""
     found: dict[str, list[ContainerRecord]] = {}
     for record in sorted(runtime.containers, key=_CREATION_TIME, reverse=True):
         seen = found.get(record.name)
@@ -156,7 +157,7 @@ def _state_of_record(record: ContainerRecord, old: ContainerStatus | None, pod_r
             record.exit_code, record.reason, record.message, record.id, record.started_at, record.finished_at
         )
     if record.state == "unknown" and old is not None and old.state.running is not None:
-        # It ran and is not to be found: over, which is different from "never began" to whoever counts runs.
+        # It ran and is not to be found: over, which is different from "never began" to the caller that counts runs.
         return ContainerState(
             terminated=ContainerStateTerminated(
                 exit_code=_KILLED,

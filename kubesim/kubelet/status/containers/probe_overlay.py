@@ -1,4 +1,4 @@
-"""Started and Ready of each container: what the probes have found out.
+"""Started and Ready of each container: the results of the probes.
 
 Probe results are by container id, so a new container begins without any. A container that ran before the kubelet came
 up (by more than 10 s) keeps what was said of it until its probes have spoken again.
@@ -50,7 +50,8 @@ def with_probe_results_of_init(
 
 
 def readiness_workers_to_trigger(inputs: StatusInputs, status: PodStatus) -> list[str]:
-    """The containers whose readiness probe is to run at once, because the status of `inputs` found no success of it."""
+    """The containers whose readiness probe is to run immediately, because the status of `inputs` found no success of
+    it."""
     names: list[str] = []
     if not inputs.probe_workers:
         return names

@@ -199,7 +199,7 @@ def _condition(
 def _shared_condition(
     kind: str, generation: int, status: str, reason: str, message: str, since: str | None = None
 ) -> PodCondition:
-    # Pods say the same few things again and again, and a condition never changes: one object serves them all.
+    # Pods say the same few things repeatedly, and a condition never changes: one object serves them all.
     made = PodCondition(type=kind, observed_generation=generation, status=status, reason=reason, message=message)
     return made if since is None else made.changed(last_transition_time=since)
 

@@ -21,12 +21,12 @@ ProbeType = Literal["liveness", "readiness", "startup"]
 
 @value_object
 class StatusInputs:
-    """`pod` has the resources that are allocated to it; its own status is what the API server says."""
+    """`pod` has the resources that are allocated to it; its own status is the one at the API server."""
 
     pod: Pod
     runtime: RuntimePodStatus
     now: int
-    # When the probe manager was made.
+    # When the probe manager was created.
     kubelet_start: int
     # The status manager's; None = it knows none.
     cached_status: PodStatus | None = None
@@ -52,5 +52,5 @@ class StatusInputs:
 
     @property
     def old_status(self) -> PodStatus:
-        """The status to go on from: what the kubelet said last, else what the API server says."""
+        """The status to continue from: what the kubelet said last, else what the API server says."""
         return self.pod.status if self.cached_status is None else self.cached_status

@@ -30,7 +30,7 @@ _NOTHING_ALLOCATED = {"resources": NO_RESOURCES}
 
 
 def pod_level_resources(inputs: StatusInputs, old: PodStatus) -> Mapping[str, Any]:
-    """The fields `resources` and `allocated_resources` of a status; `old` is the one to go on from."""
+    """The fields `resources` and `allocated_resources` of a status; `old` is the one to continue from."""
     gates = inputs.gates
     if not gates.enabled("InPlacePodLevelResourcesVerticalScaling"):
         return {}

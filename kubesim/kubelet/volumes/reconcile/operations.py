@@ -50,7 +50,8 @@ class OperationError(VolumeError):
 
 @value_object
 class _Host:
-    """Implements `VolumeHost` for one mount. Of objects that were waited for in vain nothing more is expected."""
+    """Implements `VolumeHost` for one mount. Of objects that were waited for without effect nothing more is
+    expected."""
 
     objects: ObjectManager
     tokens: TokenManager
@@ -111,7 +112,7 @@ class Operations:
     # -- mounting -----------------------------------------------------------------------------------------------
 
     def mount(self, volume: VolumeToMount, given_up: Collection[ObjectKey] = ()) -> bool:
-        """Set it up and note that it is there. True if files changed that were there before.
+        """Set it up and note that it exists. True if files changed that were there before.
 
         Raises OperationError, or NotListedYet: then the operation has to wait for that object, or do without it
         (`given_up`).

@@ -42,7 +42,7 @@ class DesiredStateOfWorldPopulator:
         self._processed: dict[str, bool] = {}  # False: to be processed again
         self._to_process: dict[str, None] = {}
         self._to_remove: dict[str, None] = {}
-        self.has_added_pods = False  # all pods of all sources have been looked at once
+        self.has_added_pods = False  # all pods of all sources have been looked immediately
 
     # -- what there is to look at -------------------------------------------------------------------------------
 

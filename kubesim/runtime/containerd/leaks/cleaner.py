@@ -111,7 +111,7 @@ class HostCleaner(Cleaner):
     """Of a node that is the host itself, where everything can be looked at."""
 
     def found(self) -> list[Leak]:
-        """What is there; nothing is changed."""
+        """What exists; nothing is changed."""
         return self._found(take_inventory(self.home, self._ledger.entries()))
 
     def _found(self, inventory: Inventory) -> list[Leak]:

@@ -1,4 +1,4 @@
-"""The machine that kubesim runs on: what of it could be ours, and removing what plugins do not remove (any more).
+"""The machine that kubesim keeps running: what of it could be ours, and removing what plugins do not remove (any more).
 
 Only for a node on the host's own network; a private one is gone with all that is in it.
 """
@@ -148,7 +148,7 @@ def _remove_link(name: str) -> None:
 
 
 def _release_address(path: str, owner: str) -> None:
-    """Unless it is somebody else's by now; host-local's lock keeps it from looking in the meantime."""
+    """Unless it is another client's by now; host-local's lock keeps it from looking during that time."""
     lock = os.open(os.path.join(os.path.dirname(path), "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -88,13 +88,13 @@ class LedgerNetworking(CniNetworking):
         self._ledger = ledger
 
     async def set_up(self, sandbox_id: str, netns: str, pod: PodNetworkConfig, ctx: Context) -> PodNetwork:
-        told = cni_namespace_opts(sandbox_id, netns, pod)
+        reported = cni_namespace_opts(sandbox_id, netns, pod)
         networks = [
             NetworkEntry(network.config.name, network.ifname, whole_source(network.config))
             for network in self.cni.networks
         ]
-        name, args = f"{pod.namespace}/{pod.name}", tuple(told.args.items())
-        self._ledger.note(Attachment(sandbox_id, name, netns, networks, args, told.capability_args))
+        name, args = f"{pod.namespace}/{pod.name}", tuple(reported.args.items())
+        self._ledger.note(Attachment(sandbox_id, name, netns, networks, args, reported.capability_args))
         return await super().set_up(sandbox_id, netns, pod, ctx)
 
     async def tear_down(self, sandbox_id: str, netns: str, pod: PodNetworkConfig, ctx: Context) -> None:

@@ -1,4 +1,4 @@
-"""What sandboxes left behind on a machine: which of the things that are there are ours, and whose sandbox is gone.
+"""What sandboxes left behind on a machine: which of the things that exist are ours, and whose sandbox is gone.
 
 Ours is what lies in the state directory, what carries the id of one of our sandboxes (all of which begin the same), and
 what is named after one by the rules of the plugin that made it. Pure; `inventory.py` takes the inventory.
@@ -58,7 +58,7 @@ class Inventory:
 
 @value_object
 class Leak:
-    """Something of a sandbox that nobody knows any more; without an id, of nobody. `problem`: why it is still there."""
+    """Something of a sandbox that nobody knows any more; without an id, of nobody. `problem`: why it still exists."""
 
     kind: Kind
     name: str

@@ -1,6 +1,7 @@
 """Plugins that still run though kubesim and the holder that started them were killed.
 
-They would go on making what nobody writes down any more. Every plugin on the host, and all that it starts, has a locked
+They would continue making what nobody writes down any more. Every plugin on the host, and all that it starts, has a
+locked
 file of the state directory open, which it inherits: so it is known at the next start that there still is one, and by
 that lock which processes they are. They are ended as the holder would have done it, before anything is cleaned up.
 """
@@ -24,7 +25,8 @@ _TRIES, _PAUSE_MS = 1200, 25  # thirty seconds: a machine may be busy
 
 
 def lock_plugins(state: str) -> IO[str]:
-    """To be inherited by plugins, once none of an earlier run is left. Only for whoever has the lock of the state."""
+    """To be inherited by plugins, once none of an earlier run is left. Only for the process that has the lock "
+    "of the state."""
     lock = open_lock(state, _NAME)
     for _ in range(_TRIES):
         try:

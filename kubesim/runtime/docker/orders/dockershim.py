@@ -1,7 +1,7 @@
 """Sandboxes in dockershim's order: the pause container runs before the network is set up.
 
 A sandbox whose network failed is stopped, but stays in the list: the kubelet sees it as exited within a second, and
-makes the next one with the next attempt at once.
+makes the next one with the next attempt immediately.
 
 Mirrors: kubelet v1.12 pkg/kubelet/dockershim/docker_sandbox.go
 """

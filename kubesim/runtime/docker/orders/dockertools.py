@@ -1,6 +1,7 @@
 """Sandboxes in dockertools' order: the infra container is created and started, then its network is set up.
 
-After a failed set-up the infra container is killed at once and no plugin hears of it. Before the next one is made, the
+After a failed set-up the infra container is killed immediately and no plugin is notified of it. Before the next one
+is created, the
 network of every dead infra container of the pod is torn down.
 
 Mirrors: kubelet v1.6 pkg/kubelet/dockertools/docker_manager.go SyncPod, createPodInfraContainer, killPodWithSyncResult

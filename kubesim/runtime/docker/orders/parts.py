@@ -26,7 +26,7 @@ class SandboxContainer:
 
 
 class Docker(Protocol):
-    """The daemon, as far as sandboxes are concerned. A container that is not there raises NotFound, other failures
+    """The daemon, as far as sandboxes are concerned. A container that does not exist raises NotFound, other failures
     raise RuntimeCallError."""
 
     def ensure_sandbox_image(self, image: str) -> None:
@@ -64,7 +64,7 @@ class SandboxOrder(Protocol):
         ...
 
     def port_mappings(self, sandbox_id: str) -> tuple[PortMapping, ...]:
-        """What a network plugin hears of the ports of the pod. Raises CniError."""
+        """The ports of the pod, as a network plugin gets them. Raises CniError."""
         ...
 
     def kubelet_starts(self) -> None:

@@ -128,7 +128,7 @@ class ContainerKiller:
         self._events.event(pod, "Normal", "Killing", text if message else text.rstrip(": "), name)
 
     async def _execute_pre_stop_hook(self, pod: Pod, identifier: str, container: Container, grace_s: int) -> int:
-        """Whole seconds used. A hook that takes longer than the grace goes on, but nobody waits for it."""
+        """Whole seconds used. A hook that takes longer than the grace continues, but nobody waits for it."""
         begin = self._clock.now()
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -179,7 +179,7 @@ class ContainerKiller:
 
 
 async def _within(clock: LoopClock, awaited: asyncio.Future[None], deadline: int) -> bool:
-    """Wait for something, but only until the deadline: did it come? What is awaited goes on regardless."""
+    """Wait for something, but only until the deadline: did it come? What is awaited continues regardless."""
     if awaited.done():
         return True
     came: asyncio.Future[bool] = asyncio.get_running_loop().create_future()

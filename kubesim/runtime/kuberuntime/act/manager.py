@@ -73,7 +73,7 @@ class ProbeResults:
 
 @value_object
 class StartedSandbox:
-    """Where containers are to be started; `config` is None if it has to be made again."""
+    """Where containers are to be started; `config` is None if it has to be created again."""
 
     id: str
     ips: tuple[str, ...]
@@ -201,7 +201,7 @@ class RuntimeManager:
                 return
 
     def ensure_pod_cgroup(self, pod: Pod) -> None:
-        """Make the pod's control group, if it is not there yet. Raises RuntimeCallError."""
+        """Make the pod's control group, if it does not exist yet. Raises RuntimeCallError."""
         uid = pod.metadata.uid
         if self._cgroups.get(uid) is None:
             has_quota = self._helper.internal_lifecycle.has_cpu_quota(pod)
@@ -255,7 +255,7 @@ class RuntimeManager:
         )
 
     async def _kill_step(self, pod: Pod, status: RuntimePodStatus, actions: PodActions, result: PodSyncResult) -> bool:
-        """Steps 2 and 3: stop what must not go on. False when that failed and the round is over."""
+        """Steps 2 and 3: stop what must not continue. False when that failed and the round is over."""
         if actions.kill_pod:
             killed = await self._kill_all(pod, running_pod(status), None)
             result.results += killed.results
@@ -301,7 +301,7 @@ class RuntimeManager:
     async def _sandbox_step(
         self, pod: Pod, status: RuntimePodStatus, actions: PodActions, result: PodSyncResult
     ) -> StartedSandbox | None:
-        """Steps 4 and 5: make the sandbox if there must be a new one, and tell the kubelet that it stands."""
+        """Steps 4 and 5: create the sandbox if there must be a new one, and tell the kubelet that it stands."""
         if not actions.create_sandbox:
             return StartedSandbox(actions.sandbox_id, status.ips)
         self.counts["started_pods",] += 1
@@ -339,7 +339,7 @@ class RuntimeManager:
             return None
         ips = status.ips if pod.spec.host_network else sandbox_ips(made.network)
         self._helper.on_pod_sandbox_ready(pod)
-        # A configuration that was warned about is made again, with the same Events; any other would be the same.
+        # A configuration that was warned about is created again, with the same Events; any other would be the same.
         return StartedSandbox(sandbox_id, ips, None if warned else config)
 
     def _config_for_containers(self, pod: Pod, actions: PodActions, result: PodSyncResult) -> SandboxConfig | None:
@@ -412,7 +412,7 @@ class RuntimeManager:
         return result
 
     def hooks_under_way(self) -> list[asyncio.Task[None]]:
-        """Tasks that go on although nobody waits for them."""
+        """Tasks that continue although nobody waits for them."""
         return list(self._killer.hooks_under_way)
 
     async def kill_unknown_container(self, info: ContainerInfo) -> None:
@@ -443,7 +443,7 @@ class RuntimeManager:
         return await self._listed.get_one(uid)
 
     async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus:
-        """Ask for every sandbox and container of a listing; one that has gone in the meantime is left out."""
+        """Ask for every sandbox and container of a listing; one that has gone during that time is left out."""
         sandboxes, containers = [], []
         for sandbox in pod.sandboxes:
             try:

@@ -2,7 +2,7 @@
 
 Memory first, then cpu. What grows must have room around it before it does: the pod's group grows before its containers
 and shrinks after them, limits grow before requests and shrink after them. The first failure ends the step; the next
-sync goes on from what is left.
+sync continues from what is left.
 
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go doPodResizeAction, updatePodContainerResources,
 validateMemoryResizeAction, IsPodResizeInProgress
@@ -177,7 +177,7 @@ class _Resize:
         return ResourceConfig(cpu_quota=wanted.cpu_quota, cpu_period=wanted.cpu_period)
 
     async def _write_cgroup(self, config: ResourceConfig) -> None:
-        """The runtime hears of it first, and may refuse."""
+        """The runtime is notified of it first, and may refuse."""
         sandbox, merged = self._actions.sandbox_id, self._current.merged(config)
         try:
             await self._resizer.runtime.update_pod_sandbox_resources(bare_id(sandbox), merged)

@@ -1,6 +1,6 @@
 """What compute_pod_actions is given and what it answers: the plan of one sync of a pod.
 
-The three modules that decide (actions, init_actions, resize_actions) fill one PodActions; whoever gets it reads it.
+The three modules that decide (actions, init_actions, resize_actions) fill one PodActions; its receiver only reads it.
 
 Mirrors: kuberuntime_manager.go podActions, containerToKillInfo, containerToUpdateInfo, containerToRemoveInfo,
 resourceRequirements.

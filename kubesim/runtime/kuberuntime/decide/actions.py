@@ -229,7 +229,7 @@ def _adjust_stopped(decision: Decision, container: Container, record: ContainerR
     elif record.state == "created":
         why.append(f"container {name} was created but did not start, so it is started again")
     else:
-        # It may still run, and two instances of one container must never run at once.
+        # It may still run, and two instances of one container must never run immediately.
         actions.kill(record, container, "Unknown", 'Container is in "unknown" state, try killing it before restart')
         why.append(
             f"container {name} is in unknown state and may still run, so it is killed before it is started again"
@@ -237,7 +237,7 @@ def _adjust_stopped(decision: Decision, container: Container, record: ContainerR
 
 
 def _adjust_running(decision: Decision, container: Container, record: ContainerRecord) -> bool:
-    """True: it goes on running."""
+    """True: it continues running."""
     name, restart = container.name, True
     reason: KillReason = ""
     rules = decision.gates.rules

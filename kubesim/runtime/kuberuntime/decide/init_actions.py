@@ -63,7 +63,7 @@ def is_init_container_failed(record: ContainerRecord) -> bool:
 
 
 def compute_init_container_actions(decision: Decision) -> bool:
-    """Plan the init containers. True: the pod is initialized, go on with the regular containers."""
+    """Plan the init containers. True: the pod is initialized, continue with the regular containers."""
     init_containers = decision.pod.spec.init_containers
     if not init_containers:
         return True
@@ -91,7 +91,7 @@ def compute_init_container_actions(decision: Decision) -> bool:
 
 def _is_any_regular_container_alive(decision: Decision) -> bool:
     # An exited one proves nothing: after a reboot it may be left from an earlier sandbox. So may one that was created
-    # and never started, which counts all the same.
+    # and never started, which counts nevertheless.
     for container in decision.pod.spec.containers:
         record = decision.newest.get(container.name)
         if record is not None and record.state in ("created", "running"):
@@ -287,7 +287,7 @@ def failed_init_record(pod: Pod, status: RuntimePodStatus) -> ContainerRecord | 
 
 
 def compute_next_init_container(decision: Decision) -> bool:
-    """Plan the next init container. True: the pod is initialized, go on with the regular containers."""
+    """Plan the next init container. True: the pod is initialized, continue with the regular containers."""
     step = find_next_init_container_to_run(decision)
     container, failed = step.container, step.failed
     if container is None:

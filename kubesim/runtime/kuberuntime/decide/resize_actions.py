@@ -1,6 +1,6 @@
-"""Resources that changed while the pod runs: applied in place, or by a restart where the resize policy asks for one.
+"""Resources that changed while the pod runs: applied in place, or by a restart where the resize policy requests one.
 
-Compares what the pod asks for with what the kubelet last applied ("actuated"); a container without such a record counts
+Compares what the pod requests with what the kubelet last applied ("actuated"); a container without such a record counts
 as having nothing, which at worst repeats an update.
 
 Mirrors: kuberuntime_manager.go computePodResizeAction, computePodLevelResourcesResizeAction, startingResizedContainer,

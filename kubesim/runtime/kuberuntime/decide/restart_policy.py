@@ -1,7 +1,7 @@
 """May a container start again? Restart rules, the container's own policy, the pod's policy, in that order.
 
-Read by compute_pod_actions (what to start), by the status (what a terminated container means) and by the probes (is it
-worth waiting for a dead container). Nothing here looks at back-off: that only delays what is decided here.
+Used by compute_pod_actions (what to start), by the status (what a terminated container means) and by the probes
+(whether to wait for a dead container). Nothing here looks at back-off: that only delays what is decided here.
 
 Mirrors: pkg/api/v1/pod/util.go (IsRestartableInitContainer, IsContainerRestartable, ContainerShouldRestart,
 FindMatchingContainerRestartRule, AllContainersCouldRestart), pkg/kubelet/container/helpers.go
@@ -120,7 +120,7 @@ def restarts_all_containers(container: Container, exit_code: int) -> bool:
 
 
 def should_all_containers_restart(pod: Pod, status: RuntimePodStatus | None, pod_status: PodStatus | None) -> bool:
-    """Must the pod's containers all be reset? Once the condition is True it stays so until the status clears it."""
+    """Whether all containers of the pod must be reset. A True condition stays True until the status clears it."""
     for condition in pod_status.conditions if pod_status is not None else ():
         if condition.type == ALL_CONTAINERS_RESTARTING and condition.status == "True":
             return True
@@ -134,7 +134,7 @@ def _exit_restarts_all(container: Container, status: RuntimePodStatus | None, po
     if status is not None:
         record = status.find(container.name)
         if record is None or record.state != "exited":
-            # The API status is not asked either: upstream goes on to the next container.
+            # The API status is not asked either: upstream continues to the next container.
             return False
         if restarts_all_containers(container, record.exit_code):
             return True

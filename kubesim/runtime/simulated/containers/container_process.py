@@ -38,7 +38,7 @@ class ContainerProcess(Protocol):
         """Begin; `on_exit` is called once, when the main process ends by itself or by a signal."""
 
     def signal(self, number: int) -> None:
-        """Deliver a signal. KILL ends it at once: `on_exit` is called before this returns."""
+        """Deliver a signal. KILL ends it immediately: `on_exit` is called before this returns."""
 
     async def exec(self, command: tuple[str, ...]) -> ExecResult:
         """Run a command beside it, as exec probes and hooks do."""
@@ -94,7 +94,7 @@ class SimulatedContainer:
 
 
 def reserved_name_problem(others: Iterable[SimulatedContainer], config: ContainerConfig, sandbox: SandboxConfig) -> str:
-    """Why containerd cannot make a container: another one of the pod has its name and attempt; empty if it can.
+    """Why containerd cannot create a container: another one of the pod has its name and attempt; empty if it can.
 
     Mirrors: containerd internal/cri/server/container_create.go CreateContainer (containerNameIndex.Reserve)
     """

@@ -1,7 +1,7 @@
 """A container that does what a real one did: it runs as long, ends with the same exit code and is as ready.
 
 `RealContainers` remembers what the statuses of real pods say about each attempt of each container. `LearntProcess` is a
-container of ours that follows them. When the real container has not ended yet, ours goes on until it has. The first
+container of ours that follows them. When the real container has not ended yet, ours continues until it has. The first
 attempt of ours stands for the attempt that the real container had reached when its pod was first seen.
 """
 
@@ -72,7 +72,7 @@ class RealContainer:
 
     def answer(self, ours: int, *, ready: bool) -> Literal["success", "failure", "wait"]:
         """How a readiness or startup probe of the attempt that ours stands for is answered: it fails only for a
-        container that was ready and is not any more; before that there is nothing to conclude."""
+        container that was ready and no longer is; before that, nothing can be concluded."""
         attempt = self.first + ours
         once = attempt in (self.ready if ready else self.started)
         if attempt == self.attempt and self.running and not (self.is_ready if ready else self.is_started):
@@ -151,7 +151,7 @@ class RealContainers:
         return image in self._unpulled.values()
 
     def has_image(self, image: str) -> bool:
-        """Whether a container of the real node was made of it."""
+        """Whether a container of the real node was created from it."""
         return image in self._pulled.values()
 
     def follow(self, key: Key, changed: Callable[[], None]) -> None:

@@ -1,6 +1,7 @@
 """The files that a container finds without having mounted them: /etc/hosts, /etc/hostname, /etc/resolv.conf, /proc/sys.
 
-The kubelet's hosts file belongs to the pod, the others to the sandbox; all containers see the same ones. They are made
+The kubelet's hosts file belongs to the pod, the others to the sandbox; all containers see the same ones. They are
+created
 when a program first looks below /etc or /proc: most programs never do.
 
 Mirrors: containerd internal/cri/server/container_create.go linuxContainerMounts; podsandbox/sandbox_run_linux.go

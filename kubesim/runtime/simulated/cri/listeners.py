@@ -1,4 +1,5 @@
-"""What others hear of a simulated runtime: its conditions, sandboxes, changes, exits, container events, steps for the
+"""What others are notified of a simulated runtime: its conditions, sandboxes, changes, exits, container events, steps
+for the
 trace."""
 
 from __future__ import annotations
@@ -80,7 +81,8 @@ class RuntimeListeners:
         return self._conditions
 
     def set_conditions(self, conditions: RuntimeConditions) -> None:
-        """The runtime or its network becomes ready, or stops being so. Listeners hear of it as a change of no pod."""
+        """The runtime or its network becomes ready, or stops being so. Listeners are notified of it as a change of no
+        pod."""
         self._conditions = replace(conditions, handlers=self.settings.reported_handlers)
         self._changed("")
 

@@ -19,7 +19,7 @@ from kubesim.values import replace
 
 
 class SandboxStepFailed(RuntimeCallError):
-    """A fault of the scenario. `left_behind`: why what was made could not be removed."""
+    """A fault of the scenario. `left_behind`: why what was created could not be removed."""
 
     def __init__(self, text: str, left_behind: str = "") -> None:
         self.left_behind = left_behind

@@ -1,7 +1,7 @@
 """A container whose processes are stopped, as by SIGSTOP or a full disk: it runs, and nothing in it answers.
 
 The kernel still accepts connections. Commands do not return, HTTP requests get no answer, and signals other than KILL
-wait. What its command line does by itself (sleep, exit) goes on.
+wait. What its command line does by itself (sleep, exit) continues.
 """
 
 from __future__ import annotations

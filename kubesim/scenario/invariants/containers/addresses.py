@@ -1,4 +1,4 @@
-"""Every address is given back, and no two pods have the same one.
+"""Every address is released, and no two pods have the same address.
 
 The network of a sandbox is torn down when the sandbox is stopped (StopPodSandbox), and its address is free again. Real
 plugins that leave something behind on the host are reported by the run itself.
@@ -16,7 +16,7 @@ def sandbox_up(seen: StoreSeen, pod: PodSeen, ip: str) -> str:
 
 
 def sandbox_ended(pod: PodSeen, has_address: bool) -> str:
-    return "its sandbox has ended, and its address was not given back" if has_address else ""
+    return "its sandbox has ended, but its address was not released" if has_address else ""
 
 
 INVARIANT = Invariant("addresses", sandbox_up=sandbox_up, sandbox_ended=sandbox_ended)

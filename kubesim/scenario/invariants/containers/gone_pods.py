@@ -1,7 +1,7 @@
 """No container runs for a pod that is gone.
 
 A pod that was removed from the API server is stopped by its kubelet: HandlePodRemoves makes its worker terminate it,
-and housekeeping kills what runs for a pod that no worker knows (HandlePodCleanups). A static pod is gone when its
+and housekeeping kills the containers of a pod without a worker (HandlePodCleanups). A static pod is gone when its
 mirror pod is. From the moment at which a worker terminates a pod, no container of it starts any more.
 
 Exceptions: a forced deletion removes the pod first, so its containers run until the worker has stopped them. A SyncPod
@@ -22,7 +22,7 @@ PATIENCE = 30 * SECOND
 
 
 def is_forgotten(pod: PodSeen, now: int) -> bool:
-    """Whether its kubelet takes the pod for ended, or does not know it, and had the time to notice what runs."""
+    """Whether the kubelet considers the pod as ended or unknown, and had the time to notice running containers."""
     since = pod.node.undisturbed_since
     if pod.gone_at is None or since is None or now <= max(pod.gone_at, since) + PATIENCE:
         return False

@@ -35,7 +35,7 @@ def killed(pod: PodSeen, info: ContainerInfo, by: Killer, now: int) -> str:
         if stop is None or now >= stop.kill_at:
             return ""
         return f"container {info.name} was killed {duration(stop.kill_at - now)} before its grace period was over"
-    if info.id in pod.told_to_stop or _is_disturbed(pod, now):
+    if info.id in pod.stop_requested or _is_disturbed(pod, now):
         return ""
     what = "its sandbox was stopped" if by == "sandbox" else "its record was removed"
     return f"container {info.name} was killed without a grace period: {what}"

@@ -1,9 +1,9 @@
 """Probes run only on containers that run.
 
-By the kubelet's own status, which may be stale: the container runs, its initial delay is over, and only the
+According to the kubelet's own status, which may be stale, the container runs, its initial delay is over, and only the
 startup probe runs until it has succeeded (doProbe). The runtime has started the container that is probed.
 
-Exception: kubelets before v1.16 know no startup probes, and do not report `started`.
+Exception: kubelets before v1.16 do not support startup probes, and do not report `started`.
 """
 
 from __future__ import annotations

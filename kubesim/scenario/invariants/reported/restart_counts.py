@@ -3,8 +3,8 @@
 The kubelet counts from the records of the runtime, and if they are gone from the log files on its disk
 (calcRestartCountByLogDir); without either it keeps the count that the API server has.
 
-Exceptions: kubelets before v1.22 count from records alone, so their counts fall when the records are gone. And a
-kubelet that starts does not read the status of its static pods from their mirrors: it counts from records alone, too.
+Exceptions: kubelets before v1.22 count from records alone, so their counts fall when the records are gone. After a
+start, a kubelet does not read the status of its static pods from their mirrors, so it counts from records alone.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ that it reports as terminated has ended with that exit code. What is ready runs;
 containers; it Succeeded only if all of them exited with 0; it has ended only if no container runs.
 
 Exceptions: a container whose record is gone is reported as ContainerStatusUnknown (137). The records of an evicted pod
-are removed before its status is final, so it may be reported as ready. Kubelets without pod worker
-states (before v1.22) report an evicted pod as Failed at once. If a pod is deleted before its regular containers have
-started, they report all containers as terminated while init containers run (TerminatePod). A pod of a node whose
-kubelet does not work is ended by others (pod garbage collection, a forced deletion).
+are removed before its status is final, so it may be reported as ready. Kubelets without pod worker states (before
+v1.22) report an evicted pod as Failed immediately. If a pod is deleted before its regular containers have started, they
+report all containers as terminated while init containers run (TerminatePod). A pod of a node whose kubelet does not
+work is ended by others (pod garbage collection, a forced deletion).
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def _not_ready(status: PodStatus) -> str:
     for container in status.container_statuses:
         if container.ready:
             if container.state.running is None:
-                return f"container {container.name} is reported as ready and not as running"
+                return f"container {container.name} is reported as ready, but not as running"
         elif is_condition_true(status.conditions, READY):
-            return f"the pod is reported as Ready, and container {container.name} is not ready"
+            return f"the pod is reported as Ready, but container {container.name} is not ready"
     return ""
 
 
@@ -55,7 +55,7 @@ def _wrong_end(pod: PodSeen | None, status: PodStatus) -> str:
         for container in status.container_statuses:
             end = container.state.terminated
             if end is None or end.exit_code != 0:
-                return f"the pod is reported as Succeeded, and container {container.name} did not exit with 0"
+                return f"the pod is reported as Succeeded, but container {container.name} did not exit with 0"
     if pod is None or pod.node.undisturbed_since is None or not pod.node.rules.pod_worker_states:
         return ""
     names = ", ".join(info.name for info in pod.running.values())
@@ -67,13 +67,13 @@ def _never_happened(pod: PodSeen, statuses: Iterable[ContainerStatus]) -> str:
         identifier, state = bare_id(status.container_id), status.state
         if state.running is not None:
             if identifier not in pod.running and identifier not in pod.ended:
-                return f"container {status.name} is reported as running, and {identifier[:12]} never started"
+                return f"container {status.name} is reported as running, but {identifier[:12]} never started"
         elif state.terminated is not None and state.terminated.reason != UNKNOWN:
             info = pod.ended.get(identifier)
             if identifier in pod.running:
                 if not pod.node.rules.pod_worker_states:
                     continue
-                return f"container {status.name} is reported as terminated, and {identifier[:12]} runs"
+                return f"container {status.name} is reported as terminated, but {identifier[:12]} runs"
             if not pod.node.rules.pod_worker_states and state.terminated.exit_code == 0 and not state.terminated.reason:
                 continue  # TerminatePod of kubelets before v1.22 reports an empty state
             if info is not None and info.exit_code != state.terminated.exit_code:

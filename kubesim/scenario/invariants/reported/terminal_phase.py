@@ -1,6 +1,6 @@
 """A pod that has ended stays as it ended: Succeeded and Failed never change.
 
-The status manager and the pod workers treat a terminal phase as final (getPhase is not asked again).
+The status manager and the pod workers treat a terminal phase as final (getPhase is not called again).
 
 Exception: activeDeadlineSeconds can still turn Succeeded into Failed (DeadlineExceeded).
 

@@ -52,4 +52,4 @@ class SandboxFaultItem(Strict):
     error: str = Field(min_length=1)
     pod: str = "*"  # a glob
     times: int | None = Field(default=None, ge=1)  # always if it is not given
-    clean_up_error: str = ""  # with which removing what was made fails, too: the sandbox stays, and is not ready
+    clean_up_error: str = ""  # with which removing what was created fails, too: the sandbox stays, and is not ready

@@ -56,9 +56,9 @@ def sandbox_fault_problem(faults: Iterable[SandboxFaultItem], rules: Rules) -> s
         names = list(containerd_1.STEPS if is_first else sandbox_steps.BY_NAME)
         cleaning = containerd_1.CLEANING_STEPS if is_first else sandbox_steps.CLEANING_STEPS
         if fault.step not in names:
-            return f"step {fault.step} is not there in containerd {containerd}: use {', '.join(names)}"
+            return f"step {fault.step} does not exist in containerd {containerd}: use {', '.join(names)}"
         if fault.clean_up_error and fault.step not in cleaning:
-            return f"cleanUpError: nothing is made yet before step {fault.step}; use {', '.join(cleaning)}"
+            return f"cleanUpError: nothing exists yet before step {fault.step}; use {', '.join(cleaning)}"
     return ""
 
 

@@ -12,23 +12,23 @@ from kubesim.scenario.language.variation.draw_items import DurationOrDraw
 
 
 class DependencyItem(Strict):
-    """Something outside of the containers that `needs` of a behaviour names. It answers after its latency."""
+    """An external service that `needs` of a behaviour refers to. It answers after its latency."""
 
     name: str = Field(min_length=1)  # `database`
     latency: DurationOrDraw = defaults(value=0)  # of each answer: `20ms`
-    down: bool = False  # it refuses at once: `down: true`
+    down: bool = False  # it refuses immediately: `down: true`
     pod: str = ""  # `name` or `namespace/name`: it is down while this pod is not Ready
 
 
 class Need(Strict):
-    """A dependency that a container asks before it answers; a plain text is its name."""
+    """A dependency that a container calls before it responds; a plain text is its name."""
 
     name: str = Field(min_length=1)  # `database`
     path: str = "*"  # a glob: only requests with this path, or commands of exec probes, ask it
 
 
 class DependencyStep(Strict):
-    """A dependency changes: what is not given stays. With `for` it is as before after that time."""
+    """A dependency changes: what is not given stays. With `for`, the change is reverted after that time."""
 
     name: str = Field(min_length=1)  # `database`
     latency: DurationOrDraw | None = None  # from now on: `5s`

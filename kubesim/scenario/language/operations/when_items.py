@@ -25,12 +25,12 @@ class When(Strict):
     condition: str | None = Field(default=None, pattern=r"^[A-Za-z./-]+(=(True|False|Unknown))?$")  # `Ready=False`
     phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"] | None = None  # of the pod: `Running`
     event: str | None = Field(default=None, min_length=1)  # the reason of an Event: `BackOff`
-    exists: Literal[True] | None = None  # it is there: `exists: true`
+    exists: Literal[True] | None = None  # it exists: `exists: true`
     gone: Literal[True] | None = None  # it was there, and it is deleted: `gone: true`
     field: str | None = Field(default=None, min_length=1)  # `status.readyReplicas`, with equals or atLeast
     equals: Any = None  # for field, its value: `equals: 3`
     at_least: int | float | None = None  # for field: `atLeast: 2`
-    after: OperationName = ""  # an operation that succeeded, before its caller goes on: `CreateContainer`
+    after: OperationName = ""  # an operation that succeeded, before its caller continues: `CreateContainer`
     before: OperationName = ""  # an operation that begins after the step: `StartContainer`
     node: str = ""  # for after and before: `node-1`
     container: str = ""  # for after and before: `main`
@@ -106,4 +106,6 @@ class When(Strict):
         if self.after and self.before:
             raise PydanticCustomError("when", "give after or before, not both")
         if asked or self.object:
-            raise PydanticCustomError("when", "after and before go with pod, container, node and count only")
+            raise PydanticCustomError(
+                "when", "after and before can be combined only with pod, container, node and count"
+            )

@@ -42,7 +42,7 @@ class BootstrapCheckpoint(Strict):
 
 
 class Sources(Strict):
-    """Where pods come from beside the simulated API server."""
+    """Sources of pods besides the simulated API server."""
 
     file: FileSourceItem = defaults()
     http: OnUse[HttpSourceItem] | None = None

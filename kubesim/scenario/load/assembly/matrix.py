@@ -91,7 +91,7 @@ def _objects(documents: Sequence[Any], named: str) -> list[Any]:
 
 
 def _set(value: Any, steps: list[str], path: str, new: Any) -> None:
-    """Mappings on the way are made; items of lists must be there."""
+    """Mappings on the way are created; items of lists must be there."""
     for number, step in enumerate(steps):
         is_last = number == len(steps) - 1
         if isinstance(value, list):

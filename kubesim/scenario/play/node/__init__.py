@@ -1,1 +1,1 @@
-"""One simulated node: its machine, runtime and disk, and the agent that comes and goes on it."""
+"""One simulated node: its machine, runtime and disk, and the agent that comes and continues it."""

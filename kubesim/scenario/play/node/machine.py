@@ -146,16 +146,16 @@ class Machine:
         return next((behaviour for behaviour in self._behaviours if behaviour.matches(context)), NOTHING)
 
     def _memory(self, context: ProcessContext) -> int:
-        told = self._behaviour(context).memory
-        return _request(context.container, signals.MEMORY) if told is None else told
+        reported = self._behaviour(context).memory
+        return _request(context.container, signals.MEMORY) if reported is None else reported
 
     def _disk(self, context: ProcessContext) -> int:
-        told = self._behaviour(context).disk
-        return _request(context.container, signals.EPHEMERAL_STORAGE) if told is None else told
+        reported = self._behaviour(context).disk
+        return _request(context.container, signals.EPHEMERAL_STORAGE) if reported is None else reported
 
     def _processes(self, context: ProcessContext) -> int:
-        told = self._behaviour(context).processes
-        return 1 if told is None else told
+        reported = self._behaviour(context).processes
+        return 1 if reported is None else reported
 
 
 def _request(container: Container, resource: str) -> int:

@@ -70,7 +70,7 @@ class NodeAgent:
         sources = (file.SOURCE, memory.SOURCE) if url is None else (file.SOURCE, http.SOURCE, memory.SOURCE)
         self._config = self._new_config(node, sources)
         self.config_is_open = True
-        self._static_sources: list[tuple[StaticSource, bool]] = []  # and whether what they tell of is real
+        self._static_sources: list[tuple[StaticSource, bool]] = []  # and whether what they report is real
         self._add_file_source(node)
         if url is not None:
             self._add_http_source(node)
@@ -131,8 +131,8 @@ class NodeAgent:
             context.recorder,
             sources,
             node.name,
-            heard=self._heard,
-            hears_changes=node.live is not None,
+            received=self._received,
+            gets_changes=node.live is not None,
             dropped=self._dropped,
             mode=context.spec.sources.notification_mode if rules.has_config_modes else INCREMENTAL,
         )
@@ -172,19 +172,19 @@ class NodeAgent:
         )
         self._static_sources.append((source, plan.real))
 
-    def _heard(self, source: str, pods: Sequence[Pod]) -> None:
+    def _received(self, source: str, pods: Sequence[Pod]) -> None:
         """The mirror pod of a static pod needs a namespace, which a cluster would have."""
         if source != memory.SOURCE:
             for pod in pods:
                 ensure_namespace(self._context.store, pod.metadata.namespace)
         if source != memory.SOURCE or self._live is not None:
-            self._context.heard(pods)
+            self._context.received(pods)
 
     def _dropped(self, duplicate: DroppedPod) -> None:
         self._events.event(duplicate.pod, "Warning", "FailedValidation", duplicate.message)
 
     def start(self) -> None:
-        """What is real is not looked at before the story begins, so that the story tells of it."""
+        """What is real is not looked at before the story begins, so that the story reports it."""
         self._tasks.start("events", self._events.run())
         self._services.start()
         # cmd/kubelet/app server.go createAndInitKubelet: BirthCry, before anything runs.

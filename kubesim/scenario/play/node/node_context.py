@@ -51,5 +51,5 @@ class NodeContext:
     live: LiveNode | None = None  # where pods come from a live API server
     interceptor: Interceptor | None = None  # where operations have faults, or steps wait for them
     dependencies: Mapping[str, Dependency] = field(default_factory=dict)  # of behaviours, by name
-    heard: Callable[[Sequence[Pod]], None] = lambda pods: None  # gets static pods, and those of a live node
+    received: Callable[[Sequence[Pod]], None] = lambda pods: None  # gets static pods, and those of a live node
     probed: ProbeListener | None = None

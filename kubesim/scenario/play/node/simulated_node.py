@@ -361,7 +361,7 @@ class SimulatedNode:
         return self._running and self._agent.config_is_open
 
     def close_config(self) -> None:
-        """The kubelet hears of no pods any more."""
+        """The kubelet is notified of no pods any more."""
         self._agent.close_config()
 
     async def stop_kubelet(self) -> None:
@@ -382,17 +382,17 @@ class SimulatedNode:
         return max(self._disturbed_at, self.service.disturbed_at, 0 if faults is None else faults.disturbed_at)
 
     def _signs_of_life(self) -> None:
-        """The cluster hears of a node while its agent runs and has a way to the API server."""
+        """The cluster is notified of a node while its agent runs and has a way to the API server."""
         self._disturbed_at = self._context.clock.now()
         health = self._context.health
         if self._running and self.api.up:
             self._heartbeat.resume()
-            health.is_heard(self.name)
+            health.is_reporting(self.name)
         else:
             health.fell_silent(self.name, self._heartbeat.pause())
 
     def stop_runtime(self, containers: Containers = "kept") -> None:
-        """The runtime goes down. Its containers go on, or else it will know nothing of them when it is back."""
+        """The runtime goes down. Its containers continue, or else it will know nothing of them when it is back."""
         self.service.stop()
         self.runtime.go_down()
         if containers == "gone":
@@ -403,7 +403,7 @@ class SimulatedNode:
         self.service.start()
 
     async def power_off(self) -> None:
-        """Everything on the node ends at this instant; what the runtime has on its disk tells of dead containers."""
+        """Everything on the node ends at this instant; what the runtime has on its disk reports dead containers."""
         self.is_on = False
         await self.stop_kubelet()
         self.service.stop()
@@ -423,7 +423,8 @@ class SimulatedNode:
         self.start()
 
     async def run_on_machine(self, script: str) -> None:
-        """Run a shell script in the real network of a private node. Raises PluginError; virtual time stands still."""
+        """Run a shell script in the real network of a private node. Raises PluginError; virtual time does
+        not advance."""
         from kubesim.cni.exec.context import BACKGROUND
         from kubesim.cni.exec.process import RealExec
 
@@ -448,7 +449,7 @@ class SimulatedNode:
     # -- the end ------------------------------------------------------------------------------------------------
 
     def renew_lease(self) -> None:
-        """Bring the lease at the API server up to date, for whoever looks at it."""
+        """Bring the lease at the API server up to date, for the client that looks at it."""
         lease, store = self._heartbeat.lease(), self._context.store
         old = store.get("Lease", lease.metadata.namespace, lease.metadata.name)
         store.replace(lease.changed(metadata=old.metadata))

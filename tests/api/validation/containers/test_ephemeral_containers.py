@@ -1,4 +1,4 @@
-"""Ephemeral containers: never in a new pod, but looked at all the same.
+"""Ephemeral containers: never in a new pod, but looked at nevertheless.
 
 Re-told from: pkg/apis/core/validation/validation_test.go TestValidateEphemeralContainers
 """

@@ -156,7 +156,7 @@ def test_stop_signals(os: JsonObject | None, signal: str, expected: list[str]) -
     assert found == [f"lifecycle.stopSignal: {error}" for error in expected]
 
 
-def test_the_signals_of_linux_are_told_in_the_order_of_their_letters() -> None:
+def test_the_signals_of_linux_are_reported_in_the_order_of_their_letters() -> None:
     (error,) = about_container({"lifecycle": {"stopSignal": "SIGRTMIN+16"}}, {"os": {"name": "linux"}})
     begin = 'lifecycle.stopSignal: Unsupported value: "SIGRTMIN+16": supported values: '
     listed = error.removeprefix(begin).split(", ")

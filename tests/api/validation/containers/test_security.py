@@ -157,7 +157,7 @@ class TestSysctls:
             f"[0].name: Invalid value: \"{name}\": may not be specified when 'hostIPC' is true"
         ]
 
-    def test_a_pattern_is_no_name_but_belongs_to_a_namespace(self) -> None:
+    def test_a_pattern_is_not_a_name_but_belongs_to_a_namespace(self) -> None:
         assert self.about("kernel.shm*", hostIPC=True) == [
             f'[0].name: Invalid value: "kernel.shm*": {SYSCTL}',
             "[0].name: Invalid value: \"kernel.shm*\": may not be specified when 'hostIPC' is true",

@@ -365,7 +365,7 @@ CONSUMER = {"resource": "pods", "name": "foo", "uid": "1"}
             ],
             id="invalid-allocation-modification",
         ),
-        pytest.param({}, {"allocation": ALLOCATION}, False, [], id="an allocation is given back"),
+        pytest.param({}, {"allocation": ALLOCATION}, False, [], id="an allocation is released"),
         pytest.param(
             {"allocation": ALLOCATION, "devices": [{**RESULT, "device": "other"}]},
             {"allocation": ALLOCATION},

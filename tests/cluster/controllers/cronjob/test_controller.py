@@ -109,7 +109,7 @@ def test_history_limits() -> None:
     controlled(story)
 
 
-def test_suspend_starts_nothing_and_lets_running_jobs_go_on() -> None:
+def test_suspend_starts_nothing_and_lets_running_jobs_continue() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(cron_job())
         await cluster.wait(61)

@@ -82,7 +82,7 @@ def test_what_is_not_available_counts_against_the_limit() -> None:
     assert plan_rolling_update(set_, {**fits, "crowded": FITS}, crowded, "new", NOW).delete_count == 0
 
 
-def test_an_old_pod_that_is_not_available_goes_at_once() -> None:
+def test_an_old_pod_that_is_not_available_goes_immediately() -> None:
     set_ = _set(updateStrategy=rolling(maxUnavailable=1))
     pods = {"a": [_pod("a", ready=False)], "b": [_pod("b", ready=False)], "c": [_pod("c")]}
     rollout = plan_rolling_update(set_, dict.fromkeys(pods, FITS), pods, "new", NOW)
@@ -116,7 +116,7 @@ def test_on_a_node_that_does_not_fit_the_old_pod_stays_until_others_are_availabl
     assert [pod.metadata.name for pod in rollout.delete] == ["1"]
 
 
-def test_a_surge_cannot_go_on_without_knowing_the_node() -> None:
+def test_a_surge_cannot_continue_without_knowing_the_node() -> None:
     set_ = _set(updateStrategy=rolling(maxSurge=1, maxUnavailable=0))
     with pytest.raises(ApiError, match='couldn\'t get node for nodeName "gone"'):
         plan_rolling_update(set_, {}, {"gone": [_pod("1")]}, "new", NOW)

@@ -185,7 +185,7 @@ def test_without_surge_the_old_pods_go_first() -> None:
     controlled(story)
 
 
-def test_pods_of_a_rollout_that_is_overtaken_go_at_once() -> None:
+def test_pods_of_a_rollout_that_is_overtaken_go_immediately() -> None:
     async def story(cluster: ControlledCluster) -> None:
         await started(cluster, workload("Deployment", replicas=4))
         cluster.patch("Deployment", "web", image("app:2"))
@@ -221,7 +221,7 @@ def test_recreate_stops_all_old_pods_before_it_starts_new_ones() -> None:
     controlled(story)
 
 
-def test_recreate_goes_on_when_the_last_old_pod_is_gone() -> None:
+def test_recreate_continues_when_the_last_old_pod_is_gone() -> None:
     async def story(cluster: ControlledCluster) -> None:
         await started(cluster, workload("Deployment", replicas=1, strategy={"type": "Recreate"}))
         cluster.patch("Deployment", "web", image("app:2"))
@@ -482,7 +482,7 @@ def test_a_replica_set_changes_hands_with_its_labels() -> None:
     controlled(story)
 
 
-def test_a_deleted_replica_set_is_made_again() -> None:
+def test_a_deleted_replica_set_is_created_again() -> None:
     """Re-told from: deployment_controller_test.go TestDeleteReplicaSet."""
 
     async def story(cluster: ControlledCluster) -> None:

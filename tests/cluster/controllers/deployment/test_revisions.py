@@ -57,7 +57,7 @@ def test_a_new_replica_set_has_the_annotations_of_the_deployment_and_its_size() 
     }
 
 
-def test_saturated_means_complete_and_asked_for() -> None:
+def test_saturated_means_complete_and_requested() -> None:
     made = deployment(1, 1, 0)
     assert is_saturated(made, replica_set("one", 1, available=1, annotations={DESIRED_REPLICAS: "1"}))
     assert not is_saturated(made, replica_set("one", 1, available=1, annotations={DESIRED_REPLICAS: "2"}))
@@ -114,7 +114,7 @@ def test_only_replica_sets_without_pods_are_deleted(old: list[tuple[int, int]], 
     assert len(replica_sets_to_delete(sets, limit)) == expected
 
 
-def test_a_replica_set_that_is_being_deleted_is_left_alone() -> None:
+def test_a_replica_set_that_is_being_deleted_is_not_touched() -> None:
     one = replica_set("one", 0)
     going = one.changed(metadata=one.metadata.changed(deletion_timestamp="2016-05-20T03:00:00Z"))
     assert replica_sets_to_delete([going], 0) == []

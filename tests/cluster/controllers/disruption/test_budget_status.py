@@ -23,7 +23,7 @@ SELECTOR = {"matchLabels": {"foo": "bar"}}
 
 @pytest.fixture(autouse=True)
 def _only_this_controller(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The owners of the pods here are only looked at: nobody makes pods for them."""
+    """The owners of the pods here are only looked at: nobody creates pods for them."""
     kind = "PodDisruptionBudget"
     monkeypatch.setattr(manager, "CONTROLLERS", {kind: manager.CONTROLLERS[kind]})
 

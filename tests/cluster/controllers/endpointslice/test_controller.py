@@ -177,7 +177,7 @@ def test_a_pod_whose_node_does_not_exist_is_tried_again() -> None:
     controlled(story)
 
 
-def test_a_pod_that_is_gone_at_once() -> None:
+def test_a_pod_that_is_gone_immediately() -> None:
     async def story(cluster: ControlledCluster) -> None:
         service(cluster)
         pod(cluster, 1)

@@ -32,7 +32,7 @@ def pod(cluster: ControlledCluster, name: str, *owners: dict[str, Any]) -> ApiOb
     return cluster.create({"kind": "Pod", "metadata": {"name": name, "ownerReferences": [*owners]}, "spec": spec})
 
 
-def test_background_takes_the_owner_at_once_and_its_dependents_after_it() -> None:
+def test_background_takes_the_owner_immediately_and_its_dependents_after_it() -> None:
     async def story(cluster: ControlledCluster) -> None:
         owner = config_map(cluster, "owner")
         child = config_map(cluster, "child", reference(owner))
@@ -107,7 +107,7 @@ def test_an_owner_that_never_was() -> None:
     controlled(story)
 
 
-def test_one_owner_that_is_there_is_enough() -> None:
+def test_one_owner_that_exists_is_enough() -> None:
     async def story(cluster: ControlledCluster) -> None:
         first, second = config_map(cluster, "first"), config_map(cluster, "second")
         config_map(cluster, "child", reference(first), reference(second))

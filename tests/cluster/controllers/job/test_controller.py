@@ -335,7 +335,7 @@ def test_a_failed_index_does_not_stop_the_others() -> None:
     controlled(story)
 
 
-def test_a_pod_failure_policy_fails_the_job_at_once() -> None:
+def test_a_pod_failure_policy_fails_the_job_immediately() -> None:
     async def story(cluster: ControlledCluster) -> None:
         rule = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}
         cluster.create(job(parallelism=2, completions=2, podFailurePolicy={"rules": [rule]}))
@@ -441,7 +441,7 @@ def test_a_manual_selector_adopts_and_releases() -> None:
     controlled(story)
 
 
-def test_a_job_of_another_controller_is_left_alone() -> None:
+def test_a_job_of_another_controller_is_not_touched() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(job(managedBy="example.com/other"))
         await cluster.wait(5)

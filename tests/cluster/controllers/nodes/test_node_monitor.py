@@ -87,7 +87,7 @@ def messages(story: Played, name: str) -> list[str]:
     return [r.message for r in found if r.reason == "TaintManagerEviction"]
 
 
-def test_a_taint_evicts_at_once_later_or_never() -> None:
+def test_a_taint_evicts_immediately_later_or_never() -> None:
     pods = [pod("none"), patient("some", 20), patient("all", None)]
     applies = [{"at": "0s", "apply": manifest} for manifest in pods]
     story = Played(*applies, taint_at(10, KEY))
@@ -95,8 +95,8 @@ def test_a_taint_evicts_at_once_later_or_never() -> None:
     assert messages(story, "none") == ["Marking for deletion Pod default/none"]
     assert story.result.phases["default/all"] == "Running"
     assert "Killing" in story.events("some", after=30)
-    told = [r for r in story.records if isinstance(r, ApiWrite) and r.pod == "default/none" and r.verb == "patch"]
-    assert any(r.summary.get("conditions", {}).get("DisruptionTarget", "").startswith("True") for r in told)
+    reported = [r for r in story.records if isinstance(r, ApiWrite) and r.pod == "default/none" and r.verb == "patch"]
+    assert any(r.summary.get("conditions", {}).get("DisruptionTarget", "").startswith("True") for r in reported)
 
 
 def test_a_taint_that_goes_in_time_evicts_nobody() -> None:

@@ -103,7 +103,7 @@ def test_the_first_pod_goes_before_the_second(first: tuple[Pod, int], second: tu
     assert compare(rank(*second), rank(*first), NOW) > 0
 
 
-def test_a_deletion_cost_that_is_no_number_counts_as_none() -> None:
+def test_a_deletion_cost_that_is_not_a_number_counts_as_none() -> None:
     assert rank(pod(cost="+5")).deletion_cost == 0
 
 

@@ -90,7 +90,7 @@ def test_a_failure_is_a_condition_until_it_is_over(
     assert [(condition.reason, condition.message) for condition in status.conditions] == expected
 
 
-def test_the_next_pod_to_become_available_decides_when_to_look_again() -> None:
+def test_the_next_pod_to_become_available_decides_when_to_check_again() -> None:
     """Re-told from: replica_set_test.go TestReplicaSetAvailabilityCheck, with whole seconds."""
     pods = [pod(ALL, ready_for=None), pod(ALL), pod(ALL, ready_for=2), pod(ALL, ready_for=4)]
     assert next_availability_check(pods, 5, NOW) == 1 * SECOND

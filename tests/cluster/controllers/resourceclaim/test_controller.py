@@ -126,7 +126,7 @@ def test_nop() -> None:
 
 
 def test_recreate() -> None:
-    """The status names a claim that is not there, and that this controller has not made."""
+    """The status names a claim that does not exist, and that this controller has not made."""
 
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(TEMPLATE)
@@ -154,7 +154,7 @@ def test_missing_template(foreign: bool) -> None:
         event = cluster.events("FailedResourceClaimCreation")[0]
         assert (event.type, event.message) == ("Warning", f"PodResourceClaim acme-resource: {MISSING}")
         assert len(cluster.all("ResourceClaim")) == int(foreign)
-        cluster.create(TEMPLATE)  # the controller hears of it
+        cluster.create(TEMPLATE)  # the controller is notified of it
         await cluster.wait(1)
         assert len(statuses(cluster)) == 1
 
@@ -246,7 +246,7 @@ def reservation_story(
     owned: bool = False,
     other_kind: bool = False,
 ) -> tuple[list[str], bool, bool] | None:
-    """Who has the claim reserved in the end, whether it is allocated and protected; None if it is gone."""
+    """The pods that reserve the claim in the end, and whether it is allocated and protected; None if it is deleted."""
 
     async def story(cluster: ControlledCluster) -> tuple[list[str], bool, bool] | None:
         made: dict[str, ApiObject] = {}
@@ -303,7 +303,7 @@ def test_structured_deleted() -> None:
 
 
 def test_clear_reserved_when_done() -> None:
-    """An allocation without the scheduler's finalizer belongs to somebody else."""
+    """An allocation without the scheduler's finalizer belongs to another object."""
     assert reservation_story(pods=[("test-pod", "Succeeded")]) == ([], True, False)
 
 

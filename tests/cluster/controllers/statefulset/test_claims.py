@@ -134,7 +134,7 @@ def test_a_pending_pod_gets_claims_that_somebody_has_deleted() -> None:
     controlled(story, only="StatefulSet")
 
 
-def test_a_claim_that_another_controller_owns_is_left_alone() -> None:
+def test_a_claim_that_another_controller_owns_is_not_touched() -> None:
     async def story(cluster: ControlledCluster) -> None:
         claim = {**CLAIM_TEMPLATE, "apiVersion": "v1", "kind": CLAIM}
         owner = {"apiVersion": "v1", "kind": "Node", "name": "other", "uid": "123", "controller": True}

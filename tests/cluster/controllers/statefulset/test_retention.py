@@ -91,7 +91,7 @@ def test_the_policy_decides_about_the_owner(
     ],
     ids=["pod", "pod, no controller", "stale pod", "pod and another", "set", "set, no controller", "stale set", "both"],
 )
-def test_owners_that_somebody_else_has_set(owners: tuple[OwnerReference, ...], scaled: str, expected: bool) -> None:
+def test_owners_that_another_client_has_set(owners: tuple[OwnerReference, ...], scaled: str, expected: bool) -> None:
     assert is_claim_owner_up_to_date(_claim(owners), _set(scaled, D, replicas=1), _pod("pod-1")) is expected
 
 

@@ -52,8 +52,8 @@ def test_a_volume_is_attached_to_the_node_of_its_pod_and_detached_when_nothing_u
         assert (spec["attacher"], spec["nodeName"]) == ("disks.example.com", "n1")
         assert (attachment.extra["status"], attached(cluster, "n1")) == ({"attached": True}, [name])
         (volume,) = cluster.all("PersistentVolume")
-        told = text(cluster, "SuccessfulAttachVolume")
-        assert told == f'AttachVolume.Attach succeeded for volume "{volume.metadata.name}" '
+        reported = text(cluster, "SuccessfulAttachVolume")
+        assert reported == f'AttachVolume.Attach succeeded for volume "{volume.metadata.name}" '
         report_in_use(cluster, "n1", name)
         cluster.delete("Pod", "p")
         cluster.remove_ending()

@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_claim_that_comes_after_the_volume_is_bound_at_once(seed: int) -> None:
+def test_a_claim_that_comes_after_the_volume_is_bound_immediately(seed: int) -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(volume())
         cluster.create(claim())
@@ -47,7 +47,7 @@ def test_a_volume_that_comes_after_the_claim_waits_for_the_next_look_every_15_se
     controlled(story, seed)
 
 
-def test_the_looks_repeat_the_event_and_end_with_the_claim() -> None:
+def test_the_checks_repeat_the_event_and_end_with_the_claim() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(claim())
         await cluster.wait(60)
@@ -345,7 +345,7 @@ def test_an_ephemeral_volume_gets_a_claim_that_its_pod_owns() -> None:
     controlled(story)
 
 
-def test_a_claim_of_that_name_that_belongs_to_somebody_else_is_an_error() -> None:
+def test_a_claim_of_that_name_that_belongs_to_another_client_is_an_error() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(claim("p-s"))
         cluster.create(pod("p", volumes=[ephemeral()]))

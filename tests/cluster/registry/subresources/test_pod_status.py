@@ -1,6 +1,6 @@
 """Which updates of a pod's status the API server accepts.
 
-Re-tells of pkg/apis/core/validation/validation_test.go: TestValidatePodStatusUpdate (60 rows, all),
+Re-reports pkg/apis/core/validation/validation_test.go: TestValidatePodStatusUpdate (60 rows, all),
 TestValidateContainerStateTransition and TestValidateInitContainerStateTransition (11 rows each, all). What the status
 says about resources and users is in `test_status_resources.py`; the rows about users are here, as upstream has them.
 """

@@ -1,6 +1,6 @@
 """What a status may say about the resources of containers.
 
-Re-tells of pkg/apis/core/validation/validation_test.go: TestValidateContainerStatusAllocatedResourcesStatus (12 rows),
+Re-reports pkg/apis/core/validation/validation_test.go: TestValidateContainerStatusAllocatedResourcesStatus (12 rows),
 TestValidateContainerStatusNoAllocatedResourcesStatus (3 statuses), TestValidateNodeAllocatableResourceClaimStatus
 (10 rows); all of them.
 """

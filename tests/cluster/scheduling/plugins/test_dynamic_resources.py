@@ -123,7 +123,7 @@ NONE = "cannot allocate all claims"
             ],
             ["", NONE],
             [["b", "a"]],
-            id="a device is given back for a request that can use no other",
+            id="a device is released for a request that can use no other",
         ),
         pytest.param(
             [

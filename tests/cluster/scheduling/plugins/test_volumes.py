@@ -189,7 +189,7 @@ def test_a_node_takes_no_more_volumes_than_its_driver_can_attach() -> None:
     other = pod_object(pod("other", claims=("b",)), "n1")
     assert answers(node_volume_limits.PLUGIN, cycle(*objects)) == ["", ""]
     assert answers(node_volume_limits.PLUGIN, cycle(*objects, pods=(other,))) == [REFUSED, ""]
-    # A volume that is there already counts once.
+    # A volume that exists already counts once.
     assert answers(node_volume_limits.PLUGIN, cycle(*objects, claims=("b",), pods=(other,))) == ["", ""]
     # One that is still to be provisioned counts for the driver of its class.
     waiting = (*objects, PROVISION, claim("c", storage_class="provision"))

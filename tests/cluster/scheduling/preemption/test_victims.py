@@ -177,5 +177,5 @@ def test_a_pod_that_waits_for_victims_to_stop_preempts_no_more() -> None:
 
     found = after_filters(cycle_of(waiting, nodes(1), with_victim(mark)))
     assert found == PostFilterResult(f"{PREFIX}not eligible due to a terminating pod on the nominated node.")
-    # A pod that somebody else deleted is no victim: the preemptor takes it as one.
+    # A pod that another client deleted is no victim: the preemptor takes it as one.
     assert after_filters(cycle_of(waiting, nodes(1), with_victim())).nominate == "n1"

@@ -97,7 +97,7 @@ def test_containers_of_the_shared_pool_follow_it() -> None:
     assert runtime.updates == [("1", "0-7"), ("1", "0-3")]
 
 
-def test_nothing_is_stale_before_all_sources_were_heard() -> None:
+def test_nothing_is_stale_before_all_sources_reported() -> None:
     """removeStaleState"""
     assignments = {"gone": {"main": NO_CPUS}}
     assert list(ActivePods(list, lambda: False).stale(assignments)) == []

@@ -406,7 +406,7 @@ def test_otherwise_it_is_rejected_until_the_plugin_is_back(running: bool, ready:
     allocate_all(manager, pod)
 
 
-def test_devices_are_not_freed_before_all_sources_are_heard() -> None:
+def test_devices_are_not_freed_before_all_sources_reported() -> None:
     manager, _ = restarted(running=False, ready=False)
     manager.active_pods = list
     manager.update_allocated_devices()

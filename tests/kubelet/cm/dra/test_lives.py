@@ -110,19 +110,19 @@ def report(device: str, health: str) -> DeviceHealthReport:
         ),
     ],
 )
-def test_pods_hear_of_a_change_of_health(
+def test_pods_are_notified_of_a_change_of_health(
     pods: Sequence[str], reports: Sequence[Sequence[DeviceHealthReport]], updates: Sequence[tuple[str, ...]]
 ) -> None:
-    heard: list[Sequence[str]] = []
+    received: list[Sequence[str]] = []
 
     async def main() -> None:
-        manager = dra_manager(updates=heard)
+        manager = dra_manager(updates=received)
         manager.cache.add(claim_info(pods=pods, prepared=True, devices=[replace(PREPARED, share_id="share")]))
         for each in reports:
             manager.health_reported(DRIVER, each)
 
     run_virtual(main)
-    assert heard == updates
+    assert received == updates
 
 
 def status_of(

@@ -100,7 +100,7 @@ def test_allocate_all_containers(row: Row) -> None:
     gives as reusable before the first container is nothing"""
     policy, pod = policy_for(row), pod_of(row["pod"])
     for container in all_containers(pod):
-        assert outcome(lambda: policy.allocate(pod, container))[1] == row["error"]  # noqa: B023 (called at once)
+        assert outcome(lambda: policy.allocate(pod, container))[1] == row["error"]  # noqa: B023 (called immediately)
         if row["error"]:
             return
     check_state(row, policy)

@@ -222,7 +222,7 @@ def guaranteed(same: dict[str, str]) -> JsonObject:
 
 
 def reported(resources: JsonObject) -> RuntimeResources:
-    """What a runtime reports of these resources; of what is not there, zero."""
+    """What a runtime reports of these resources; of what does not exist, zero."""
     requests, limits = resources.get("requests", {}), resources.get("limits", {})
     return RuntimeResources(
         requests.get("cpu", "0"), limits.get("cpu", "0"), requests.get("memory", "0"), limits.get("memory", "0")

@@ -192,7 +192,7 @@ def test_pod_ips_are_one_of_each_family_in_the_order_of_the_node() -> None:
     assert [address.ip for address in on_host.pod_ips] == ["192.168.0.1", "fd00::1"]
 
 
-def test_volume_mounts_tell_whether_read_only_is_recursive() -> None:
+def test_volume_mounts_show_whether_read_only_is_recursive() -> None:
     mounts = [
         {"name": "a", "mountPath": "/a", "readOnly": True, "recursiveReadOnly": "IfPossible"},
         {"name": "b", "mountPath": "/b", "recursiveReadOnly": "Disabled"},
@@ -242,12 +242,12 @@ def test_addresses_with_a_zone_do_not_count_and_mapped_ones_are_ipv4() -> None:
     assert sort_pod_ips(("fe80::1%eth0", "::ffff:10.0.0.9", "fd00::1"), False) == ("10.0.0.9", "fd00::1")
 
 
-@pytest.mark.parametrize(("kind", "told"), [("requests", "250m"), ("limits", "1")])
-def test_what_the_container_does_not_ask_for_is_not_told(kind: str, told: str) -> None:
+@pytest.mark.parametrize(("kind", "reported"), [("requests", "250m"), ("limits", "1")])
+def test_what_the_container_does_not_ask_for_is_not_reported(kind: str, reported: str) -> None:
     pod = a_pod(container={"resources": {kind: {"cpu": "100m"}}})
     resources = app(generate(pod, running(resources=RuntimeResources(cpu_request="250m", cpu_limit="1")))).resources
     assert resources is not None
-    assert resources.to_json() == {kind: {"cpu": told}}
+    assert resources.to_json() == {kind: {"cpu": reported}}
 
 
 def test_without_generation_tracking_a_resize_condition_speaks_of_none() -> None:
@@ -268,8 +268,8 @@ def test_a_propagated_mount_is_not_recursively_read_only() -> None:
     mount = {"name": "v", "mountPath": "/a", "readOnly": True, "recursiveReadOnly": "IfPossible"}
     for propagation, expected in (("None", "Enabled"), ("HostToContainer", "Disabled")):
         pod = a_pod(container={"volumeMounts": [{**mount, "mountPropagation": propagation}]})
-        (told,) = app(generate(pod, supports_recursive_read_only=True)).to_json()["volumeMounts"]
-        assert told["recursiveReadOnly"] == expected
+        (reported,) = app(generate(pod, supports_recursive_read_only=True)).to_json()["volumeMounts"]
+        assert reported["recursiveReadOnly"] == expected
 
 
 def test_a_status_of_another_init_container_proves_nothing() -> None:

@@ -23,7 +23,7 @@ def status(name: str, **fields: Any) -> ContainerStatus:
     return ContainerStatus.from_json({"name": name, **fields})
 
 
-def test_containers_ready_names_who_is_not() -> None:
+def test_containers_ready_names_the_containers_that_are_not() -> None:
     condition = conditions.generate_containers_ready_condition(a_pod(), NO_STATUS, (status("b"),), "Running")
     assert condition.to_json() == {
         "type": "ContainersReady",

@@ -53,7 +53,7 @@ def test_a_crashed_container_that_will_come_back_keeps_the_pod_running() -> None
     assert phase({"a": FAILED, "b": RUNNING}, policy="Never") == "Running"
 
 
-def test_when_all_have_stopped_for_good_the_exit_codes_decide() -> None:
+def test_when_all_have_stopped_permanently_the_exit_codes_decide() -> None:
     assert phase({"a": DONE, "b": DONE}, policy="Never") == "Succeeded"
     assert phase({"a": DONE, "b": FAILED}, policy="Never") == "Failed"
     assert phase({"a": DONE}, policy="OnFailure") == "Succeeded"

@@ -98,7 +98,7 @@ def test_a_pod_that_ends_gets_no_new_volumes() -> None:
     assert bench.loop() == []
 
 
-def test_before_all_sources_were_heard_a_pod_that_ends_may_still_run() -> None:
+def test_before_all_sources_reported_a_pod_that_ends_may_still_run() -> None:
     bench = Bench(CONFIG)
     bench.status.terminating_at, bench.status.started_terminating = 1, True
     bench.populator.pod_added("u")

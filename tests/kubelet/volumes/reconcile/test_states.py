@@ -54,7 +54,7 @@ def test_one_claim_under_two_names_is_one_volume() -> None:
     assert len(desired.volumes_of("a")) == 1
 
 
-def test_errors_are_told_once_each_sorted_and_then_forgotten() -> None:
+def test_errors_are_reported_once_each_sorted_and_then_forgotten() -> None:
     desired = DesiredStateOfWorld()
     for error in ("b", "a", "b"):
         desired.add_error_to_pod("a", error)

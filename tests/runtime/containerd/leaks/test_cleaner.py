@@ -1,4 +1,4 @@
-"""Cleaning up while others go on: what came up during it is let alone, and what failed is tried again."""
+"""Cleaning up while others continue: what came up during it is let alone, and what failed is tried again."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def of(name: str) -> set[str]:
     return {f"attachments/{name}.json", f"sandboxes/{name}.json", f"netns/{name}", f"cni/results/net-{name}-eth0"}
 
 
-def test_a_sandbox_that_nobody_knows_is_released_by_all_its_plugins(tmp_path: Path) -> None:
+def test_an_unknown_sandbox_is_released_by_all_its_plugins(tmp_path: Path) -> None:
     node = Node(tmp_path)
     node.attach("lost")
     netns = f"{tmp_path}/netns/lost"
@@ -97,7 +97,7 @@ def test_a_sandbox_that_nobody_knows_is_released_by_all_its_plugins(tmp_path: Pa
     assert node.on_disk() == set()
 
 
-def test_one_that_comes_up_meanwhile_is_let_alone(tmp_path: Path) -> None:
+def test_one_that_starts_during_the_clean_up_is_not_touched(tmp_path: Path) -> None:
     node = Node(tmp_path)
     node.attach("lost")
 
@@ -134,7 +134,7 @@ def test_what_only_the_cache_knows_is_released_from_there(tmp_path: Path) -> Non
     assert node.on_disk() == set()
 
 
-def test_a_namespace_that_is_gone_is_told_as_none(tmp_path: Path) -> None:
+def test_a_namespace_that_is_gone_is_reported_as_none(tmp_path: Path) -> None:
     node = Node(tmp_path)
     node.attach("lost")
     (tmp_path / "netns" / "lost").unlink()

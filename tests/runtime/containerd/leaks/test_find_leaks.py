@@ -58,7 +58,7 @@ def test_where_nothing_is_ours_nothing_is_left() -> None:
     assert find_leaks(foreign) == []
 
 
-def test_all_that_a_dead_sandbox_had_is_left_and_told_with_its_pod() -> None:
+def test_all_that_a_dead_sandbox_had_is_left_and_reported_with_its_pod() -> None:
     found = inventory(
         sandboxes={DEAD: Noted("default/web", "/s/netns/a", ["net"])},
         namespaces={"/s/netns/a": [7]},
@@ -95,7 +95,7 @@ def test_of_the_living_nothing_is() -> None:
 
 
 def test_a_namespace_that_nobody_noted_is_left() -> None:
-    """Killed after it was made, and before its sandbox was stored again."""
+    """Killed after it was created, and before its sandbox was stored again."""
     assert named(find_leaks(inventory(namespaces={"/s/netns/a": []}))) == [("namespace", "/s/netns/a")]
 
 

@@ -148,6 +148,6 @@ class HostLives:
 
 
 def test_on_the_host_nothing_is_left_beside_a_busy_neighbour(tmp_path: Path) -> None:
-    told = on_host(beside_a_neighbour, folder=str(tmp_path), kills=rounds(500), seed=24)
-    assert told["wrong"] == []
-    assert told["cleaned"] > 0, "no kill left anything: nothing had to be cleaned up"
+    reported = on_host(beside_a_neighbour, folder=str(tmp_path), kills=rounds(500), seed=24)
+    assert reported["wrong"] == []
+    assert reported["cleaned"] > 0, "no kill left anything: nothing had to be cleaned up"

@@ -38,16 +38,16 @@ def interrupted(folder: str, by: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
-def test_who_is_asked_to_end_leaves_nothing(tmp_path: Path, by: signal.Signals) -> None:
-    told = on_host(interrupted, folder=str(tmp_path), by=by)
-    assert told["code"] == 130
-    assert not any(told["after"].values()), told["after"]
+def test_a_process_that_is_asked_to_end_leaves_nothing(tmp_path: Path, by: signal.Signals) -> None:
+    reported = on_host(interrupted, folder=str(tmp_path), by=by)
+    assert reported["code"] == 130
+    assert not any(reported["after"].values()), reported["after"]
 
 
 # -- the command ----------------------------------------------------------------------------------------------------
 
 
-def told_and_cleaned(folder: str) -> dict[str, Any]:
+def reported_and_cleaned(folder: str) -> dict[str, Any]:
     state = f"{folder}/state"
     return {
         "killed": ended(state, signal.SIGKILL),
@@ -59,21 +59,21 @@ def told_and_cleaned(folder: str) -> dict[str, Any]:
 
 
 def test_leaks_are_listed_and_removed(tmp_path: Path) -> None:
-    told = on_host(told_and_cleaned, folder=str(tmp_path))
-    assert told["killed"] == -signal.SIGKILL
-    code, text = told["found"]
+    reported = on_host(reported_and_cleaned, folder=str(tmp_path))
+    assert reported["killed"] == -signal.SIGKILL
+    code, text = reported["found"]
     assert code == 1
     kinds = [line.split()[0] for line in text.splitlines()]
     assert set(kinds) == {"sandbox", "namespace", "link", "chain", "address", "cache", "network"}, text
     assert "of pod default/web" in text
-    assert told["json"][0] == 1
-    assert len(json.loads(told["json"][1])["leaks"]) == len(kinds)
-    assert told["cleaned"] == [0, f"nothing is left behind ({tmp_path}/state)\n"]
-    assert not any(told["after"].values()), told["after"]
+    assert reported["json"][0] == 1
+    assert len(json.loads(reported["json"][1])["leaks"]) == len(kinds)
+    assert reported["cleaned"] == [0, f"nothing is left behind ({tmp_path}/state)\n"]
+    assert not any(reported["after"].values()), reported["after"]
 
 
 def with_lost_state(folder: str) -> dict[str, Any]:
-    """Somebody else's pod is on the host, too; and of ours, the state directory has lost everything."""
+    """Another client's pod is on the host, too; and of ours, the state directory has lost everything."""
     ports = {"portMappings": [{"hostPort": 9999, "containerPort": 80, "protocol": "tcp"}]}
     others = network_conf_from_bytes(conflist(BRIDGE, PORTMAP))
     runtime = RuntimeConf("theirs", new_namespace("theirs"), "eth0", (), ports)
@@ -88,14 +88,14 @@ def with_lost_state(folder: str) -> dict[str, Any]:
     return {"found": found, "cleaned": cleaned, "before": before, "after": left_over(state)}
 
 
-def test_without_its_state_what_carries_our_name_is_found_and_what_is_others_is_left_alone(tmp_path: Path) -> None:
-    told = on_host(with_lost_state, folder=str(tmp_path))
-    kinds = [line.split()[0] for line in told["found"][1].splitlines()]
+def test_without_its_state_what_carries_our_name_is_found_and_what_is_others_is_not_touched(tmp_path: Path) -> None:
+    reported = on_host(with_lost_state, folder=str(tmp_path))
+    kinds = [line.split()[0] for line in reported["found"][1].splitlines()]
     assert set(kinds) == {"namespace", "link", "chain", "address", "network"}
-    assert "10.88.0.99" in told["found"][1]
-    assert told["cleaned"] == [0, f"nothing is left behind ({tmp_path}/state)\n"]
-    assert any("theirs" in rule for rule in told["before"]["chains"])
-    assert told["after"] == told["before"]
+    assert "10.88.0.99" in reported["found"][1]
+    assert reported["cleaned"] == [0, f"nothing is left behind ({tmp_path}/state)\n"]
+    assert any("theirs" in rule for rule in reported["before"]["chains"])
+    assert reported["after"] == reported["before"]
 
 
 def test_where_there_was_no_run_there_is_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,7 +121,7 @@ def test_a_state_directory_that_cannot_be_used_is_named(
         (["--host-network-node", "--step"], "--step cannot be combined with --host-network-node"),
     ],
 )
-def test_flags_that_do_not_go_together(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_flags_that_cannot_be_combined(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", *words, "scenarios/hello-pod.yaml"]) == 2
     assert problem in capsys.readouterr().err
 
@@ -150,7 +150,7 @@ esac
 """
 
 
-def test_plugins_that_can_collect_garbage_are_told_what_is_valid(tmp_path: Path) -> None:
+def test_plugins_that_can_collect_garbage_get_the_valid_attachments(tmp_path: Path) -> None:
     (tmp_path / "own").write_text(ANSWERS)
     (tmp_path / "own").chmod(0o755)
     (tmp_path / "net.d").mkdir()
@@ -191,7 +191,7 @@ def test_a_plugin_that_another_one_starts_can_fail_too(term: str, words: str) ->
     assert run.result.phases == {"default/pod-0": "Running"}
 
 
-def test_a_fault_that_cannot_be_read_is_told_with_its_line() -> None:
+def test_a_fault_that_cannot_be_read_is_reported_with_its_line() -> None:
     text = "apiVersion: kubesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: x}\nspec:\n  runtime: cni\n  cni:\n"
     text += "    faults:\n      - {do: explode}\n" + POD.format(name="a")
     with pytest.raises(InputError, match=r"x.yaml:8: spec.cni.faults\[0\].do: 'explode' is not one of ok, error"):

@@ -63,33 +63,33 @@ def after(executions: int) -> Callable[[dict[str, Any]], bool]:
 def churned(
     folder: str, lives: int, pods: int, more: dict[str, Any], seed: int, flags: list[str] | None = None
 ) -> dict[str, Any]:
-    """kubesim is started again and again, and each time but the last one killed."""
-    chance, state, told = random.Random(seed), f"{folder}/state", []
+    """kubesim is started repeatedly, and each time but the last one killed."""
+    chance, state, reported = random.Random(seed), f"{folder}/state", []
     words = ["run", "-o", "jsonl", "--host-network-node", "--state", state, "-"]
     for life in range(lives):
         own = flags or ["--cni-network", NETWORKS[life % len(NETWORKS)]]
         fatal = chance.randrange(1, pods * 8) if life < lives - 1 else 0
         pause_s = chance.random() * 0.05  # while the next plugin is at work
         outcome = lived([*words, *own], scenario(life, pods, more), after(fatal), pause_s)
-        told.append({**outcome, "left": left_over(state)})
+        reported.append({**outcome, "left": left_over(state)})
     leaks = subprocess.run(kubesim("cni", "leaks", "--state", state), capture_output=True, text=True, check=False)
-    return {"lives": told, "leaks": leaks.stdout + leaks.stderr}
+    return {"lives": reported, "leaks": leaks.stdout + leaks.stderr}
 
 
-def check_nothing_is_left(told: dict[str, Any]) -> None:
-    *killed, last = told["lives"]
+def check_nothing_is_left(reported: dict[str, Any]) -> None:
+    *killed, last = reported["lives"]
     assert last["code"] == 0
     assert {kind: left for kind, left in last["left"].items() if left} == {}
-    assert told["leaks"].startswith("nothing is left behind (")
+    assert reported["leaks"].startswith("nothing is left behind (")
     assert {life["code"] for life in killed} == {-signal.SIGKILL}
     assert any(any(life["left"].values()) for life in killed), "no kill left anything: nothing had to be cleaned up"
 
 
 def test_nothing_is_left_after_the_last_restart(tmp_path: Path) -> None:
     more = {"cni": {"faults": [{"do": FAULTS}]}}
-    told = on_host(churned, folder=str(tmp_path), lives=rounds(300) // PODS, pods=PODS, more=more, seed=1)
-    check_nothing_is_left(told)
-    assert any(life["events"] for life in told["lives"])
+    reported = on_host(churned, folder=str(tmp_path), lives=rounds(300) // PODS, pods=PODS, more=more, seed=1)
+    check_nothing_is_left(reported)
+    assert any(life["events"] for life in reported["lives"])
 
 
 def test_a_small_pool_is_exhausted_and_recovers_and_nothing_is_left(tmp_path: Path) -> None:
@@ -101,11 +101,11 @@ def test_a_small_pool_is_exhausted_and_recovers_and_nothing_is_left(tmp_path: Pa
     (tmp_path / "net.d" / "10-small.conflist").write_text(json.dumps(network))
     more = {"cni": {"faults": [{"do": FAULTS}]}}
     given = {"folder": str(tmp_path), "lives": max(2, rounds(300) // 16), "pods": 16, "more": more, "seed": 2}
-    told = on_host(churned, **given, flags=["--cni-conf-dir", str(tmp_path / "net.d")])
-    for life in told["lives"]:  # the user's own network: its bridge, and the file that says where to go on
+    reported = on_host(churned, **given, flags=["--cni-conf-dir", str(tmp_path / "net.d")])
+    for life in reported["lives"]:  # the user's own network: its bridge, and the file that says where to continue
         life["left"]["links"] = [name for name in life["left"]["links"] if name != "small"]
         life["left"]["addresses"] = [each for each in life["left"]["addresses"] if each["ifname"] != "small"]
         life["left"]["files"] = [path for path in life["left"]["files"] if not path.endswith(("/lock", "ip.0"))]
-    check_nothing_is_left(told)
+    check_nothing_is_left(reported)
     exhausted = "failed to allocate for range 0: no IP addresses available in range set: 10.9.0.1-10.9.0.14"
-    assert any(exhausted in message for message in told["lives"][-1]["events"])
+    assert any(exhausted in message for message in reported["lives"][-1]["events"])

@@ -56,10 +56,10 @@ def came(path: Path, within_s: float = 120) -> bool:
 
 
 def left_later(folder: str, state: str) -> dict[str, list[str]]:
-    """When whoever still waits has done what he wanted."""
+    """When the last waiter has finished."""
     Path(folder, "host-local.go").touch()
     if came(Path(folder, "host-local.ended"), within_s=1):
-        time.sleep(1)  # bridge goes on
+        time.sleep(1)  # bridge continues
     return left_over(state)
 
 
@@ -73,9 +73,9 @@ def started_again(folder: str) -> dict[str, Any]:
 
 
 def test_the_next_start_ends_them_before_it_cleans_up(tmp_path: Path) -> None:
-    told = on_host(started_again, folder=str(tmp_path))
-    assert told["code"] == 0, told["said"]
-    assert not any(told["left"].values()), told["left"]
+    reported = on_host(started_again, folder=str(tmp_path))
+    assert reported["code"] == 0, reported["said"]
+    assert not any(reported["left"].values()), reported["left"]
     assert (tmp_path / "host-local.began").exists()
     assert not (tmp_path / "host-local.ended").exists()
 
@@ -88,13 +88,13 @@ def looked_for(folder: str) -> dict[str, Any]:
 
 
 def test_they_are_listed_and_ended_by_the_command(tmp_path: Path) -> None:
-    told = on_host(looked_for, folder=str(tmp_path))
-    code, text = told["found"]
+    reported = on_host(looked_for, folder=str(tmp_path))
+    code, text = reported["found"]
     assert code == 1
     processes = [line for line in text.splitlines() if line.startswith("process")]
     assert any(line.endswith(f"{BIN_DIR}/bridge of pod default/web") for line in processes), text
-    assert told["cleaned"] == [0, f"nothing is left behind ({tmp_path}/state)\n"]
-    assert not any(told["left"].values()), told["left"]
+    assert reported["cleaned"] == [0, f"nothing is left behind ({tmp_path}/state)\n"]
+    assert not any(reported["left"].values()), reported["left"]
 
 
 # -- the lock ---------------------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def left_running(state: Path) -> subprocess.Popen[bytes]:
         return subprocess.Popen(["sleep", "60"], pass_fds=[lock.fileno()])
 
 
-def test_only_who_inherited_the_lock_is_ended(tmp_path: Path) -> None:
+def test_only_processes_that_inherited_the_lock_are_ended(tmp_path: Path) -> None:
     state = str(tmp_path)
     with (
         left_running(tmp_path) as orphan,
@@ -121,7 +121,7 @@ def test_only_who_inherited_the_lock_is_ended(tmp_path: Path) -> None:
         reader.kill()
 
 
-def test_who_does_not_end_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_does_not_end_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kubesim.runtime.containerd.leaks.orphans._kill", lambda *_: None)
     monkeypatch.setattr("kubesim.runtime.containerd.leaks.orphans._TRIES", 2)
     with left_running(tmp_path) as orphan:

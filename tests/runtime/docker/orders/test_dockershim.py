@@ -53,18 +53,18 @@ async def test_no_runtime_handler_is_supported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "reported"),
     [
         ("image", "no"),
         ("create", 'failed to create a sandbox for pod "web": no'),
         ("start", 'failed to start sandbox container for pod "web": no'),
     ],
 )
-async def test_what_docker_refuses_is_the_error(call: str, told: str) -> None:
+async def test_what_docker_refuses_is_the_error(call: str, reported: str) -> None:
     node = Node(FakeDocker(**{call: "no"}))
     with pytest.raises(RuntimeCallError) as raised:
         await node.shim.run(sandbox_config())
-    assert str(raised.value) == told
+    assert str(raised.value) == reported
     assert node.shim.network_ready == ({"id0": False} if call == "start" else {})
 
 
@@ -105,7 +105,7 @@ async def test_a_failed_set_up_is_torn_down_and_the_sandbox_stopped() -> None:
     assert node.docker.calls[-3:] == ["DEL web", "stop id0", "stop id0"]
 
 
-async def test_what_fails_in_the_clean_up_is_told_with_it() -> None:
+async def test_what_fails_in_the_clean_up_is_reported_with_it() -> None:
     node = Node(FakeDocker(stop="it hangs"), ADD="no address", DEL="no plugin")
     with pytest.raises(RuntimeCallError) as raised:
         await node.shim.run(sandbox_config())
@@ -191,7 +191,7 @@ async def test_an_address_that_cannot_be_read_is_a_warning() -> None:
 # -- the checkpoint --------------------------------------------------------------------------------------------------
 
 
-async def test_plugins_hear_of_ports_from_the_checkpoint_which_has_no_host_address() -> None:
+async def test_plugins_get_ports_from_the_checkpoint_which_has_no_host_address() -> None:
     node = Node()
     ports = [{"containerPort": 53, "hostPort": 5353, "hostIP": "1.2.3.4", "protocol": "UDP"}]
     await node.shim.run(sandbox_config(containers=[{"name": "main", "ports": ports}]))

@@ -41,7 +41,7 @@ async def test_after_a_failed_set_up_the_infra_container_is_killed_without_del()
     assert node.docker.calls[-2:] == ["stop id0", "DEL web"]
 
 
-async def test_an_infra_container_that_cannot_be_killed_is_only_told() -> None:
+async def test_an_infra_container_that_cannot_be_killed_is_only_reported() -> None:
     node = Node(FakeDocker(stop="it hangs"), ADD="no address")
     with pytest.raises(SetupNetworkFailed, match=r"no address$"):
         await node.tools.run(sandbox_config())
@@ -67,7 +67,7 @@ async def test_a_pod_on_the_network_of_the_node_has_no_plugin_called() -> None:
     assert [call for call in node.docker.calls if call.endswith("web")] == []
 
 
-async def test_plugins_hear_of_no_ports_and_an_address_that_cannot_be_read_is_told() -> None:
+async def test_plugins_get_no_ports_and_an_address_that_cannot_be_read_is_reported() -> None:
     node = Node(ip="no eth0")
     infra = await node.tools.run(sandbox_config())
     assert node.tools.port_mappings(infra) == ()

@@ -62,7 +62,7 @@ def test_a_private_image_needs_a_secret() -> None:
     assert [r.args.get("secret") for r in pulls] == ["mine"]
 
 
-def test_every_credential_is_tried_and_all_problems_told() -> None:
+def test_every_credential_is_tried_and_all_problems_reported() -> None:
     steps = [
         {"at": "0s", "apply": pull_secret("first", "me", "wrong")},
         {"at": "0s", "apply": pull_secret("second", "you", "secret")},
@@ -79,14 +79,14 @@ def test_every_credential_is_tried_and_all_problems_told() -> None:
     assert "Started" in story.events("works")
 
 
-def test_a_pull_secret_that_is_missing_is_told_at_each_sync_and_the_pull_tried_without_it() -> None:
+def test_a_pull_secret_that_is_missing_is_reported_at_each_sync_and_the_pull_tried_without_it() -> None:
     story = Played(
         {"at": "0s", "apply": pod("app", imagePullSecrets=[{"name": "gone"}, {"name": "lost"}])}, duration="5m"
     )
-    told = messages(story, "FailedToRetrieveImagePullSecret")
+    reported = messages(story, "FailedToRetrieveImagePullSecret")
     text = "Unable to retrieve some image pull secrets (gone, lost); attempting to pull the image may not succeed."
-    assert set(told) == {text}
-    assert len(told) > 3
+    assert set(reported) == {text}
+    assert len(reported) > 3
     assert "Started" in story.events("app")
 
 
@@ -134,7 +134,7 @@ NAMED = "container has runAsNonRoot and image has non-numeric user (nginx), cann
         ),
     ],
 )
-def test_who_must_not_be_root(image_user: str, of_pod: Any, own: Any, problem: str) -> None:
+def test_run_as_non_root(image_user: str, of_pod: Any, own: Any, problem: str) -> None:
     container = {"name": "main", "image": "app", "command": SERVER, "securityContext": own}
     manifest = pod("app", containers=[container], securityContext=of_pod)
     story = Played({"at": "0s", "apply": manifest}, images=[{"name": "app", "present": True, "user": image_user}])
@@ -213,9 +213,9 @@ def test_an_answer_of_any_kind_is_a_success_and_http_stands_in_for_https() -> No
     hook = {"preStop": {"httpGet": {"port": 8080, "path": "/no/such/page", "scheme": "HTTPS"}}}
     story = Played({"at": "0s", "apply": hooked(hook, WEB)}, {"at": "10s", "delete": {"pod": "app"}})
     assert not messages(story, "FailedPreStopHook")
-    told = messages(story, "LifecycleHTTPFallback")
-    assert len(told) == 1
-    assert told[0].endswith(":8080 got HTTP response, retry with HTTP succeeded")
+    reported = messages(story, "LifecycleHTTPFallback")
+    assert len(reported) == 1
+    assert reported[0].endswith(":8080 got HTTP response, retry with HTTP succeeded")
 
 
 def test_a_pre_stop_hook_that_gets_no_answer_takes_the_whole_grace() -> None:

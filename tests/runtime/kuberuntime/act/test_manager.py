@@ -54,7 +54,7 @@ def test_a_container_that_cannot_be_started_does_not_keep_the_next_one_from_star
     assert "Failed" in story.events("web")
 
 
-def test_a_pod_that_is_as_it_should_be_is_left_alone() -> None:
+def test_a_pod_that_is_as_it_should_be_is_not_touched() -> None:
     assert played().calls("web", after=5) == []
 
 
@@ -84,7 +84,7 @@ def test_one_container_that_ends_leaves_the_others_running() -> None:
     assert story.result.phases == {"default/web": "Running"}
 
 
-def test_the_first_restart_is_at_once_and_each_further_one_waits_twice_as_long() -> None:
+def test_the_first_restart_is_immediately_and_each_further_one_waits_twice_as_long() -> None:
     story = played(command=["false"], scenario={"duration": "3m"})
     first, second, third, fourth, fifth, *_ = story.starts("web")
     assert second - first < 5
@@ -143,7 +143,8 @@ def test_a_sidecar_that_ends_is_restarted_whatever_the_pods_restart_policy() -> 
     assert len(story.starts("web")) == 1
 
 
-# -- containers that must not go on ----------------------------------------------------------------------------------
+# -- containers that must not continue
+# ----------------------------------------------------------------------------------
 
 
 def test_a_container_whose_definition_changed_is_stopped_and_started_again() -> None:
@@ -166,7 +167,7 @@ def test_a_container_that_fails_its_liveness_probe_is_not_started_again_under_ne
     assert len(story.starts("web")) == 1
 
 
-def test_a_container_that_fails_its_readiness_probe_goes_on() -> None:
+def test_a_container_that_fails_its_readiness_probe_continues() -> None:
     story = played(containers=[container("main", readinessProbe=NEVER_READY)])
     assert story.stops("web") == []
     assert story.statuses("web")[-1]["conditions"]["Ready"] == "False/ContainersNotReady"

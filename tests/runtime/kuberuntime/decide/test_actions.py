@@ -57,7 +57,7 @@ def test_a_new_pod_gets_a_sandbox_and_its_containers() -> None:
     assert actions.why == ("no sandbox exists yet, so one is created", "container web starts in the new sandbox")
 
 
-def test_a_pod_that_is_as_it_should_be_is_left_alone() -> None:
+def test_a_pod_that_is_as_it_should_be_is_not_touched() -> None:
     actions = compute_pod_actions(pod(), status(record("web")))
     assert not actions.kill_pod
     assert not actions.containers_to_start
@@ -76,7 +76,7 @@ def test_when_a_new_sandbox_is_needed() -> None:
     assert pod_sandbox_changed(given, two)[0]
 
 
-def test_a_run_once_pod_whose_sandbox_died_is_stopped_for_good() -> None:
+def test_a_run_once_pod_whose_sandbox_died_is_stopped_permanently() -> None:
     gone = SandboxRecord("sb", ready=False)
     actions = compute_pod_actions(pod(restartPolicy="Never"), status(record("web", "exited", 137), sandbox=gone))
     assert (actions.kill_pod, actions.create_sandbox) == (True, False)
@@ -221,7 +221,7 @@ def test_a_container_without_limits_has_the_pods() -> None:
     assert (update.current.memory_limit, update.desired.memory_limit) == (512 << 20, 1 << 30)
 
 
-def test_debugging_starts_at_once_and_only_once() -> None:
+def test_debugging_starts_immediately_and_only_once() -> None:
     given = pod(initContainers=init("one"), ephemeralContainers=[{"name": "debug", "image": "busybox"}])
     assert names(compute_pod_actions(given, status(record("one"))).ephemeral_containers_to_start) == ["debug"]
     ended = status(record("one"), record("debug", "exited", 1))
@@ -253,7 +253,7 @@ def test_without_the_gate_the_pods_limits_are_not_the_containers() -> None:
     assert not compute_pod_actions(given, status(record("web")), gates=off).containers_to_update
 
 
-def test_the_same_amount_in_another_spelling_is_no_resize() -> None:
+def test_the_same_amount_in_another_spelling_is_not_a_resize() -> None:
     given = pod(containers=[{**WEB, "resources": {"requests": {"cpu": "1000m"}}}], resources={"limits": {"cpu": "2"}})
     applied = {"web": ResourceRequirements(requests={"cpu": "1"})}
     same = ResourceRequirements(limits={"cpu": "2000m"})
@@ -275,7 +275,7 @@ def test_init_containers_are_resized_only_with_their_gate() -> None:
         assert [name for name, updates in actions.containers_to_update.items() if updates] == resized
 
 
-def test_a_sidecar_with_another_image_goes_on_in_v1_30() -> None:
+def test_a_sidecar_with_another_image_continues_in_v1_30() -> None:
     given = pod(initContainers=[{"name": "proxy", "image": "envoy:2", "restartPolicy": "Always"}])
     web, proxy = record("web"), record("proxy", image="envoy:1")
     actions = compute_pod_actions(given, status(web, proxy))

@@ -69,7 +69,7 @@ def test_everything_of_a_removed_pod_goes_once_all_sources_are_ready() -> None:
     assert evicted(containers, GCPolicy(), removed, ready=False) == ["a"]
 
 
-def test_pods_that_ended_lose_their_containers_only_when_asked_for() -> None:
+def test_pods_that_ended_lose_their_containers_only_when_requested() -> None:
     ended = States(ended=frozenset({"p"}))
     assert evicted([dead("a", 1)], GCPolicy(), ended) == []
     assert evicted([dead("a", 1)], GCPolicy(), ended, all_=True) == ["a"]

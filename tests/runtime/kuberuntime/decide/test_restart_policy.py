@@ -95,7 +95,7 @@ def test_restarting_all_containers() -> None:
     assert not should_all_containers_restart(pod, status("running"), None)
 
 
-def test_a_condition_that_is_true_goes_on_restarting_all() -> None:
+def test_a_condition_that_is_true_continues_restarting_all() -> None:
     pod = Pod.from_json({"status": {"conditions": [{"type": "AllContainersRestarting", "status": "True"}]}})
     assert should_all_containers_restart(pod, RuntimePodStatus("uid"), pod.status)
 

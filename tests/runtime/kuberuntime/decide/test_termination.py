@@ -62,23 +62,23 @@ def test_without_sidecars_nobody_waits() -> None:
 
 def turn(*ends: tuple[int, str], grace_s: int = 10) -> tuple[int, list[str]]:
     """The whole seconds for which a sidecar waits for `web` and `db`, and what came in which order."""
-    told: list[str] = []
+    reported: list[str] = []
 
     async def main() -> int:
         clock = LoopClock()
         ordering = TerminationOrdering(clock, {"sidecar": ("web", "db")})
 
         def end(name: str) -> None:
-            told.append(name)
+            reported.append(name)
             ordering.container_terminated(name)
 
         for at_s, name in ends:
             clock.call_at(clock.now() + at_s * SECOND, asyncio.get_running_loop().call_soon, end, name)
         waited = await ordering.wait_for_turn("sidecar", grace_s)
-        told.append("sidecar")
+        reported.append("sidecar")
         return waited
 
-    return run_virtual(main), told
+    return run_virtual(main), reported
 
 
 def test_a_sidecar_waits_for_all_in_whatever_order_they_end() -> None:

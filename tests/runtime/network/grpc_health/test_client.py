@@ -249,8 +249,8 @@ def answered(*services: str, known: dict[str, str]) -> list[str | tuple[str, str
 def test_client_and_server_together() -> None:
     long = "x" * 40_000
     known = {"": "SERVING", long: "NOT_SERVING", "ü": "SERVICE_UNKNOWN"}
-    heard = answered("", long, "ü", "else", known=known)
-    assert heard == ["SERVING", "NOT_SERVING", "SERVICE_UNKNOWN", ("NotFound", "unknown service")]
+    received = answered("", long, "ü", "else", known=known)
+    assert received == ["SERVING", "NOT_SERVING", "SERVICE_UNKNOWN", ("NotFound", "unknown service")]
 
 
 def nobody(service: str) -> None:

@@ -55,7 +55,7 @@ def probed(node: PrivateNode, port: int, service: str = "", timeout: int = SECON
     return run_virtual(main)
 
 
-def test_a_server_tells_the_status_of_each_of_its_services(node: PrivateNode) -> None:
+def test_a_server_shows_the_status_of_each_of_its_services(node: PrivateNode) -> None:
     servicer = HealthServicer()
     status = health_pb2.HealthCheckResponse
     for service, said in (("", status.SERVING), ("sick", status.NOT_SERVING), ("new", status.UNKNOWN)):
@@ -112,9 +112,9 @@ def test_a_real_client_asks_our_listener(node: PrivateNode) -> None:
         network = RealNetwork(LoopClock(), node, Silences())
         ports, known = network.new_ports(), {"": "SERVING", "sick": "NOT_SERVING"}
         listener = ports.listen(Listener(free_port(), HOST, health=known.get))
-        heard = await asyncio.to_thread(asked, listener.port)
+        received = await asyncio.to_thread(asked, listener.port)
         ports.close(listener)
-        return heard
+        return received
 
     assert asyncio.run(talk()) == [
         "SERVING",
@@ -141,10 +141,10 @@ def asked(port: int) -> list[str]:
         ]
         other = channel.unary_unary("/no.Such/Method", request_serializer=bytes)
         calls += [lambda: next(stub.Watch(asking(""), timeout=10)), lambda: other(b"", timeout=10)]
-        return [told(call) for call in calls]
+        return [reported(call) for call in calls]
 
 
-def told(call: Callable[[], Any]) -> str:
+def reported(call: Callable[[], Any]) -> str:
     try:
         return str(health_pb2.HealthCheckResponse.ServingStatus.Name(call().status))
     except grpc.RpcError as error:

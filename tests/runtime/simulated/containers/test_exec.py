@@ -49,7 +49,7 @@ async def started(clock: LoopClock) -> tuple[SimulatedRuntime, str]:
     return runtime, identifier
 
 
-def test_a_command_ends_at_once_when_its_context_is_cancelled() -> None:
+def test_a_command_ends_immediately_when_its_context_is_cancelled() -> None:
     async def main() -> None:
         clock, context = LoopClock(), SyncContext()
         async with TaskSet():

@@ -144,7 +144,7 @@ def test_sysctls_of_the_sandbox(linux: LinuxSandboxConfig, expected: dict[str, s
 
 
 def test_setup_ro_mount_when_rootfs_is_read_only() -> None:
-    """The kubelet's hosts file can be written all the same: the kubelet mounts it, and never read-only."""
+    """The kubelet's hosts file can be written nevertheless: the kubelet mounts it, and never read-only."""
     files = files_of(new_pod_files(), context({"securityContext": {"readOnlyRootFilesystem": True}}))
     files.create("/etc/hosts", 0).append("1.2.3.4\tx\n", 0)
     for path in ("/etc/hostname", "/etc/resolv.conf", "/etc/other"):
@@ -180,7 +180,7 @@ def test_the_containers_of_a_pod_see_the_same_files_until_the_kubelet_writes_the
     assert three.read("/etc/resolv.conf") == HOST["/etc/resolv.conf"]
 
 
-def test_nothing_is_made_before_somebody_looks() -> None:
+def test_nothing_is_created_before_the_first_read() -> None:
     asked: list[str] = []
 
     def read(path: str) -> str | None:

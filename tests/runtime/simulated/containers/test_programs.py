@@ -123,7 +123,7 @@ def test_a_path_that_no_image_has_cannot_be_started() -> None:
     on_a_bench(test)
 
 
-def test_an_exec_of_something_that_is_not_there_is_the_runtimes_error() -> None:
+def test_an_exec_of_a_missing_program_is_the_runtimes_error() -> None:
     async def test(bench: Bench) -> None:
         process = bench.start({"command": ["sleep", "100"]})
         assert (await process.exec(("echo", "hi"))).stdout == "hi\n"
@@ -200,14 +200,14 @@ def test_a_behaviour_comes_before_the_command_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "policy", "told"),
+    ("code", "policy", "reported"),
     [(1, "FallbackToLogsOnError", "b\nc\n"), (0, "FallbackToLogsOnError", ""), (1, "File", "")],
 )
-def test_the_log_stands_in_for_a_message(code: int, policy: str, told: str) -> None:
+def test_the_log_stands_in_for_a_message(code: int, policy: str, reported: str) -> None:
     async def test(bench: Bench) -> None:
         bench.start({"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": policy})
         await bench.clock.sleep(SECOND)
-        assert [exit.message[-4:] for _, exit in bench.exits] == [told]
+        assert [exit.message[-4:] for _, exit in bench.exits] == [reported]
         assert len(bench.exits[0][1].message) <= 2048
 
     lines = tuple(LogEntry(0, text) for text in ("a" * 3000, "b", "c"))

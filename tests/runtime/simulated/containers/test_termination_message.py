@@ -59,7 +59,7 @@ def printed(story: Played, name: str) -> list[str]:
     return [r.text for r in story.records if isinstance(r, LogOutput) and r.pod == f"default/{name}"]
 
 
-def test_the_file_is_there_and_empty_also_at_a_path_of_ones_own_and_for_every_start() -> None:
+def test_the_file_exists_and_is_empty_also_at_a_custom_path_and_for_every_start() -> None:
     script = "wc -c < /var/run/why; echo again >> /var/run/why; exit 1"
     main = container("main", script, terminationMessagePath="/var/run/why")
     story = Played(objects=[pod("web", containers=[main], restartPolicy="OnFailure")], duration="20s")

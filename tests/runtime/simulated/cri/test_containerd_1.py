@@ -49,10 +49,10 @@ def test_the_start_of_the_cri_plugin_has_no_sandbox_controllers() -> None:
 
 @pytest.mark.parametrize("host_users", [True, False])
 def test_with_a_user_namespace_the_network_is_set_up_after_the_task_was_created(host_users: bool) -> None:
-    told = steps(run(host_users=host_users))
-    assert told.index("create the snapshot and the container") < told.index("set up the network")
-    assert (told.index("create the task") < told.index("set up the network")) == (not host_users)
-    assert told.index("set up the network") < told.index("start the task")
+    reported = steps(run(host_users=host_users))
+    assert reported.index("create the snapshot and the container") < reported.index("set up the network")
+    assert (reported.index("create the task") < reported.index("set up the network")) == (not host_users)
+    assert reported.index("set up the network") < reported.index("start the task")
 
 
 def test_errors_have_no_words_of_a_controller() -> None:
@@ -77,8 +77,8 @@ def test_what_is_undone_when_the_task_does_not_start(user_namespace: bool, kept:
 @pytest.mark.parametrize(
     ("fault", "problem"),
     [
-        ("{step: lease, error: x}", "step lease is not there in containerd 1.7: use name, image, ociRuntime"),
-        ("{step: spec, error: x, cleanUpError: busy}", "nothing is made yet before step spec; use rootDirectory"),
+        ("{step: lease, error: x}", "step lease does not exist in containerd 1.7: use name, image, ociRuntime"),
+        ("{step: spec, error: x, cleanUpError: busy}", "nothing exists yet before step spec; use rootDirectory"),
     ],
 )
 def test_faults_that_cannot_be(fault: str, problem: str) -> None:

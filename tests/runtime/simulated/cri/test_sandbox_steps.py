@@ -45,29 +45,29 @@ def of_kind(sink: MemorySink, kind: type[Any]) -> list[Any]:
 
 def steps(sink: MemorySink) -> list[str]:
     """Those of sandboxes."""
-    told = of_kind(sink, RuntimeStep)
-    of_sandboxes = [record for record in told if record.runtime == "containerd" and record.during != "CRI plugin"]
+    reported = of_kind(sink, RuntimeStep)
+    of_sandboxes = [record for record in reported if record.runtime == "containerd" and record.during != "CRI plugin"]
     return [f"{record.during}: {record.step}" for record in of_sandboxes]
 
 
 def start_ups(sink: MemorySink) -> list[tuple[int, str]]:
-    told = of_kind(sink, RuntimeStep)
-    return [(record.t // 1_000_000, record.step) for record in told if record.during == "CRI plugin"]
+    reported = of_kind(sink, RuntimeStep)
+    return [(record.t // 1_000_000, record.step) for record in reported if record.during == "CRI plugin"]
 
 
 def messages(sink: MemorySink) -> list[str]:
     return [each.message for each in of_kind(sink, EventRecorded) if each.reason == "FailedCreatePodSandBox"]
 
 
-def test_every_step_is_told_in_containerds_order() -> None:
+def test_every_step_is_reported_in_containerds_order() -> None:
     _, sink = run()
-    told = [f"{step.during}: {step.text}" for step in STEPS]
-    assert steps(sink) == [*told, "RunPodSandbox: watch for the sandbox' exit"]
+    reported = [f"{step.during}: {step.text}" for step in STEPS]
+    assert steps(sink) == [*reported, "RunPodSandbox: watch for the sandbox' exit"]
     sent = [record.type.removesuffix("_EVENT") for record in of_kind(sink, ContainerEvent)]
     assert sent[:2] == ["CONTAINER_CREATED", "CONTAINER_STARTED"]
 
 
-def test_the_start_of_the_cri_plugin_is_told_also_after_a_restart() -> None:
+def test_the_start_of_the_cri_plugin_is_reported_also_after_a_restart() -> None:
     _, sink = run()
     assert start_ups(sink) == [(moment, step) for moment in (0, 22) for step in START_UP]
 
@@ -77,7 +77,7 @@ def test_a_pod_on_the_hosts_network_gets_none() -> None:
     assert not [text for text in steps(sink) if "network" in text]
 
 
-def test_whoever_watches_does_not_change_the_trace() -> None:
+def test_watching_does_not_change_the_trace() -> None:
     (watched, detailed), (unwatched, plain) = run(), run(details=False)
     assert watched.trace_hash == unwatched.trace_hash
     assert watched.records == unwatched.records
@@ -135,7 +135,7 @@ def test_a_fault_of_another_pod_does_not_happen() -> None:
     ("fault", "problem"),
     [
         ("{step: pause, error: x}", "'pause' is not a step of RunPodSandbox: name, lease, runtime"),
-        ("{step: image, error: x, cleanUpError: busy}", "nothing is made yet before step image; use stateDirectory"),
+        ("{step: image, error: x, cleanUpError: busy}", "nothing exists yet before step image; use stateDirectory"),
     ],
 )
 def test_faults_that_cannot_be(fault: str, problem: str) -> None:

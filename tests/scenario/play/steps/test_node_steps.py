@@ -40,7 +40,7 @@ def test_files_of_the_node_are_written_and_removed() -> None:
     assert story.result.ok
 
 
-def test_a_file_that_is_not_there_cannot_be_removed() -> None:
+def test_a_file_that_does_not_exist_cannot_be_removed() -> None:
     story = Played({"at": "1s", "removeFile": {"path": "/srv/b"}})
     assert failures(story) == ["step at 1s: removeFile: there is no file /srv/b on node node-1"]
 

@@ -37,5 +37,5 @@ def family(name: str) -> Make:
 
 
 def input_of(name: str, number: int, folder: Path) -> Invocation:
-    """The same for the same number, on every machine. The folder is there and empty."""
+    """The same for the same number, on every machine. The folder exists and empty."""
     return family(name)(Random(f"{name} {number}"), folder)

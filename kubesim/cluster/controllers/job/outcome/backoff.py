@@ -45,7 +45,7 @@ def new_backoff_record(old: BackoffRecord, succeeded: Sequence[Pod], failed: Seq
 
 
 def remaining_time(record: BackoffRecord, now: int) -> int:
-    """Until a new pod may be created; 0: at once."""
+    """Until a new pod may be created; 0: immediately."""
     failures = record.failures_after_last_success
     if failures == 0:
         return 0

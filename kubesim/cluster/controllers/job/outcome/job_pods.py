@@ -53,7 +53,7 @@ def only_replace_failed_pods(spec: JobSpec) -> bool:
 
 
 def is_pod_failed(pod: Pod, spec: JobSpec) -> bool:
-    """A pod that is being deleted counts as failed at once, unless only ended pods are replaced."""
+    """A pod that is being deleted counts as failed immediately, unless only ended pods are replaced."""
     if pod.status.phase == FAILED:
         return True
     if only_replace_failed_pods(spec):
@@ -72,7 +72,7 @@ def completion_index(pod: Pod) -> int | None:
 
 
 def valid_index(pod: Pod, completions: int) -> int | None:
-    """The index of a pod if the Job asks for it."""
+    """The index of a pod if the Job requests it."""
     index = completion_index(pod)
     return index if index is not None and index < completions else None
 

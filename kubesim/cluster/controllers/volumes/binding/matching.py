@@ -54,7 +54,7 @@ def find_matching_volume(
     excluded: Collection[str] = (),
     delay_binding: bool = False,
 ) -> ApiObject | None:
-    """One that names the claim, or the smallest that fits. Only the scheduler asks for a node."""
+    """One that names the claim, or the smallest that fits. Only the scheduler requests a node."""
     smallest: ApiObject | None = None
     for volume in volumes:
         if volume.metadata.name in excluded or not _may_be_for(volume, claim):

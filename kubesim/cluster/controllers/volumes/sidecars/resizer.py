@@ -98,10 +98,10 @@ class CsiResizer(Controller):
 
     def _step(self, step: str, condition: str, message: str) -> Json:
         now = format_time(self.clock.now())
-        told = {"type": condition, "status": "True", "lastTransitionTime": now}
+        reported = {"type": condition, "status": "True", "lastTransitionTime": now}
         return {
             "allocatedResourceStatuses": {"storage": step},
-            "conditions": [{**told, "message": message} if message else told],
+            "conditions": [{**reported, "message": message} if message else reported],
         }
 
     def _grow_volume(self, claim: ApiObject, volume: ApiObject) -> None:

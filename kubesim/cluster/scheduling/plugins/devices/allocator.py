@@ -1,6 +1,6 @@
 """Which devices of a node the claims of a pod get: the first that fit, tried one after the other.
 
-All claims are allocated, or none: a device that leaves too few for a later request is given back.
+All claims are allocated, or none: a device that leaves too few for a later request is released.
 
 Mirrors: k8s.io/dynamic-resource-allocation/structured/internal/stable/allocator_stable.go Allocate, allocateOne
 """

@@ -64,7 +64,7 @@ class _State(PluginState):
 
 
 def pod_resource_claims(pod: Pod, listers: Listers) -> Iterator[ApiObject]:
-    """The claims of a pod; raises ClaimReferenceError for one that is not there or cannot be used."""
+    """The claims of a pod; raises ClaimReferenceError for one that does not exist or cannot be used."""
     for pod_claim in pod.spec.resource_claims:
         name, must_check_owner = claim_name(pod, pod_claim)
         if name is None:

@@ -71,7 +71,7 @@ def _claim_config(claim: ApiObject, chosen: Sequence[Chosen]) -> list[dict[str, 
 
 
 def _node_selector(chosen: Sequence[Chosen], node: str) -> dict[str, Any] | None:
-    """The nodes that can reach all devices, only this one if a device is there or binds to it; None for all nodes."""
+    """The nodes that can reach all devices, only this one if a device exists or binds to it; None for all nodes."""
     term: dict[str, list[Json]] = {"matchFields": [], "matchExpressions": []}
     for each in chosen:
         spec = each.device.slice_spec

@@ -1,4 +1,4 @@
-"""NodePorts: the host ports that a pod asks for are free on the node.
+"""NodePorts: the host ports that a pod requests are free on the node.
 
 Mirrors: pkg/scheduler/framework/plugins/nodeports/node_ports.go
 """

@@ -59,7 +59,7 @@ def _least_requested_score(requested: int, capacity: int) -> int:
 
 
 def is_schedulable_after_pod_event(pod: Pod, event: ClusterEvent) -> bool:
-    """A pod left a node, or holds less there, or the pod itself asks for less."""
+    """A pod left a node, or holds less there, or the pod itself requests less."""
     old, new = event.old_pod, event.new_pod
     if new is None:
         return old is not None and bool(old.spec.node_name or old.status.nominated_node_name)
@@ -81,7 +81,7 @@ def is_schedulable_after_node_change(pod: Pod, event: ClusterEvent) -> bool:
 
 
 def _has_more(need: NodeResources, old: Node, new: Node) -> bool:
-    """Whether the node has more of something that the pod asks for than it had."""
+    """Whether the node has more of something that the pod requests than it had."""
     before, now = (NodeResources.of(quantities(node.status.allocatable)) for node in (old, new))
     return (
         now.allowed_pods > before.allowed_pods

@@ -94,7 +94,8 @@ def matches_all(terms: Iterable[AffinityTerm], namespace: str, labels: Mapping[s
 
 
 def with_namespaces(terms: tuple[AffinityTerm, ...], listers: Listers) -> tuple[AffinityTerm, ...]:
-    """The terms with the namespaces that their selectors select now; an empty selector stays: it selects all."""
+    """The terms with the namespaces that their selectors match now; an empty selector is kept, because it "
+    "matches all."""
     return tuple(
         term
         if term.namespace_selector is None or not term.namespace_selector.requirements

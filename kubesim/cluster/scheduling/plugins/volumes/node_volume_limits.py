@@ -44,7 +44,7 @@ def filter_node(cycle: CycleState, node: NodeState) -> Status | None:
 
 
 def volume_limits(csi_node: ApiObject | None) -> dict[str, int]:
-    """How many volumes the node may have, by driver; a driver that is not there has no limit."""
+    """How many volumes the node may have, by driver; a driver that does not exist has no limit."""
     drivers = () if csi_node is None else field(csi_node, "spec").get("drivers") or ()
     counted = ((driver.get("name", ""), (driver.get("allocatable") or {}).get("count")) for driver in drivers)
     return {name: count for name, count in counted if count is not None}

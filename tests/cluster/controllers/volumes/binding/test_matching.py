@@ -58,7 +58,7 @@ def test_as_few_access_modes_as_possible_and_then_the_smallest(asked: ApiObject,
     assert found(asked, *DISKS) == name
 
 
-def test_a_volume_that_ends_or_belongs_to_somebody_else_is_not_found() -> None:
+def test_a_volume_that_ends_or_belongs_to_another_client_is_not_found() -> None:
     assert found(claim("1G"), volume("v", "1G", phase="ending")) == ""
     assert found(claim("1G"), volume("v", "1G", claimRef={"namespace": "ns", "name": "other"})) == ""
     assert found(claim("1G"), volume("v", "1G", claimRef={"namespace": "other", "name": "c"})) == ""

@@ -375,8 +375,8 @@ CLAIM_ROWS = {
 @pytest.mark.parametrize("row", CLAIM_ROWS.values(), ids=CLAIM_ROWS)
 def test_the_sync_of_a_claim(row: tuple[list[Json], Json, dict[str, str], str, list[str]]) -> None:
     volumes, asked, after, claim_after, events = row
-    found, text, told, _ = synced("claim", *volumes, asked)
-    assert (found, text, told) == (after, claim_after, events)
+    found, text, reported, _ = synced("claim", *volumes, asked)
+    assert (found, text, reported) == (after, claim_after, events)
 
 
 def test_a_claim_gets_the_size_of_its_volume() -> None:
@@ -433,8 +433,8 @@ VOLUME_ROWS = {
 @pytest.mark.parametrize("row", VOLUME_ROWS.values(), ids=VOLUME_ROWS)
 def test_the_sync_of_a_volume(row: tuple[list[Json], Json | None, str, list[str]]) -> None:
     volumes, asked, after, events = row
-    found, _, told, _ = synced("v", *volumes, *([] if asked is None else [asked]))
-    assert (found["v"], sorted(told)) == (after, events)
+    found, _, reported, _ = synced("v", *volumes, *([] if asked is None else [asked]))
+    assert (found["v"], sorted(reported)) == (after, events)
 
 
 @pytest.mark.parametrize(
@@ -458,5 +458,5 @@ def test_what_the_reclaim_policy_comes_to(changes: Json, after: str | None, even
     released = volume("Bound>c:u", **changes)
     if len(changes) > 1 and "annotations" not in changes:
         del released["spec"]["gcePersistentDisk"]
-    found, _, told, _ = synced("v", released)
-    assert (found.get("v"), told) == (after, events)
+    found, _, reported, _ = synced("v", released)
+    assert (found.get("v"), reported) == (after, events)
