@@ -313,7 +313,7 @@ class Simulation:
     def make_interceptor(self) -> Interceptor | None:
         """Of a scenario with faults, or with steps before or after an operation."""
         spec = self.scenario.spec
-        awaited = (*spec.awaited_operations, *(step.operation for step in self._trial.added if step.operation))
+        awaited = (*spec.awaited_operations, *(name for step in self._trial.added for name in step.operations))
         return self.interceptor_of(awaited) if spec.faults or awaited else None
 
     def interceptor_of(self, awaited: tuple[str, ...]) -> Interceptor:

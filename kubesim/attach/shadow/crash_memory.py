@@ -141,8 +141,7 @@ def _in_new_sandbox(was: ContainerStatus, events: Iterable[Event]) -> bool:
 
 
 def _was_killed(was: ContainerStatus, container: Container, events: Iterable[Event]) -> bool:
-    """A running container that the kubelet itself stopped and started in one sync: no exit was found, none is "
-    "counted."""
+    """A running container that the kubelet itself stopped and started in one sync. It has no exit, so none counts."""
     began = moment(was.state.running.started_at) if was.state.running is not None else None
     for event in events:
         if event.reason == "Killing" and event.involved_object.field_path.endswith(f"{{{container.name}}}"):

@@ -206,8 +206,9 @@ class Shadow:
             self._drop(tracked)
 
     def overdue(self, now: int) -> tuple[Pod, ...]:
-        """The pods of which `tick` would report something: the caller may check whether they are in the state "
-        "that they report."""
+        """The pods of which `tick` would report something: the caller may check whether they are in the state that they
+        report.
+        """
         return tuple(
             tracked.pod
             for tracked in self.pods.values()

@@ -166,7 +166,7 @@ class StepApp(App[None]):
     def _moment(self) -> tuple[int, int, str]:
         """What changes without a key."""
         session = self.session
-        return session.stepper.place, len(session.stepper.records), session.message
+        return session.stepper.position, len(session.stepper.records), session.message
 
 
 def _decision(session: StepSession, width: int, height: int) -> Iterable[str]:

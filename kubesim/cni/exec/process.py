@@ -47,8 +47,7 @@ _CHUNKS = 64  # that are read in a row
 
 @value_object
 class Execution:
-    """One run of a plugin, for the process that wants to know. `how` is empty for success, else Go's words: "
-    "`exit status 1`."""
+    """One execution of a plugin. `how` is empty for success, else Go's words: `exit status 1`."""
 
     path: str
     environ: Mapping[str, str]
@@ -254,8 +253,7 @@ class _Process:
             self._ended.set_result(None)
 
     def _kill(self) -> None:
-        """It and all that it started. The process that keeps its output open in spite of that is not waited "
-        "for long."""
+        """It and all that it started. A process that still keeps its output open is not waited for long."""
         if self._killed or (self._status is not None and not self._outputs):
             return
         self._killed = True

@@ -202,7 +202,7 @@ class Player:
         if whole_life and self.until is not None:
             await self._sleep_until(NEVER)
             return
-        await self._wait_until(lambda: self._at_rest(before_deletion=whole_life), self._patience())
+        await self._wait_until(lambda: self._is_idle(before_deletion=whole_life), self._patience())
         if whole_life and await self._sleep_until(self.clock.now() + RUNNING_TIME) and not self._taken:
             self._look_once()
             await self._delete_all()
@@ -212,7 +212,7 @@ class Player:
             await self._sleep_until(self.clock.now() + LAST_WORDS)
 
     def _is_over(self) -> bool:
-        return self._taken == len(self.added) and self._at_rest(before_deletion=False)
+        return self._taken == len(self.added) and self._is_idle(before_deletion=False)
 
     def _look_once(self) -> None:
         look, self.look = self.look, None

@@ -73,7 +73,7 @@ def text_of(stepper: Stepper, record: Record) -> str:
 def _changes(stepper: Stepper) -> list[str]:
     """Of the status that is being written."""
     here = stepper.here
-    for record in reversed(stepper.records[: stepper.place]):
+    for record in reversed(stepper.records[: stepper.position]):
         if isinstance(record, ApiWrite) and record.pod == here.pod and record.is_pod_status:
             return status_changes(getattr(record, "summary", None), getattr(here, "summary", {}))
     return status_changes(None, getattr(here, "summary", {}))
@@ -216,7 +216,7 @@ def _log_line(line: LogOutput, *, with_pod: bool) -> str:
 
 def timeline_lines(stepper: Stepper, height: int) -> list[str]:
     """The records around the one in focus, which `>` marks; with a filter, those that it lets through."""
-    records, here = stepper.records, stepper.place
+    records, here = stepper.records, stepper.position
     before: list[int] = []
     place = here - 1
     while place >= 0 and len(before) < height // 2:

@@ -37,12 +37,12 @@ class Playback:
         """`elapsed` is microseconds. Returns why it stopped, if it did."""
         self._now += elapsed * self.speed
         while True:
-            place = stepper.place
+            place = stepper.position
             if not stepper.forward():
                 self.playing = False
                 return "this is the last decision of the run"
             if stepper.here.t > self._now:
-                stepper.place = place
+                stepper.position = place
                 return ""
             stopped = stepper.stopped_by(stepper.here)
             if stopped is not None:

@@ -145,7 +145,7 @@ class StepSession:
 
     def _go_last(self) -> bool:
         moved = self.stepper.go_last()
-        self._newest = self.stepper.place
+        self._newest = self.stepper.position
         return moved
 
     def _no_break(self, which: str) -> str:
@@ -166,9 +166,9 @@ class StepSession:
     def grew(self) -> None:
         """More records may have come."""
         stepper = self.stepper
-        if self._follows and stepper.place == self._newest:
+        if self._follows and stepper.position == self._newest:
             stepper.go_last()
-            self._newest = stepper.place
+            self._newest = stepper.position
 
     # -- typing -------------------------------------------------------------------------------------------------
 
@@ -253,7 +253,7 @@ class StepSession:
         changed.breaks, changed.filter = before.breaks, before.filter
         changed.has_several_nodes = before.has_several_nodes
         same = _common(before, changed)
-        changed.place = min(before.place, len(changed.records) - 1)
+        changed.position = min(before.position, len(changed.records) - 1)
         if same == len(changed.records) == len(before.records):
             self.message = "the run is the same as before"
         else:

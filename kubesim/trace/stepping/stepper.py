@@ -67,9 +67,9 @@ class Stepper:
     @property
     def next_decision(self) -> r.Record | None:
         """Where `forward` leads to."""
-        place = self.place
+        place = self.position
         found = self.here if self.forward() else None
-        self.place = place
+        self.position = place
         return found
 
     def _move(self, direction: int, every_record: bool) -> bool:
@@ -143,19 +143,19 @@ class Stepper:
 
     def go_to_time(self, t: int) -> None:
         """To the first record at or after this time (microseconds), or to the last one."""
-        self.place = min(bisect_left(self.records, t, key=attrgetter("t")), len(self.records) - 1)
+        self.position = min(bisect_left(self.records, t, key=attrgetter("t")), len(self.records) - 1)
 
     # -- looking -------------------------------------------------------------------------------------------------
 
     @property
     def picture(self) -> Picture:
         """The node just after the record on which we stand. Nobody changes it: several parts of a screen ask for it."""
-        if self._newest is None or self._newest[0] != self.place:
-            self._newest = self.place, self._made_picture()
+        if self._newest is None or self._newest[0] != self.position:
+            self._newest = self.position, self._made_picture()
         return self._newest[1]
 
     def _made_picture(self) -> Picture:
-        kept = (self.place + 1) // _EVERY
+        kept = (self.position + 1) // _EVERY
         while len(self._kept) <= kept:
             picture = self._kept[-1].copy()
             start = (len(self._kept) - 1) * _EVERY
@@ -182,7 +182,7 @@ class Stepper:
         """The last lines that the containers of a pod have written by now; an empty name: those of all pods."""
         places = self._indexed.logs
         lines: list[r.LogOutput] = []
-        for number in range(bisect_right(places, self.place) - 1, -1, -1):
+        for number in range(bisect_right(places, self.position) - 1, -1, -1):
             record = self.records[places[number]]
             if isinstance(record, r.LogOutput) and pod in ("", record.pod):
                 lines.append(record)

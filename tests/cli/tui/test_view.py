@@ -25,7 +25,7 @@ def test_keys_that_are_no_characters() -> None:
         places = []
         for key in ("<right>", "<down>", "<left>", "<pagedown>", "<up>", "<end>", "<home>", "<f5>"):
             await view.press(key)
-            places.append(session.stepper.place)
+            places.append(session.stepper.position)
         first, second, again, third, fourth, last, home, unknown = places
         assert first < second == third
         assert again == fourth == first
@@ -84,7 +84,7 @@ def test_records_that_come_later_are_followed_until_somebody_goes_back() -> None
         growing.extend(records("hello-pod")[20:40])
         assert "#40 of 40" in await view.passed(50_000)
         await view.press("p")
-        here = session.stepper.place
+        here = session.stepper.position
         growing.extend(records("hello-pod")[40:50])
         assert f"#{here + 1} of 50" in await view.passed(50_000)
         assert "#50 of 50" in await view.press("<end>")

@@ -45,8 +45,8 @@ def test_steps_of_containerd_cannot_fail_where_there_is_docker() -> None:
 
 
 def test_a_failed_add_in_v1_12_is_followed_by_the_next_attempt_at_once() -> None:
-    told = story("v1.12", nodes=[{"name": "node-1", "sandboxErrors": ["no address"]}])
-    first, second = told.when(RuntimeStep, "web", step="start the sandbox container")
+    reported = story("v1.12", nodes=[{"name": "node-1", "sandboxErrors": ["no address"]}])
+    first, second = reported.when(RuntimeStep, "web", step="start the sandbox container")
     assert second - first < 3
     assert reported.events("web")[:2] == ["FailedCreatePodSandBox", "SandboxChanged"]
     [message] = reported.messages("FailedCreatePodSandBox", "web")

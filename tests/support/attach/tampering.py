@@ -1,5 +1,4 @@
-"""Copies of recorded stories in which one thing is not as the kubelet did it: a delay, a count, a state, a "
-"condition."""
+"""Copies of recorded stories in which one thing differs: a delay, a count, a state, a condition."""
 
 from __future__ import annotations
 

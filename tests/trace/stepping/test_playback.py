@@ -43,9 +43,9 @@ def test_typing_halts_it_and_a_key_that_moves_stops_it() -> None:
     session = StepSession(stepper("crashloop"), "x")
 
     def moves() -> bool:
-        before = session.stepper.place
+        before = session.stepper.position
         session.passed(3 * SECOND)
-        return session.stepper.place > before
+        return session.stepper.position > before
 
     session.key("r")
     assert moves()

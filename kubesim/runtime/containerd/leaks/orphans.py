@@ -25,8 +25,9 @@ _TRIES, _PAUSE_MS = 1200, 25  # thirty seconds: a machine may be busy
 
 
 def lock_plugins(state: str) -> IO[str]:
-    """To be inherited by plugins, once none of an earlier run is left. Only for the process that has the lock "
-    "of the state."""
+    """To be inherited by plugins, once none of an earlier run is left. Only for the process that has the lock of the
+    state.
+    """
     lock = open_lock(state, _NAME)
     for _ in range(_TRIES):
         try:

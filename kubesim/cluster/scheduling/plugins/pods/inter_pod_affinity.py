@@ -94,8 +94,7 @@ def matches_all(terms: Iterable[AffinityTerm], namespace: str, labels: Mapping[s
 
 
 def with_namespaces(terms: tuple[AffinityTerm, ...], listers: Listers) -> tuple[AffinityTerm, ...]:
-    """The terms with the namespaces that their selectors match now; an empty selector is kept, because it "
-    "matches all."""
+    """The terms, with the namespaces that their selectors match now. An empty selector is kept: it matches all."""
     return tuple(
         term
         if term.namespace_selector is None or not term.namespace_selector.requirements
