@@ -208,7 +208,7 @@ class Spec(Strict):
     include: Texts = ()
     invariants: Annotated[Invariants, BeforeValidator(_invariants)] = defaults()
     seed: int = 0
-    duration: Duration | None = None
+    duration: Annotated[Duration, Field(gt=0)] | None = None
 
     @field_validator("feature_gates")
     @classmethod
