@@ -157,6 +157,7 @@ def run_scenario(
                 if simulation.result_so_far is not None:
                     stopped.append(simulation.result_so_far)
             if serve is not None:
+                stopped.append(result)  # an interrupt from here on ends only the server
                 await serve.end()
             return result
 

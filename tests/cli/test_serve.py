@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -10,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from kubesim.app import run_scenario
 from kubesim.cli.main import main
 from kubesim.errors import UsageError
-from kubesim.kubelet.server import parse_address
+from kubesim.kubelet.server import Answer, Serving, parse_address
+from kubesim.scenario.load.loader import load_scenario
 from tests.support.http_get import get
 from tests.support.processes import start
 from tests.support.prometheus import read_metrics
@@ -56,6 +59,23 @@ def test_a_paced_run_that_serves_ends_as_any_other() -> None:
         output = run.communicate()[0]
     assert run.returncode == 0
     assert "6 of 6 expectations met" in output
+
+
+class _InterruptedAtTheEnd:
+    path = "/report"
+
+    def page(self, target: str) -> Answer:
+        return 200, "text/plain", target
+
+    async def ended(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.Event().wait()
+
+
+def test_an_interrupt_while_a_page_gets_the_end_loses_nothing() -> None:
+    serve = Serving("127.0.0.1", 0, lambda address: None, _InterruptedAtTheEnd())
+    result = run_scenario(load_scenario(HELLO), speed=1000, serve=serve)
+    assert (result.interrupted, result.ok) == (False, True)
 
 
 def test_serving_needs_a_pace(capsys: pytest.CaptureFixture[str]) -> None:
