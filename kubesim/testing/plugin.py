@@ -1,11 +1,11 @@
-"""The plugin for pytest, found by its entry point: `*.scenario.yaml` files are tests, and there is a fixture `kubesim`.
+"""The plugin for pytest: `*.scenario.yaml` files are tests, and there are the fixtures `kubesim` and `kubesim_up`.
 
 A session that uses neither pays for nothing: what this module needs of kubesim it imports when it is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from kubesim.testing.collecting import ScenarioFile
     from kubesim.testing.driven.driven_cluster import DrivenCluster
+    from kubesim.testing.served import ServedCluster
 
 SUFFIXES = (".scenario.yaml", ".scenario.yml")
 MARKER = """kubesim(base="", *, seed=None, **spec): the cluster of the fixture `kubesim`: a file with a scenario, a
@@ -39,6 +40,23 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
     from kubesim.testing.collecting import ScenarioFile
 
     return ScenarioFile.from_parent(parent, path=file_path)
+
+
+@pytest.fixture(scope="session")
+def kubesim_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., ServedCluster]]:
+    """Starts a cluster that real clients talk to, with the options of `kubesim up`; it ends with the session."""
+    from kubesim.testing.served import ServedCluster
+
+    started: list[ServedCluster] = []
+
+    def start(*options: str) -> ServedCluster:
+        cluster = ServedCluster(tmp_path_factory.mktemp("kubesim") / "kubeconfig", *options)
+        started.append(cluster)
+        return cluster
+
+    yield start
+    for cluster in started:
+        cluster.stop()
 
 
 @pytest.fixture

@@ -12,13 +12,16 @@ from pathlib import Path
 from ssl import RAND_bytes
 from typing import TYPE_CHECKING, Any
 
+from kubesim.api.timestamps import SECOND
 from kubesim.app import LEAD, RunInterrupted, RunResult, Simulation, with_real_nodes
 from kubesim.clock import NEVER, run_virtual
 from kubesim.clock.clock import PacedClock
 from kubesim.clock.wall import wall_now
 from kubesim.cluster.registry.bootstrap import bootstrap
+from kubesim.cluster.registry.services.kubernetes_service import create_kubernetes_service
 from kubesim.cluster.served.http import ClusterServer
 from kubesim.cluster.store.store import Store
+from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.scenario.language.document import Scenario
 from kubesim.trace import Sink
@@ -29,6 +32,9 @@ from kubesim.values import value_object
 
 if TYPE_CHECKING:
     from kubesim.runtime.containerd.cni_nodes import CniNodes
+
+
+RECONCILED = 10 * SECOND
 
 
 @value_object
@@ -51,7 +57,14 @@ class ServedSimulation(Simulation):
     def make_store(self) -> Store:
         store = super().make_store()
         bootstrap(store)
+        store.watch("Service", self._service_changed)
         return store
+
+    def _service_changed(self, event: WatchEvent) -> None:
+        """The API server looks every 10 s whether its own Service is there."""
+        metadata = event.object.metadata
+        if event.type == "DELETED" and (metadata.namespace, metadata.name) == ("default", "kubernetes"):
+            self.clock.call_at(self.clock.now() + RECONCILED, create_kubernetes_service, self.store)
 
 
 def run_up(scenario: Scenario, settings: UpSettings, sinks: Sequence[Sink] = ()) -> RunResult:
