@@ -10,17 +10,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.schema.codec import DecodeError
 from kubesim.api.timestamps import format_time
 from kubesim.api.validation.field import Errors, FieldError, JsonObject
-from kubesim.cluster.custom.definitions import KIND as DEFINITION
-from kubesim.cluster.custom.definitions import established, has_cel_rules
-from kubesim.cluster.managed.managers import Conflicts, Entry, FieldWriter, after_apply, conflict_error
-from kubesim.cluster.managed.tracking import kept_if_same, track_create, track_update, versioned, writer
-from kubesim.cluster.patches.json_patch import PatchError, equal_json, json_patch, merge_patch
+from kubesim.cluster.patches.json_patch import PatchError, json_patch, merge_patch
 from kubesim.cluster.patches.strategic_merge import StrategicPatchError, go_value, strategic_merge_patch
 from kubesim.cluster.problems import (
     MODIFIED,
@@ -48,11 +44,14 @@ from kubesim.cluster.registry.metadata_updates import keep_system_fields, valida
 from kubesim.cluster.registry.new_pods.security import admit_pod_security
 from kubesim.cluster.registry.new_pods.warnings import pod_warnings, template_of
 from kubesim.cluster.registry.strategies import internal, internal_of, prepare_for_create, strategy_of, validate_create
-from kubesim.cluster.store.kinds import RESOURCES, Resource, resource_of
+from kubesim.cluster.store.kinds import DEFINITION, RESOURCES, Resource, resource_of
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.wire import encoded_fields, json_text, misfit, shown_as, unknown_in
 from kubesim.errors import ApiError
 from kubesim.values import value_object
+
+if TYPE_CHECKING:  # the writes of a run have no managers
+    from kubesim.cluster.managed.managers import Entry, FieldWriter
 
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -132,6 +131,8 @@ def create(
     for name in _SET_BY_THE_SERVER:
         obj["metadata"].pop(name, None)
     if manager:
+        from kubesim.cluster.managed.tracking import track_create
+
         track_create(_writer(store, target, manager), target.resource, obj)
     else:
         obj["metadata"].pop("managedFields", None)
@@ -139,6 +140,8 @@ def create(
 
 
 def _writer(store: Store, target: Target, manager: str) -> FieldWriter:
+    from kubesim.cluster.managed.tracking import writer
+
     return writer(target.resource, target.subresource, manager, format_time(store.now()))
 
 
@@ -169,8 +172,11 @@ def _warn(store: Store, resource: Resource, obj: JsonObject, warn: Warn) -> None
         for text in pod_warnings(obj) if warn is not _unheard else ():
             warn(text)
         admit_pod_security(store, obj["metadata"]["namespace"], obj, warn)
-    elif resource.kind == DEFINITION and has_cel_rules(obj.get("spec")):
-        warn("x-kubernetes-validations: kubesim stores these rules and does not evaluate them")
+    elif resource.kind == DEFINITION:
+        from kubesim.cluster.custom.definitions import has_cel_rules
+
+        if has_cel_rules(obj.get("spec")):
+            warn("x-kubernetes-validations: kubesim stores these rules and does not evaluate them")
     else:
         path, template = template_of(resource.kind, obj)
         for text in pod_warnings(template, path) if template else ():
@@ -179,6 +185,8 @@ def _warn(store: Store, resource: Resource, obj: JsonObject, warn: Warn) -> None
 
 def _establish(store: Store, definition: ApiObject) -> ApiObject:
     """The write with which a server accepts the names of a new definition; the client gets the state before it."""
+    from kubesim.cluster.custom.definitions import established  # most runs have no definitions
+
     status = established({**definition.extra}, format_time(store.now()))
     store.write(definition, definition.with_extra({**definition.extra, "status": status}))
     return definition
@@ -285,6 +293,8 @@ def _replace(
     if applied is not None:
         entries = applied
     elif manager:
+        from kubesim.cluster.managed.tracking import track_update
+
         entries = track_update(_writer(store, target, manager), resource, new, old)
     else:
         entries = list(old["metadata"].get("managedFields") or ())
@@ -306,7 +316,7 @@ def _replace(
         raise invalid_object(resource, target.name, errors)
     if target.subresource == "resize":
         admit_pod_resize(store, new, old)
-    if _is_unchanged(resource, new, old, kept_if_same(entries, old)):
+    if _is_unchanged(resource, new, old, entries):
         return current
     if entries:
         metadata["managedFields"] = entries
@@ -316,8 +326,14 @@ def _replace(
 
 def _is_unchanged(resource: Resource, new: JsonObject, old: JsonObject, entries: list[Entry]) -> bool:
     """Whether nothing would be written but the times of managers."""
-    known = old["metadata"].pop("managedFields", None) or []
-    return equal_json(encoded_fields(resource, new), encoded_fields(resource, old)) and entries == list(known)
+    known = list(old["metadata"].pop("managedFields", None) or ())
+    if encoded_fields(resource, new) != encoded_fields(resource, old):
+        return False
+    if entries == known:
+        return True
+    from kubesim.cluster.managed.managers import same_but_for_times
+
+    return same_but_for_times(entries, known)
 
 
 def _allocate(store: Store, service: JsonObject, old: JsonObject | None) -> None:
@@ -370,6 +386,9 @@ def apply(
     store: Store, target: Target, config: JsonObject, manager: str, *, force: bool = False, dry_run: bool = False
 ) -> tuple[ApiObject, bool]:
     """Server-side apply: the object as it is stored then, and whether it was created."""
+    from kubesim.cluster.managed.managers import Conflicts, after_apply, conflict_error
+    from kubesim.cluster.managed.tracking import versioned
+
     resource = target.resource
     version, kind = (value if isinstance(value := config.get(name), str) else "" for name in ("apiVersion", "kind"))
     if (version, kind) != (resource.api_version, resource.kind_name):

@@ -81,6 +81,8 @@ def handle(store: Store, request: Request, access: RoleAccess | None = None) -> 
     """Answer one request; without `access` everybody may do everything."""
     try:
         return _in_yaml(request, _handle(store, request, access))
+    except RecursionError:
+        return Response(400, status_of(bad_request("exceeded max depth")))
     except NotOurs:
         return Response(404, text="404 page not found\n")
     except ApiError as error:
