@@ -1,4 +1,4 @@
-"""Which recorded stories of a real API server the one in memory answers alike: `python -m tools.api_stories [NAME ...]`.
+"""Which recorded stories of a real API server are answered alike here: `python -m tools.api_stories [NAME ...]`.
 
 Prints a line for each story; of the stories that are named, every difference. Exits with 1 if there is one.
 """

@@ -9,7 +9,7 @@ Mirrors: apiserver/pkg/registry/generic/registry store.go Create, Update; pkg/en
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubesim.api.meta import ApiObject
@@ -57,6 +57,7 @@ MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 
+_PATCH_PROBLEM = "error decoding patch: "
 _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _NAME_MAX = 63
@@ -372,12 +373,16 @@ def patch(
     dry_run: bool = False,
     strict: bool = False,
     manager: str = "",
+    repeated: Sequence[str] = (),
 ) -> tuple[ApiObject, list[str]]:
-    """PATCH with a parsed body: the object as it is stored then, and the fields that nobody knows."""
+    """PATCH with a parsed body: the object as it is stored then, and the fields that nobody knows. `repeated` are the
+    fields that stood in the body twice."""
     if content_type not in (MERGE_PATCH, JSON_PATCH, STRATEGIC_MERGE_PATCH):
         raise unsupported_media_type()
     current = store.get(target.resource.kind, target.namespace, target.name)
-    new, unknown = _patched(target.resource, shown_as(target.resource, current), content_type, body, strict)
+    new, unknown = _patched(
+        target.resource, shown_as(target.resource, current), content_type, body, repeated if strict else None
+    )
     _check_name(target, new)
     return _replace(store, target, current, new, dry_run, manager), unknown
 
@@ -427,7 +432,7 @@ def apply(
 
 
 def _patched(
-    resource: Resource, document: JsonObject, content_type: str, body: Any, strict: bool
+    resource: Resource, document: JsonObject, content_type: str, body: Any, strict: Sequence[str] | None
 ) -> tuple[JsonObject, list[str]]:
     merged, shown = _apply(resource, document, content_type, body)
     unknown = list(unknown_in(resource, merged))
@@ -437,7 +442,7 @@ def _patched(
         if problem:
             raise DecodeError(problem)
         obj = internal(resource, merged)
-        problem = _wrong_kind(resource, kind, version) or (strict_error(unknown) if unknown and strict else "")
+        problem = _wrong_kind(resource, kind, version) or _strict_error(unknown, strict)
         if problem:
             raise DecodeError(problem)
     except DecodeError as error:
@@ -446,8 +451,12 @@ def _patched(
     return {**obj, "kind": resource.kind, "apiVersion": stored}, unknown
 
 
-def strict_error(unknown: list[str]) -> str:
-    return "strict decoding error: " + ", ".join(f'unknown field "{path}"' for path in unknown)
+def _strict_error(unknown: list[str], repeated: Sequence[str] | None) -> str:
+    """None: unknown and repeated fields are fine."""
+    if repeated is None or not (unknown or repeated):
+        return ""
+    found = [f'duplicate field "{path}"' for path in repeated] + [f'unknown field "{path}"' for path in unknown]
+    return "strict decoding error: " + ", ".join(found)
 
 
 def _apply(resource: Resource, document: JsonObject, content_type: str, body: Any) -> tuple[JsonObject, str]:
@@ -464,7 +473,8 @@ def _apply(resource: Resource, document: JsonObject, content_type: str, body: An
             raise rejected() from None
         return (merged if isinstance(merged, dict) else {}), json_text(merged)
     if not isinstance(body, dict):
-        raise _undecodable(body, "map[string]interface {}")
+        refusal = _undecodable(body, "map[string]interface {}")
+        raise refusal if content_type == MERGE_PATCH else bad_request(refusal.message.removeprefix(_PATCH_PROBLEM))
     if content_type == MERGE_PATCH:
         merged = merge_patch(document, body)
         return merged, json_text(merged)
@@ -476,7 +486,7 @@ def _apply(resource: Resource, document: JsonObject, content_type: str, body: An
 
 def _undecodable(body: Any, wanted: str) -> ApiError:
     found = _GO_TYPES.get(type(body), "null")
-    return bad_request(f"error decoding patch: json: cannot unmarshal {found} into Go value of type {wanted}")
+    return bad_request(f"{_PATCH_PROBLEM}json: cannot unmarshal {found} into Go value of type {wanted}")
 
 
 # -- delete ---------------------------------------------------------------------------------------------------------
