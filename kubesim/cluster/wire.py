@@ -15,7 +15,6 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.schema.codec import encode
 from kubesim.api.schema.events_v1 import from_core
 from kubesim.api.schema.types import Type, parse_type, struct_fields
-from kubesim.cluster.custom.schemas import unknown_paths
 from kubesim.cluster.patches.json_patch import Json, JsonObject
 from kubesim.cluster.store.kinds import Resource, resource_of
 from kubesim.golang.json import dumps_in_order
@@ -63,8 +62,11 @@ def unknown_in(resource: Resource, value: JsonObject) -> Iterator[str]:
     if is_declared(resource):
         return unknown_fields(resource.type_name, value)
     metadata = (f"metadata.{path}" for path in unknown_fields("ObjectMeta", value.get("metadata") or {}))
-    rest = () if resource.schema is None else unknown_paths(resource.schema, value)
-    return chain(metadata, rest)
+    if resource.schema is None:
+        return metadata
+    from kubesim.cluster.custom.schemas import unknown_paths  # most runs have no custom resources
+
+    return chain(metadata, unknown_paths(resource.schema, value))
 
 
 def unknown_fields(type_name: str, value: Json) -> Iterator[str]:

@@ -18,13 +18,11 @@ from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors
 from kubesim.cluster.kubectl.jsonpath import JsonPath, JsonPathError
 from kubesim.cluster.store.api_groups import ApiResource, Subresource
-from kubesim.cluster.store.kinds import Resource
+from kubesim.cluster.store.kinds import DEFINITION, Resource
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.tables.table import Cell, Column, TableLook, TableRules
 
 JsonObject = dict[str, Any]
-
-KIND = "CustomResourceDefinition"
 
 
 def default_definition(definition: JsonObject) -> None:
@@ -113,7 +111,7 @@ def has_cel_rules(schema: Any) -> bool:
 
 
 def _definitions(store: Store) -> list[JsonObject]:
-    return [obj.extra.get("spec") or {} for obj in store.list(KIND) if _is_established(obj)]
+    return [obj.extra.get("spec") or {} for obj in store.list(DEFINITION) if _is_established(obj)]
 
 
 def _is_established(obj: ApiObject) -> bool:
@@ -140,7 +138,7 @@ def _rank(version: str) -> tuple[int, ...]:
 def custom_groups(store: Store) -> dict[str, tuple[ApiResource, ...]]:
     """What the definitions in the store add to discovery."""
     found: dict[str, list[ApiResource]] = {}
-    if not store.count(KIND):
+    if not store.count(DEFINITION):
         return {}
     for spec in _definitions(store):
         names = spec["names"]
@@ -167,7 +165,7 @@ def custom_groups(store: Store) -> dict[str, tuple[ApiResource, ...]]:
 
 def custom_resource(store: Store, group: str, version: str, plural: str) -> Resource | None:
     """The resource that a definition in the store declares."""
-    for spec in _definitions(store) if store.count(KIND) else ():
+    for spec in _definitions(store) if store.count(DEFINITION) else ():
         if spec.get("group") != group or spec["names"].get("plural") != plural:
             continue
         for found in _served(spec):
@@ -177,7 +175,7 @@ def custom_resource(store: Store, group: str, version: str, plural: str) -> Reso
 
 
 def is_custom_group(store: Store, group: str) -> bool:
-    return any(spec.get("group") == group for spec in (_definitions(store) if store.count(KIND) else ()))
+    return any(spec.get("group") == group for spec in (_definitions(store) if store.count(DEFINITION) else ()))
 
 
 def _resource(spec: JsonObject, version: JsonObject) -> Resource:

@@ -11,17 +11,16 @@ from typing import Any
 
 from kubesim.api.schema.codec import decode
 from kubesim.api.validation.field import Errors
-from kubesim.cluster.custom.definitions import KIND, default_definition, prepare_definition, validate_definition
 from kubesim.cluster.custom.schemas import add_defaults, pruned, validate
 from kubesim.cluster.patches.json_patch import equal_json
-from kubesim.cluster.store.kinds import Resource
+from kubesim.cluster.store.kinds import DEFINITION, Resource
 from kubesim.golang import json as gojson
 
 JsonObject = dict[str, Any]
 
 # Kinds of which nobody here keeps a type, but which are read: what they must look like.
 _TYPES = {
-    KIND: "ResourceDefinition",
+    DEFINITION: "ResourceDefinition",
     **dict.fromkeys(("Role", "ClusterRole"), "AccessRole"),
     **dict.fromkeys(("RoleBinding", "ClusterRoleBinding"), "AccessBinding"),
 }
@@ -39,14 +38,18 @@ def read_undeclared(resource: Resource, value: JsonObject) -> JsonObject:
     if resource.schema is not None:
         body = pruned(resource.schema, body)
         add_defaults(resource.schema, body)
-    elif resource.kind == KIND:
+    elif resource.kind == DEFINITION:
+        from kubesim.cluster.custom.definitions import default_definition
+
         default_definition(body)
     return body
 
 
 def prepare_create(resource: Resource, obj: JsonObject) -> None:
     """In place."""
-    if resource.kind == KIND:
+    if resource.kind == DEFINITION:
+        from kubesim.cluster.custom.definitions import prepare_definition
+
         prepare_definition(obj)
     elif "status" in resource.subresources:
         obj.pop("status", None)
@@ -55,7 +58,9 @@ def prepare_create(resource: Resource, obj: JsonObject) -> None:
 
 
 def validate_undeclared(errors: Errors, resource: Resource, obj: JsonObject) -> None:
-    if resource.kind == KIND:
+    if resource.kind == DEFINITION:
+        from kubesim.cluster.custom.definitions import validate_definition
+
         validate_definition(errors, obj)
     elif resource.schema is not None:
         validate(errors, resource.schema, obj)

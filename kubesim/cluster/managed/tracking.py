@@ -7,7 +7,7 @@ from typing import Any
 
 from kubesim.api.schema.codec import encode
 from kubesim.api.schema.events_v1 import from_core
-from kubesim.cluster.managed.managers import Entry, FieldWriter, after_update, same_but_for_times
+from kubesim.cluster.managed.managers import Entry, FieldWriter, after_update
 from kubesim.cluster.managed.reset_fields import settable
 from kubesim.cluster.managed.shapes import OfResource, Shape, shape_of_type
 from kubesim.cluster.store.kinds import Resource
@@ -48,8 +48,3 @@ def track_update(written: FieldWriter, resource: Resource, new: JsonObject, old:
     known = old["metadata"].get("managedFields") or ()
     sent = new["metadata"].get("managedFields")
     return after_update(written, versioned(resource, old), versioned(resource, new), sent, known)
-
-
-def kept_if_same(entries: list[Entry], old: JsonObject) -> list[Entry]:
-    known = list(old["metadata"].get("managedFields") or ())
-    return known if same_but_for_times(entries, known) else entries

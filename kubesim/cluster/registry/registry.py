@@ -9,18 +9,14 @@ Mirrors: apiserver/pkg/registry/generic/registry store.go Create, Update; pkg/en
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.schema.codec import DecodeError
 from kubesim.api.timestamps import format_time
 from kubesim.api.validation.field import Errors, FieldError, JsonObject
-from kubesim.cluster.custom.definitions import KIND as DEFINITION
-from kubesim.cluster.custom.definitions import established, has_cel_rules
-from kubesim.cluster.managed.managers import Conflicts, Entry, FieldWriter, after_apply, conflict_error
-from kubesim.cluster.managed.tracking import kept_if_same, track_create, track_update, versioned, writer
-from kubesim.cluster.patches.json_patch import PatchError, equal_json, json_patch, merge_patch
+from kubesim.cluster.patches.json_patch import PatchError, json_patch, merge_patch
 from kubesim.cluster.patches.strategic_merge import StrategicPatchError, go_value, strategic_merge_patch
 from kubesim.cluster.problems import (
     MODIFIED,
@@ -48,16 +44,20 @@ from kubesim.cluster.registry.metadata_updates import keep_system_fields, valida
 from kubesim.cluster.registry.new_pods.security import admit_pod_security
 from kubesim.cluster.registry.new_pods.warnings import pod_warnings, template_of
 from kubesim.cluster.registry.strategies import internal, internal_of, prepare_for_create, strategy_of, validate_create
-from kubesim.cluster.store.kinds import RESOURCES, Resource, resource_of
+from kubesim.cluster.store.kinds import DEFINITION, RESOURCES, Resource, resource_of
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.wire import encoded_fields, json_text, misfit, shown_as, unknown_in
 from kubesim.errors import ApiError
 from kubesim.values import value_object
 
+if TYPE_CHECKING:  # the writes of a run have no managers
+    from kubesim.cluster.managed.managers import Entry, FieldWriter
+
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 
+_PATCH_PROBLEM = "error decoding patch: "
 _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _NAME_MAX = 63
@@ -132,6 +132,8 @@ def create(
     for name in _SET_BY_THE_SERVER:
         obj["metadata"].pop(name, None)
     if manager:
+        from kubesim.cluster.managed.tracking import track_create
+
         track_create(_writer(store, target, manager), target.resource, obj)
     else:
         obj["metadata"].pop("managedFields", None)
@@ -139,6 +141,8 @@ def create(
 
 
 def _writer(store: Store, target: Target, manager: str) -> FieldWriter:
+    from kubesim.cluster.managed.tracking import writer
+
     return writer(target.resource, target.subresource, manager, format_time(store.now()))
 
 
@@ -169,8 +173,11 @@ def _warn(store: Store, resource: Resource, obj: JsonObject, warn: Warn) -> None
         for text in pod_warnings(obj) if warn is not _unheard else ():
             warn(text)
         admit_pod_security(store, obj["metadata"]["namespace"], obj, warn)
-    elif resource.kind == DEFINITION and has_cel_rules(obj.get("spec")):
-        warn("x-kubernetes-validations: kubesim stores these rules and does not evaluate them")
+    elif resource.kind == DEFINITION:
+        from kubesim.cluster.custom.definitions import has_cel_rules
+
+        if has_cel_rules(obj.get("spec")):
+            warn("x-kubernetes-validations: kubesim stores these rules and does not evaluate them")
     else:
         path, template = template_of(resource.kind, obj)
         for text in pod_warnings(template, path) if template else ():
@@ -179,6 +186,8 @@ def _warn(store: Store, resource: Resource, obj: JsonObject, warn: Warn) -> None
 
 def _establish(store: Store, definition: ApiObject) -> ApiObject:
     """The write with which a server accepts the names of a new definition; the client gets the state before it."""
+    from kubesim.cluster.custom.definitions import established  # most runs have no definitions
+
     status = established({**definition.extra}, format_time(store.now()))
     store.write(definition, definition.with_extra({**definition.extra, "status": status}))
     return definition
@@ -285,6 +294,8 @@ def _replace(
     if applied is not None:
         entries = applied
     elif manager:
+        from kubesim.cluster.managed.tracking import track_update
+
         entries = track_update(_writer(store, target, manager), resource, new, old)
     else:
         entries = list(old["metadata"].get("managedFields") or ())
@@ -306,7 +317,7 @@ def _replace(
         raise invalid_object(resource, target.name, errors)
     if target.subresource == "resize":
         admit_pod_resize(store, new, old)
-    if _is_unchanged(resource, new, old, kept_if_same(entries, old)):
+    if _is_unchanged(resource, new, old, entries):
         return current
     if entries:
         metadata["managedFields"] = entries
@@ -316,8 +327,14 @@ def _replace(
 
 def _is_unchanged(resource: Resource, new: JsonObject, old: JsonObject, entries: list[Entry]) -> bool:
     """Whether nothing would be written but the times of managers."""
-    known = old["metadata"].pop("managedFields", None) or []
-    return equal_json(encoded_fields(resource, new), encoded_fields(resource, old)) and entries == list(known)
+    known = list(old["metadata"].pop("managedFields", None) or ())
+    if encoded_fields(resource, new) != encoded_fields(resource, old):
+        return False
+    if entries == known:
+        return True
+    from kubesim.cluster.managed.managers import same_but_for_times
+
+    return same_but_for_times(entries, known)
 
 
 def _allocate(store: Store, service: JsonObject, old: JsonObject | None) -> None:
@@ -356,12 +373,16 @@ def patch(
     dry_run: bool = False,
     strict: bool = False,
     manager: str = "",
+    repeated: Sequence[str] = (),
 ) -> tuple[ApiObject, list[str]]:
-    """PATCH with a parsed body: the object as it is stored then, and the fields that nobody knows."""
+    """PATCH with a parsed body: the object as it is stored then, and the fields that nobody knows. `repeated` are the
+    fields that stood in the body twice."""
     if content_type not in (MERGE_PATCH, JSON_PATCH, STRATEGIC_MERGE_PATCH):
         raise unsupported_media_type()
     current = store.get(target.resource.kind, target.namespace, target.name)
-    new, unknown = _patched(target.resource, shown_as(target.resource, current), content_type, body, strict)
+    new, unknown = _patched(
+        target.resource, shown_as(target.resource, current), content_type, body, repeated if strict else None
+    )
     _check_name(target, new)
     return _replace(store, target, current, new, dry_run, manager), unknown
 
@@ -370,6 +391,9 @@ def apply(
     store: Store, target: Target, config: JsonObject, manager: str, *, force: bool = False, dry_run: bool = False
 ) -> tuple[ApiObject, bool]:
     """Server-side apply: the object as it is stored then, and whether it was created."""
+    from kubesim.cluster.managed.managers import Conflicts, after_apply, conflict_error
+    from kubesim.cluster.managed.tracking import versioned
+
     resource = target.resource
     version, kind = (value if isinstance(value := config.get(name), str) else "" for name in ("apiVersion", "kind"))
     if (version, kind) != (resource.api_version, resource.kind_name):
@@ -408,7 +432,7 @@ def apply(
 
 
 def _patched(
-    resource: Resource, document: JsonObject, content_type: str, body: Any, strict: bool
+    resource: Resource, document: JsonObject, content_type: str, body: Any, strict: Sequence[str] | None
 ) -> tuple[JsonObject, list[str]]:
     merged, shown = _apply(resource, document, content_type, body)
     unknown = list(unknown_in(resource, merged))
@@ -418,7 +442,7 @@ def _patched(
         if problem:
             raise DecodeError(problem)
         obj = internal(resource, merged)
-        problem = _wrong_kind(resource, kind, version) or (strict_error(unknown) if unknown and strict else "")
+        problem = _wrong_kind(resource, kind, version) or _strict_error(unknown, strict)
         if problem:
             raise DecodeError(problem)
     except DecodeError as error:
@@ -427,8 +451,12 @@ def _patched(
     return {**obj, "kind": resource.kind, "apiVersion": stored}, unknown
 
 
-def strict_error(unknown: list[str]) -> str:
-    return "strict decoding error: " + ", ".join(f'unknown field "{path}"' for path in unknown)
+def _strict_error(unknown: list[str], repeated: Sequence[str] | None) -> str:
+    """None: unknown and repeated fields are fine."""
+    if repeated is None or not (unknown or repeated):
+        return ""
+    found = [f'duplicate field "{path}"' for path in repeated] + [f'unknown field "{path}"' for path in unknown]
+    return "strict decoding error: " + ", ".join(found)
 
 
 def _apply(resource: Resource, document: JsonObject, content_type: str, body: Any) -> tuple[JsonObject, str]:
@@ -445,7 +473,8 @@ def _apply(resource: Resource, document: JsonObject, content_type: str, body: An
             raise rejected() from None
         return (merged if isinstance(merged, dict) else {}), json_text(merged)
     if not isinstance(body, dict):
-        raise _undecodable(body, "map[string]interface {}")
+        refusal = _undecodable(body, "map[string]interface {}")
+        raise refusal if content_type == MERGE_PATCH else bad_request(refusal.message.removeprefix(_PATCH_PROBLEM))
     if content_type == MERGE_PATCH:
         merged = merge_patch(document, body)
         return merged, json_text(merged)
@@ -457,7 +486,7 @@ def _apply(resource: Resource, document: JsonObject, content_type: str, body: An
 
 def _undecodable(body: Any, wanted: str) -> ApiError:
     found = _GO_TYPES.get(type(body), "null")
-    return bad_request(f"error decoding patch: json: cannot unmarshal {found} into Go value of type {wanted}")
+    return bad_request(f"{_PATCH_PROBLEM}json: cannot unmarshal {found} into Go value of type {wanted}")
 
 
 # -- delete ---------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
+from types import ModuleType
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pods.conversion import convert_pod
@@ -18,13 +19,6 @@ from kubesim.api.schema.events_v1 import to_core
 from kubesim.api.validation import validate_pod_create
 from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.api.workloads.rules.kind_rules import rules_of
-from kubesim.cluster.custom.rules import (
-    prepare_create,
-    prepare_status_update,
-    prepare_update,
-    read_undeclared,
-    validate_undeclared,
-)
 from kubesim.cluster.registry.kind_rules import check_base64, check_micro_time, validate_kind, validate_kind_update
 from kubesim.cluster.registry.metadata_updates import validate_object_meta_update
 from kubesim.cluster.registry.pod_updates import (
@@ -43,10 +37,18 @@ _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 _KEPT_BY_SUBRESOURCES = ("labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp", "generation")
 
 
+def _undeclared() -> ModuleType:
+    """The rules of kinds without a declared type: most runs have no such kinds."""
+    from kubesim.cluster.custom import rules
+
+    return rules
+
+
 def internal(resource: Resource, value: JsonObject) -> JsonObject:
     """A JSON value read by its type, with its defaults; raises `DecodeError`."""
     if not is_declared(resource):
-        return read_undeclared(resource, value)
+        read: JsonObject = _undeclared().read_undeclared(resource, value)
+        return read
     obj: JsonObject = decode(resource.type_name, value)
     return _completed(resource, to_core(obj) if resource.converted else obj)
 
@@ -98,7 +100,8 @@ def _encode_string_data(secret: JsonObject) -> None:
 def internal_of(resource: Resource, obj: ApiObject) -> JsonObject:
     """A stored object in the same form."""
     if not is_declared(resource):
-        return read_undeclared(resource, obj.to_json())
+        read: JsonObject = _undeclared().read_undeclared(resource, obj.to_json())
+        return read
     return _completed(resource, decode(resource.kind, obj.to_json()))
 
 
@@ -108,7 +111,7 @@ def internal_of(resource: Resource, obj: ApiObject) -> JsonObject:
 def prepare_for_create(resource: Resource, obj: JsonObject, now: str) -> None:
     """In place: what a client cannot decide about a new object."""
     if not is_declared(resource):
-        prepare_create(resource, obj)
+        _undeclared().prepare_create(resource, obj)
         return
     match resource.kind:
         case "Pod":
@@ -150,7 +153,7 @@ def validate_create(resource: Resource, obj: JsonObject) -> Errors:
     errors = Errors()
     validate_kind(errors, resource, obj)
     if not is_declared(resource):
-        validate_undeclared(errors, resource, obj)
+        _undeclared().validate_undeclared(errors, resource, obj)
         return errors
     rules = rules_of(resource.kind)
     if rules is not None:
@@ -307,14 +310,16 @@ _WORKLOAD_STATUS = Strategy(_prepare_workload_status, _workload_status_rules)
 
 
 def _undeclared_strategy(resource: Resource, subresource: str) -> Strategy:
+    rules = _undeclared()
+
     def prepare(new: JsonObject, old: JsonObject) -> None:
-        prepare_update(resource, new, old)
+        rules.prepare_update(resource, new, old)
 
     def validate(errors: Errors, new: JsonObject, old: JsonObject) -> None:
         validate_object_meta_update(errors, new["metadata"], old["metadata"])
-        validate_undeclared(errors, resource, new)
+        rules.validate_undeclared(errors, resource, new)
 
-    return Strategy(prepare_status_update if subresource == "status" else prepare, validate)
+    return Strategy(rules.prepare_status_update if subresource == "status" else prepare, validate)
 
 
 def strategy_of(resource: Resource, subresource: str) -> Strategy:

@@ -36,6 +36,7 @@ from kubesim.cluster.served.lists import check_reached, list_objects, parse_list
 from kubesim.cluster.served.negotiation import YAML, Form, negotiate, prefers_yaml
 from kubesim.cluster.served.requests.bodies import Body, duplicates, parse
 from kubesim.cluster.served.requests.deletions import delete_options, options_of
+from kubesim.cluster.served.requests.duplicates import json_duplicates, yaml_duplicates
 from kubesim.cluster.served.requests.options import APPLY_PATCH, WriteOptions, write_options
 from kubesim.cluster.served.routes import BINDINGS, ApiRoute, NotOurs, route
 from kubesim.cluster.served.watch_stream import WatchStream
@@ -81,6 +82,8 @@ def handle(store: Store, request: Request, access: RoleAccess | None = None) -> 
     """Answer one request; without `access` everybody may do everything."""
     try:
         return _in_yaml(request, _handle(store, request, access))
+    except RecursionError:
+        return Response(400, status_of(bad_request("exceeded max depth")))
     except NotOurs:
         return Response(404, text="404 page not found\n")
     except ApiError as error:
@@ -316,20 +319,34 @@ def _patch(store: Store, call: _Call) -> Response:
         return _apply(store, call, options)
     store.get(call.resource.kind, target.namespace, target.name)
     body: Any = json.loads(_patch_text(call))
+    repeated = () if content_type == registry.JSON_PATCH else json_duplicates(call.request.body)
     written = registry.patch(
-        store, target, content_type, body, dry_run=options.dry_run, strict=options.is_strict, manager=options.manager
+        store,
+        target,
+        content_type,
+        body,
+        dry_run=options.dry_run,
+        strict=options.is_strict,
+        manager=options.manager,
+        repeated=repeated,
     )
     obj, unknown = written
-    found = [f'unknown field "{path}"' for path in unknown]
-    return Response(200, call.view(obj), warnings=_warnings(options, found))
+    strange = [f'duplicate field "{path}"' for path in repeated]
+    strange += [f'unknown field "{path}"' for path in unknown]
+    return Response(200, call.view(obj), warnings=_warnings(options, strange))
 
 
 def _patch_text(call: _Call) -> str:
     try:
         gojson.loads(call.request.body)
     except gojson.JsonSyntaxError as error:
-        raise bad_request(f"error decoding patch: {error}") from None
+        raise bad_request(_undecodable(call, str(error))) from None
     return call.request.body
+
+
+def _undecodable(call: _Call, problem: str) -> str:
+    """Only one of the three kinds of patches does not say what it did."""
+    return problem if call.body.media_type == STRATEGIC_MERGE_PATCH else f"error decoding patch: {problem}"
 
 
 def _apply(store: Store, call: _Call, options: WriteOptions) -> Response:
@@ -340,11 +357,15 @@ def _apply(store: Store, call: _Call, options: WriteOptions) -> Response:
         raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
     if not isinstance(config, dict):
         raise bad_request("error decoding YAML: the configuration is no object")
+    strange = [] if options.field_validation == "Ignore" else yaml_duplicates(call.request.body)
+    if strange and options.is_strict:
+        raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: {strange[0]}")
     plain = json.loads(gojson.dumps(config))
     obj, created = registry.apply(
         store, call.target, plain, options.manager, force=options.force, dry_run=options.dry_run
     )
-    return Response(201 if created else 200, call.view(obj))
+    warned = [f"error converting YAML to JSON: {each}" for each in strange]
+    return Response(201 if created else 200, call.view(obj), warnings=_warnings(options, warned))
 
 
 # -- deleting -------------------------------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.schema.types import model_of
 from kubesim.values import value_object
 
+DEFINITION = "CustomResourceDefinition"
+
 
 @value_object
 class Resource:

@@ -51,10 +51,10 @@ def _collect(value: Any, path: str, found: dict[str, None]) -> None:
 
 
 def yaml_duplicates(text: str) -> list[str]:
-    """The complaints about a text in YAML, each with its line."""
-    return [
-        f'yaml: unmarshal errors:\n  line {line}: key "{key}" already set in map' for line, key in _duplicate_keys(text)
-    ]
+    """The one complaint about a text in YAML, which names every line; nothing if there is none."""
+    found = _duplicate_keys(text)
+    lines = "".join(f'\n  line {line}: key "{key}" already set in map' for line, key in found)
+    return [f"yaml: unmarshal errors:{lines}"] if found else []
 
 
 def _duplicate_keys(text: str) -> list[tuple[int, str]]:
