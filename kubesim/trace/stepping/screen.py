@@ -1,4 +1,4 @@
-"""A screen of the stepper as lines of text, for whoever has no terminal: exactly `height` of them, none longer than
+"""A screen of the stepper as lines of text, for use without a terminal: exactly `height` of them, none longer than
 `width`, no colours.
 
 Views: `step` (the record, the node, what is next), `why` (the chain of causes), `next` (all that is due), `node` (the
