@@ -1,6 +1,6 @@
 """The watch over one run: is notified of everything that happens, asks the checkers, and keeps what they object to.
 
-It listens to the store, to the runtime of each node and to the probers. It costs about 3 % of the life of a pod, and it
+It listens to the store, to the runtime of each node and to the probers. It costs about 4 % of the life of a pod, and it
 is always on. A violation is reported once for each pod; the run continues.
 """
 
