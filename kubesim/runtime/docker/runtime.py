@@ -98,7 +98,7 @@ class DockerRuntime(SimulatedRuntime):
         self._prefix = UNKNOWN_ERROR if order == "dockershim" else ""
 
     def refusal(self, call: str) -> str:
-        """What a call fails with while docker is down. A sandbox begins with a look at its image."""
+        """What a call fails with while docker is down. Making a sandbox begins with its image."""
         image = self._order.image_problem if call == "run_pod_sandbox" else ""
         return f"{self._prefix}{image}{DAEMON_IS_DOWN}"
 
