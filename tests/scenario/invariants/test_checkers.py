@@ -268,7 +268,7 @@ def test_probes(type: Any, state: dict[str, Any], started: bool, after_s: int, f
     ("status", "found"),
     [
         ({"phase": "Running", "containerStatuses": [container(RUNNING, ready=True)]}, ""),
-        ({"phase": "Running", "containerStatuses": [container(exited(0), ready=True)]}, "ready and not as running"),
+        ({"phase": "Running", "containerStatuses": [container(exited(0), ready=True)]}, "ready, but not as running"),
         (
             {"containerStatuses": [container(RUNNING)], "conditions": [{"type": "Ready", "status": "True"}]},
             "container main is not ready",
@@ -299,7 +299,7 @@ def test_statuses_report_nothing_that_never_was() -> None:
 
 def test_addresses() -> None:
     assert addresses.sandbox_ended(pod(), False) == ""
-    assert "not given back" in addresses.sandbox_ended(pod(), True)
+    assert "not released" in addresses.sandbox_ended(pod(), True)
     seen = StoreSeen(addresses={"10.0.0.1": "default/other"})
     assert addresses.sandbox_up(seen, pod(), "10.0.0.2") == ""
     assert "which pod default/other has" in addresses.sandbox_up(seen, pod(), "10.0.0.1")

@@ -181,8 +181,8 @@ PLANTED: list[tuple[str, Plant, str, str]] = [
     ("grace-periods", ignores_the_deletion, DELETED, "gets only"),
     ("grace-periods", skips_stop_container, DELETED, "without a grace period"),
     ("probes", probes_at_once, PROBED, "readiness probe of container main ran"),
-    ("statuses", gives(api_pod_status, "get_phase", "Succeeded"), MAIN, "Succeeded, and container main"),
-    ("addresses", keeps_addresses, DELETED, "was not given back"),
+    ("statuses", gives(api_pod_status, "get_phase", "Succeeded"), MAIN, "Succeeded, but container main"),
+    ("addresses", keeps_addresses, DELETED, "was not released"),
     ("resource-versions", stands_still, MAIN, "after version"),
     ("lost-updates", writes_over, MAIN, "undoes version"),
 ]

@@ -50,9 +50,9 @@ def test_a_pod_is_named_with_or_without_its_namespace() -> None:
 
 
 def test_an_expectation_asks_one_question() -> None:
-    with pytest.raises(ValidationError, match="asks for one of phase, condition, state"):
+    with pytest.raises(ValidationError, match="needs one of phase, condition, state"):
         Expect.model_validate({"pod": "web"})
-    with pytest.raises(ValidationError, match="asks for one of"):
+    with pytest.raises(ValidationError, match="needs one of"):
         Expect.model_validate({"pod": "web", "phase": "Running", "gone": True})
 
 

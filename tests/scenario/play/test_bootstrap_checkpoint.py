@@ -92,5 +92,5 @@ def test_checkpoints_in_a_real_directory_outlive_a_run(tmp_path: Path) -> None:
 
 
 def test_it_belongs_to_v1_12() -> None:
-    with pytest.raises(ValidationError, match=r"bootstrapCheckpoint is there in profile v1\.12 only"):
+    with pytest.raises(ValidationError, match=r"bootstrapCheckpoint exists only in profile v1\.12"):
         story(profile="v1.36")

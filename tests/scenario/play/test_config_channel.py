@@ -28,7 +28,7 @@ def test_a_snapshot_counts_as_a_report_of_its_source() -> None:
 
 
 def test_current_kubelets_have_no_modes() -> None:
-    with pytest.raises(ValidationError, match=r"notificationMode is there in profiles until v1\.35, not in v1\.36"):
+    with pytest.raises(ValidationError, match=r"notificationMode exists in profiles until v1\.35, not in v1\.36"):
         Played(sources=SNAPSHOT)
 
 
