@@ -44,19 +44,19 @@ class ClusterServer:
         store: Store,
         clock: LoopClock,
         *,
+        access: RoleAccess | None = None,
         seed: int = 0,
         tokens: Collection[str] = (),
         tls: ssl.SSLContext | None = None,
-        access: RoleAccess | None = None,
     ) -> None:
         self.address = ""
         self.requests = 0
         self._store = store
+        self._access = access
         self._clock = clock
         self._chance = Randomness(seed).stream("watch timeouts")
         self.tokens = frozenset(tokens)
         self._tls = tls
-        self._access = access
         self._streams: dict[WatchStream, None] = {}
         server = web.Server(
             self._serve,
