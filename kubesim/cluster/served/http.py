@@ -67,21 +67,21 @@ class ClusterServer:
         store: Store,
         clock: LoopClock,
         *,
+        access: RoleAccess | None = None,
         seed: int = 0,
         tokens: Collection[str] = (),
         tls: ssl.SSLContext | None = None,
-        access: RoleAccess | None = None,
         beside: Beside | None = None,
         speed: float = 1.0,
     ) -> None:
         self.address = ""
         self.requests = 0
         self._store = store
+        self._access = access
         self._clock = clock
         self._chance = Randomness(seed).stream("watch timeouts")
         self.tokens = frozenset(tokens)
         self._tls = tls
-        self._access = access
         self._beside = beside
         self._speed = speed
         self._sockets: asyncio.Server | None = None

@@ -47,6 +47,7 @@ class Store:
     ) -> None:
         self.now = now
         self.new_uid = new_uid
+        self._history_limit = history_limit
         self.binds_tokens = True  # are tokens of service accounts made for each pod, or kept as Secrets?
         self.proposes_resizes = False  # in status.resize, as API servers did while resizes were alpha
         self.resource_version = 0
@@ -55,14 +56,9 @@ class Store:
         self._listeners_to_all: tuple[Listener, ...] = ()
         self._pending: deque[WatchEvent] = deque()
         self._notifying = False
-        self._history_limit = history_limit
         self._restored_at = 0  # the version of what was brought back
         self._history = defaultdict[str, History](lambda: History(history_limit, self._restored_at))
         self._expiring: deque[tuple[int, Key, str]] = deque()  # events: until when, which one, in which version
-
-    def compact(self, kind: str) -> None:
-        """Forget how the objects of a kind came to be what they are."""
-        self._history[kind] = History(self._history_limit, self.resource_version)
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -96,6 +92,10 @@ class Store:
 
     def history(self, kind: str) -> History:
         return self._history[kind]
+
+    def compact(self, kind: str) -> None:
+        """Forget how the objects of a kind came to be what they are."""
+        self._history[kind] = History(self._history_limit, self.resource_version)
 
     # -- watching -----------------------------------------------------------------------------------------------
 
