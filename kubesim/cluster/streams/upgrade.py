@@ -15,7 +15,7 @@ from aiohttp.abc import AbstractStreamWriter
 
 
 class UpgradedResponse(web.StreamResponse):
-    """Its head was written by hand, and there is no end of it."""
+    """The connection itself wrote its head, and it has no end."""
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         return None
