@@ -445,8 +445,7 @@ class Simulation:
         self.clock.begin(speed)
         for sink in self._sinks:
             self.recorder.add(sink)
-            if (follow := getattr(sink, "follow_store", None)) is not None:
-                follow(self.store)
+            getattr(sink, "follow_store", lambda store: None)(self.store)
         for node in self.nodes.values():
             if node.live is None:
                 node.runtime.tell_start_up()  # which was before the story

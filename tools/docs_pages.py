@@ -114,7 +114,7 @@ def scenarios() -> str:
         "JSON Schema that `kubesim scenario schema` prints; it is made from the same table as this page.",
         "",
         "A run names each field of an object that has no effect here, as a note in the trace and on stderr:",
-        "`without effect here: spec.containers[0].tty (pod default/web)`.",
+        "`without effect here: spec.containers[0].securityContext.privileged (pod default/web)`.",
         "[fidelity](fidelity.md#fields-without-effect) lists these fields.",
         "",
     ]
@@ -256,7 +256,7 @@ def _without_effect() -> Iterator[str]:
         "",
         "A run prints each field that is set but has no effect in kubesim, once, on stderr:",
         "",
-        "    kubesim: without effect here: spec.containers[0].tty (pod default/web and 2 more)",
+        "    kubesim: without effect here: spec.containers[0].securityContext.privileged (pod default/web and 2 more)",
         "",
         "The same line is a `note` of the trace, and an element of `withoutEffect` with `-o json`. Values without an",
         "effect in a real cluster, such as `false` or a default of the API server, are not printed. A test runs",

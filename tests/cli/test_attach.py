@@ -158,8 +158,11 @@ def test_a_pod_of_the_cluster_is_explained(config: str, capsys: pytest.CaptureFi
         (["attach", "--node", "node-a", "--agent", "--for", "1s", "--runtime", "docker"], "simulated, cni"),
         (["attach", "--node", "node-a", "--once", "--runtime", "simulated"], "--runtime needs --agent"),
         (["explain", "shop/absent"], "there is no such pod"),
-        (["explain", "shop/ok", "--configz"], "the cluster has no node node-a, or its kubelet does not serve /configz"),
-        (["attach", "--node", "node-a", "--once", "--configz"], "does not serve /configz"),
+        (["explain", "shop/ok", "--configz"], "the kubelet of node node-a cannot be reached: answer 400"),
+        (
+            ["attach", "--node", "node-a", "--once", "--configz"],
+            "the kubelet of node node-a cannot be reached: answer 400",
+        ),
         (["attach", "--node", "node-a", "--once", "--config", "/absent"], "/absent"),
     ],
 )

@@ -1,7 +1,7 @@
 """`Findings`: the fields without effect of many objects, one line for each path.
 
 The same field of several containers, pods or templates is one line, which names the first object and counts the others:
-`without effect here: spec.containers[0].tty (pod default/web and 2 more)`.
+`without effect here: spec.containers[0].securityContext.privileged (pod default/web and 2 more)`.
 """
 
 from __future__ import annotations

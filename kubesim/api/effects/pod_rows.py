@@ -13,7 +13,6 @@ from kubesim.api.effects.rows import FieldRow
 _NO_LINUX = "no Linux security is simulated"
 _NO_STORAGE = "storage is files in memory"
 _NO_MODES = "simulated files have no permission bits"
-_NO_TERMINAL = "simulated containers have no terminal"
 _FILE_MODE = 0o644  # the API server's default
 
 POD_ROWS: tuple[FieldRow, ...] = (
@@ -21,14 +20,17 @@ POD_ROWS: tuple[FieldRow, ...] = (
     FieldRow(
         "PodSpec.schedulingGroup", "the scheduler places the pods of a group together", "pods are placed one by one"
     ),
-    FieldRow("Container.stdinOnce", "closes stdin after the first attached session", "nothing attaches to a container"),
+    FieldRow(
+        "Container.stdinOnce",
+        "closes stdin after the first attached session",
+        "only clients of `kubesim up` attach to a container",
+    ),
     FieldRow(
         "VolumeMount.mountPropagation",
         "shows mounts of the node in the container, and the other way round",
         "nothing else is mounted on a simulated node",
         plain=("None",),
     ),
-    FieldRow("Container.tty", "gives the container a terminal", _NO_TERMINAL),
     FieldRow("SecurityContext.capabilities", "adds and drops Linux capabilities", _NO_LINUX),
     FieldRow("SecurityContext.privileged", "gives the container all rights and devices of the node", _NO_LINUX),
     FieldRow(

@@ -1,6 +1,6 @@
 """`FieldRow`: one line of the tables of fields without effect (`pod_rows`, `object_rows`).
 
-A field is named by its struct, so that one line covers every place where the struct stands: `Container.tty` is a field
+A field is named by its struct, so that one line covers every place where the struct stands: `SecurityContext.privileged` is a field
 of init containers, of ephemeral containers and of every pod template.
 """
 

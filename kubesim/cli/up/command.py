@@ -168,7 +168,7 @@ def _ready(address: str, kubeconfig: Path, scenario: Scenario, speed: float) -> 
     count = len(scenario.spec.nodes)
     nodes = "1 node" if count == 1 else f"{count} nodes"
     if address.startswith(("https://0.0.0.0", "https://[::]")):
-        warn("every machine that reaches this one can connect; whoever has the kubeconfig may do anything")
+        warn("every machine that reaches this one can connect; any client with the kubeconfig has all rights")
     say(
         f"kubesim: {address} serves a cluster with {nodes}, {speed:g} s for each real second",
         "",

@@ -31,7 +31,7 @@ Entry = dict[str, Any]
 BEFORE_FIRST_APPLY = "before-first-apply"
 _ANCIENT = "ancient-changes"
 _MAX_UPDATERS = 10
-# What every object has, whoever wrote it.
+# Fields that every object has, from any writer.
 _STRIPPED: tuple[Path, ...] = (
     ("f:apiVersion",),
     ("f:kind",),

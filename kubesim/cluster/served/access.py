@@ -19,7 +19,7 @@ JsonObject = dict[str, Any]
 
 _MASTERS = "system:masters"
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-# What every user may ask, whoever made which roles.
+# What every user may ask, without any role.
 _OPEN_PATHS = (
     "/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version",
     "/version/",

@@ -1,6 +1,6 @@
 """The API over HTTP, without the HTTP: a request in, a response out.
 
-`handle` is a function of the store and the request. An open watch is a `WatchStream` that whoever serves it reads from.
+`handle` is a function of the store and the request. An open watch is a `WatchStream` that the server reads from.
 
 Mirrors: apiserver/pkg/endpoints installer.go, handlers create.go, get.go, update.go, patch.go, delete.go, watch.go
 """

@@ -59,7 +59,7 @@ class WatchStream:
         return None if self._error is None else self._error["object"]
 
     def bookmark(self) -> None:
-        """Whoever serves the stream says when it is time. None for who did not ask, or has got no further."""
+        """The server of the stream decides when it is due. None if the client did not ask, or nothing is new."""
         if self.options.bookmarks and not self.closed and self._store.resource_version > self._start:
             self.watch.bookmark(self._store.resource_version)
 

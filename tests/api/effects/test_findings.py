@@ -24,10 +24,13 @@ NAMED = {
         of_container(securityContext={"seLinuxOptions": {"level": "s0"}, "runAsUser": 1}),
         ["spec.containers[0].securityContext.seLinuxOptions"],
     ),
-    "a field of an init container": (pod(initContainers=[{"tty": True}]), ["spec.initContainers[0].tty"]),
+    "a field of an init container": (
+        pod(initContainers=[{"securityContext": {"privileged": True}}]),
+        ["spec.initContainers[0].securityContext.privileged"],
+    ),
     "a field of an ephemeral container": (
-        pod(ephemeralContainers=[{"tty": True}]),
-        ["spec.ephemeralContainers[0].tty"],
+        pod(ephemeralContainers=[{"securityContext": {"privileged": True}}]),
+        ["spec.ephemeralContainers[0].securityContext.privileged"],
     ),
     "false, where true is the default": (
         of_container(securityContext={"allowPrivilegeEscalation": False}),
@@ -69,20 +72,23 @@ def test_a_template_has_the_fields_of_a_pod() -> None:
 
 def test_one_line_for_each_path_names_the_first_object() -> None:
     findings = Findings()
-    two = pod(containers=[{"tty": True}, {"tty": True}])
+    two = pod(containers=[{"securityContext": {"privileged": True}}, {"securityContext": {"privileged": True}}])
     for name in ("a", "b", "c", "a"):
         findings.add(fields_without_effect("Pod", two), object_named("Pod", "default", name))
     findings.add(fields_without_effect("Node", {"spec": {"providerID": "x"}}), object_named("Node", "", "far"))
     assert findings.lines() == [
-        "without effect here: spec.containers[0].tty (pod default/a and 2 more)",
+        "without effect here: spec.containers[0].securityContext.privileged (pod default/a and 2 more)",
         "without effect here: spec.providerID (Node far)",
     ]
-    assert findings.patterns() == ["spec.containers[].tty", "spec.providerID"]
+    assert findings.patterns() == ["spec.containers[].securityContext.privileged", "spec.providerID"]
 
 
 def test_known_patterns_need_no_line() -> None:
-    findings = Findings(known={"spec.containers[].tty"})
-    findings.add(fields_without_effect("Pod", pod(containers=[{}, {"tty": True}], hostIPC=True)), "pod default/a")
+    findings = Findings(known={"spec.containers[].securityContext.privileged"})
+    findings.add(
+        fields_without_effect("Pod", pod(containers=[{}, {"securityContext": {"privileged": True}}], hostIPC=True)),
+        "pod default/a",
+    )
     assert findings.lines() == ["without effect here: spec.hostIPC (pod default/a)"]
 
 

@@ -79,7 +79,9 @@ def test_it_ends_with_its_input() -> None:
         (["--step", "--break-on", "pleg.evnt", "scenarios/crashloop.yaml"], "there is no kind 'pleg.evnt'"),
     ],
 )
-def test_wrong_use_is_told_in_one_line(arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use_is_reported_in_one_line(
+    arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["run", *arguments]) == 2
     told = capsys.readouterr()
     assert told.out == ""

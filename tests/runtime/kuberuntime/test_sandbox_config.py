@@ -17,7 +17,7 @@ from kubesim.runtime.kuberuntime.sandbox_config import generate_pod_sandbox_conf
 from kubesim.runtime.protocol import IdMapping, NamespaceOptions, UserNamespace
 
 IDS = (IdMapping(0, 65536, 65536),)
-DISABLED = configured_gates({}, "v1.12")
+DISABLED = configured_gates({"UserNamespacesSupport": False}, "v1.30")
 DNS = DNSConfig(("10.96.0.10",), ("cluster.local",), ("ndots:5",))
 
 

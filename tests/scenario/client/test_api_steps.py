@@ -155,7 +155,7 @@ def test_taints_and_uncordon_change_the_node() -> None:
         ("delete: {object: Deployment}", "7: spec.steps[0].delete.object: must be Kind/name or Kind/namespace/name"),
         ("delete: {object: Deploymnt/x}", "7: spec.steps[0].delete.object: unknown kind Deploymnt; did you mean Deplo"),
         ("scale: {object: Deployment/x}", "7: spec.steps[0].scale.replicas: is needed"),
-        ("drain: {node: node-9}", "4: spec: there is no node node-9"),
+        ("drain: {node: node-9}", "7: spec.steps[0].drain: there is no node node-9"),
         ("evict: {}", "7: spec.steps[0].evict.pod: is needed"),
     ],
 )

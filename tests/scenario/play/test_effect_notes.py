@@ -16,15 +16,15 @@ def notes(story: Played) -> list[str]:
     return found
 
 
-def with_tty(name: str) -> dict[str, Any]:
+def privileged(name: str) -> dict[str, Any]:
     whole = pod(name)
-    whole["spec"]["containers"][0]["tty"] = True
+    whole["spec"]["containers"][0]["securityContext"] = {"privileged": True}
     return whole
 
 
 def test_objects_and_those_of_steps_are_named_together() -> None:
-    story = Played({"at": "2s", "apply": with_tty("later")}, objects=[with_tty("web"), pod("plain")])
-    assert notes(story) == ["spec.containers[0].tty (pod default/web and 1 more)"]
+    story = Played({"at": "2s", "apply": privileged("later")}, objects=[privileged("web"), pod("plain")])
+    assert notes(story) == ["spec.containers[0].securityContext.privileged (pod default/web and 1 more)"]
 
 
 def test_a_run_without_such_fields_has_no_note() -> None:
@@ -32,11 +32,13 @@ def test_a_run_without_such_fields_has_no_note() -> None:
 
 
 def test_the_template_is_named_and_not_its_pods() -> None:
-    template = with_tty("x")
+    template = privileged("x")
     template["metadata"] = {"labels": {"app": "x"}}
     spec = {"replicas": 3, "selector": {"matchLabels": {"app": "x"}}, "template": template}
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x"}, "spec": spec}
-    assert notes(Played(objects=[deployment])) == ["spec.template.spec.containers[0].tty (Deployment default/x)"]
+    assert notes(Played(objects=[deployment])) == [
+        "spec.template.spec.containers[0].securityContext.privileged (Deployment default/x)"
+    ]
 
 
 def test_patches_are_looked_at() -> None:
@@ -52,27 +54,29 @@ def test_patches_are_looked_at() -> None:
 
 
 def test_static_pods_are_named_with_the_others() -> None:
-    write = {"at": "5s", "writeStaticPod": {"file": "c.yaml", "manifest": with_tty("c")}}
-    story = Played(write, sources={"file": {"manifests": {"a.yaml": with_tty("a"), "b.yaml": with_tty("b")}}})
-    assert notes(story) == ["spec.containers[0].tty (pod default/a and 2 more)"]
+    write = {"at": "5s", "writeStaticPod": {"file": "c.yaml", "manifest": privileged("c")}}
+    story = Played(write, sources={"file": {"manifests": {"a.yaml": privileged("a"), "b.yaml": privileged("b")}}})
+    assert notes(story) == ["spec.containers[0].securityContext.privileged (pod default/a and 2 more)"]
 
 
 def test_text_is_looked_at_when_the_kubelet_has_read_it() -> None:
-    story = Played(sources={"file": {"manifests": {"a.yaml": json.dumps(with_tty("a"))}}})
-    assert notes(story) == ["spec.containers[0].tty (pod default/a-node-1)"]
+    story = Played(sources={"file": {"manifests": {"a.yaml": json.dumps(privileged("a"))}}})
+    assert notes(story) == ["spec.containers[0].securityContext.privileged (pod default/a-node-1)"]
 
 
 def test_a_static_pod_adds_no_line_for_a_field_that_has_one() -> None:
-    write = {"at": "5s", "writeStaticPod": {"file": "a.yaml", "manifest": json.dumps(with_tty("a"))}}
-    assert notes(Played(write, objects=[with_tty("web")])) == ["spec.containers[0].tty (pod default/web)"]
+    write = {"at": "5s", "writeStaticPod": {"file": "a.yaml", "manifest": json.dumps(privileged("a"))}}
+    assert notes(Played(write, objects=[privileged("web")])) == [
+        "spec.containers[0].securityContext.privileged (pod default/web)"
+    ]
 
 
 def test_pods_of_a_url_are_looked_at() -> None:
-    story = Played(sources={"http": {"url": "http://manifests/", "manifest": json.dumps(with_tty("a"))}})
-    assert notes(story) == ["spec.containers[0].tty (pod default/a-node-1)"]
-    answer = {"at": "5s", "serveManifest": {"manifests": [with_tty("a"), with_tty("b")]}}
+    story = Played(sources={"http": {"url": "http://manifests/", "manifest": json.dumps(privileged("a"))}})
+    assert notes(story) == ["spec.containers[0].securityContext.privileged (pod default/a-node-1)"]
+    answer = {"at": "5s", "serveManifest": {"manifests": [privileged("a"), privileged("b")]}}
     story = Played(answer, sources={"http": {"url": "http://manifests/", "manifests": []}})
-    assert notes(story) == ["spec.containers[0].tty (pod default/a and 1 more)"]
+    assert notes(story) == ["spec.containers[0].securityContext.privileged (pod default/a and 1 more)"]
 
 
 def test_the_configuration_of_the_kubelet_is_named_in_one_line() -> None:

@@ -9,7 +9,7 @@ from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.cluster.served.access import RoleAccess
 from tests.support.cluster.replay import Replay, read_stories
 from tests.support.cluster.short_stories import BEGINNING
-from tests.support.cluster.surroundings import add_surroundings, with_unrecorded_pods
+from tests.support.cluster.background import add_background, with_unrecorded_pods
 
 STORIES = read_stories("stories.jsonl.gz")
 STORIES["table-pods"] = with_unrecorded_pods(STORIES["table-pods"])
@@ -20,7 +20,7 @@ NODES = ("node-a", "node-b", "wk-7", "wk-8")
 def story_replay(name: str, now: Callable[[], int] | None = None) -> Replay:
     first = next(step for step in STORIES[name] if "namespace" in step)
     replay = Replay(first["namespace"], NODES, parse_time(first["server_time_start"]), now)
-    replay.surroundings.update(add_surroundings(replay.store, STORIES))
+    replay.background.update(add_background(replay.store, STORIES))
     if name == "forbidden":
         replay.access = RoleAccess(replay.store)
     if name in ("compacted", *_BEFORE):

@@ -79,7 +79,7 @@ class Replay:
         for name in (*SYSTEM_NAMESPACES, namespace):
             create_namespace(self.store, name)
         self.namespace = namespace
-        self.surroundings = {namespace, *SYSTEM_NAMESPACES}
+        self.background = {namespace, *SYSTEM_NAMESPACES}
         furnish_namespace(self.store, namespace)
         for name, value in SYSTEM_PRIORITIES.items():
             create(self.store, Target(RESOURCES["PriorityClass"]), {"metadata": {"name": name}, "value": value})
@@ -179,10 +179,10 @@ class Replay:
 
     def compare_bodies(self, where: str, recorded: Any, ours: Any, key: str = "") -> None:
         if isinstance(recorded, dict) and isinstance(ours, dict):
-            if self._is_of_the_surroundings(recorded):
+            if self._is_of_the_background(recorded):
                 self.compare_bodies(where, recorded["metadata"]["name"], (ours.get("metadata") or {}).get("name"))
                 return
-            if "cells" in recorded and self._is_of_the_surroundings(recorded.get("object") or {}):
+            if "cells" in recorded and self._is_of_the_background(recorded.get("object") or {}):
                 self.compare_bodies(where, recorded["cells"][0], ours["cells"][0])
                 return
             if recorded.get("generateName") and recorded["name"][:-5] == ours.get("name", "")[:-5]:
@@ -225,12 +225,12 @@ class Replay:
             return _comparable(self._ours(recorded)) == _comparable(ours)
         return self._ours(recorded) == ours
 
-    def _is_of_the_surroundings(self, recorded: dict[str, Any]) -> bool:
+    def _is_of_the_background(self, recorded: dict[str, Any]) -> bool:
         metadata = recorded.get("metadata") or {}
         name, namespace = metadata.get("name"), metadata.get("namespace")
         if name in _FURNITURE:
             return True
-        others = name in self.surroundings or str(name).startswith("apiserver-")
+        others = name in self.background or str(name).startswith("apiserver-")
         return others and namespace in (None, "kube-system")
 
     def _own(self, items: list[Any]) -> list[Any]:

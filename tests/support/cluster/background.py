@@ -63,7 +63,7 @@ def identity_leases(stories: Stories) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def add_surroundings(store: Store, stories: Stories) -> list[str]:
+def add_background(store: Store, stories: Stories) -> list[str]:
     """The answer is the names of the namespaces."""
     active, deleted = namespaces_of(stories)
     for name in (*active, *deleted):
