@@ -1,7 +1,7 @@
 """`FieldRow`: one line of the tables of fields without effect (`pod_rows`, `object_rows`).
 
-A field is named by its struct, so that one line covers every place where the struct stands: `SecurityContext.privileged` is a field
-of init containers, of ephemeral containers and of every pod template.
+A field is named by its struct, so that one line covers every place where the struct stands:
+`SecurityContext.privileged` is a field of init containers, of ephemeral containers and of every pod template.
 """
 
 from __future__ import annotations

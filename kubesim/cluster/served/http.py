@@ -58,8 +58,8 @@ class Beside(Protocol):
 class ClusterServer:
     """Serves a store until closed. `address` is where, once it has started.
 
-    With `tokens` or a TLS context that asks for client certificates, a client with neither is refused. On a loop that is
-    paced, `speed` is how much faster its time goes than that of clients.
+    With `tokens` or a TLS context that asks for client certificates, a client with neither is refused. On a paced
+    loop, `speed` is how much faster its time goes than that of clients.
     """
 
     def __init__(

@@ -127,15 +127,15 @@ def play(path: Path, expect: str, steps: str = "") -> int:
         ),
         (
             "{object: Service/shop, condition: Ready=False, never: true, custom: false}",
-            "object: nothing in this scenario makes Service shop; there can be kubernetes",
+            "object: nothing in this scenario creates Service shop; there can be kubernetes",
         ),
         (
             "{object: ConfigMap/settings, exists: true, never: true}",
-            "object: nothing in this scenario makes ConfigMap settings; there can be kube-root-ca.crt",
+            "object: nothing in this scenario creates ConfigMap settings; there can be kube-root-ca.crt",
         ),
         (
             "{object: Widget.example.com/blue, exists: true, never: true}",
-            "object: nothing in this scenario makes Widget.example.com blue",
+            "object: nothing in this scenario creates Widget.example.com blue",
         ),
         (
             "{object: ConfigMap/kube-root-ca.crt, condition: Ready=False, never: true}",
@@ -303,9 +303,17 @@ def test_steps(step: str, code: int, said: str, tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("part", "code", "said"),
     [
-        ("behaviours: [{pod: wbe, exitCode: 1}]", 2, "spec.behaviours[0].pod: nothing in this scenario makes pod wbe"),
+        (
+            "behaviours: [{pod: wbe, exitCode: 1}]",
+            2,
+            "spec.behaviours[0].pod: nothing in this scenario creates pod wbe",
+        ),
         ("behaviours: [{pod: web, container: mian, exitCode: 1}]", 2, "container: pod web has no container mian"),
-        ("dependencies: [{name: db, pod: wbe}]", 2, "spec.dependencies[0].pod: nothing in this scenario makes pod wbe"),
+        (
+            "dependencies: [{name: db, pod: wbe}]",
+            2,
+            "spec.dependencies[0].pod: nothing in this scenario creates pod wbe",
+        ),
         ("faults: [{operation: CreateContainer, pod: web, results: [ok]}]", 2, "results has nothing but ok"),
         ("faults: [{operation: CreateContainer, pod: web, latency: 0s}]", 2, "latency has no effect: 0s is no delay"),
         ("faults: [{operation: CreateContainer, hang: true, latency: 1s}]", 2, "latency has no effect: what hangs"),

@@ -7,9 +7,9 @@ from typing import Any
 
 from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.cluster.served.access import RoleAccess
+from tests.support.cluster.background import add_background, with_unrecorded_pods
 from tests.support.cluster.replay import Replay, read_stories
 from tests.support.cluster.short_stories import BEGINNING
-from tests.support.cluster.background import add_background, with_unrecorded_pods
 
 STORIES = read_stories("stories.jsonl.gz")
 STORIES["table-pods"] = with_unrecorded_pods(STORIES["table-pods"])
