@@ -101,7 +101,7 @@ def why_unused(state: FaultState) -> str:
     """Why a fault never happened, by a mistake in the file such as a wrong name; empty: it happened."""
     fault = state.fault
     if not state.operations:
-        return "no operation of the run was about it: check its names and times"
+        return "no operation of the run matched it: check its names and times"
     if fault.results and not state.happened and fault.probability == 1:
         wrong = next(number for number, result in enumerate(fault.results, 1) if result != "ok")
         return f"the run had {state.operations} such operations; its first result but ok comes at the {_ordinal(wrong)}"
