@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from kubesim.cluster.served import http
+from kubesim.cluster.served.access import RoleAccess
 from kubesim.cluster.served.rest import Request, Response, handle
 from kubesim.cluster.store.store import Store
 from tests.support.attach.pods import node, pod, running
@@ -34,11 +35,11 @@ FILES = {
 CONFIGZ = "/api/v1/nodes/worker-1/proxy/configz"
 
 
-def answer(store: Store, request: Request) -> Response:
+def answer(store: Store, request: Request, access: RoleAccess | None = None) -> Response:
     """Like the API server, which passes a request for /configz on to the kubelet of the node."""
     if request.path.partition("?")[0] == CONFIGZ:
         return Response(200, {"kubeletconfig": {"syncFrequency": "20s"}})
-    return handle(store, request)
+    return handle(store, request, access)
 
 
 @pytest.fixture(scope="module")

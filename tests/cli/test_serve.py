@@ -73,8 +73,12 @@ class _InterruptedAtTheEnd:
 
 
 def test_an_interrupt_while_a_page_gets_the_end_loses_nothing() -> None:
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a program that nohup started
     serve = Serving("127.0.0.1", 0, lambda address: None, _InterruptedAtTheEnd())
-    result = run_scenario(load_scenario(HELLO), speed=1000, serve=serve)
+    try:
+        result = run_scenario(load_scenario(HELLO), speed=1000, serve=serve)
+    finally:
+        signal.signal(signal.SIGINT, former)
     assert (result.interrupted, result.ok) == (False, True)
 
 
