@@ -47,7 +47,7 @@ from kubesim.runtime.simulated.cri.watcher import Killer
 from kubesim.runtime.simulated.draws import NO_TIME, Draw
 from kubesim.runtime.simulated.image_store import ImageStore
 from kubesim.runtime.simulated.settings import SimulatedSettings
-from kubesim.runtime.types import RuntimeResources, SandboxNetwork
+from kubesim.runtime.types import RUNTIME_NAME, RuntimeResources, SandboxNetwork
 from kubesim.values import replace
 
 UNKNOWN_EXIT_CODE = 255  # of a container that was found dead
@@ -56,7 +56,7 @@ UNKNOWN_EXIT_CODE = 255  # of a container that was found dead
 class SimulatedRuntime(RuntimeListeners):
     """Implements `Runtime`. One per node; it outlives a restart of the kubelet."""
 
-    name = "simulated"
+    name = RUNTIME_NAME  # the runtime that it is a model of
     reserves_names = True  # as containerd does for containers
 
     def __init__(

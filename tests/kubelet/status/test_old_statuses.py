@@ -76,6 +76,14 @@ def test_fields_of_a_running_pod(profile: str, more: set[str], more_of_container
     assert tracked == {"observedGeneration" in more}
 
 
+@pytest.mark.parametrize(
+    ("profile", "runtime"), [("v1.6", "docker"), ("v1.12", "docker"), ("v1.30", "containerd"), ("v1.36", "containerd")]
+)
+def test_the_id_of_a_container_names_the_runtime(profile: str, runtime: str) -> None:
+    (found,) = status_in(profile)["containerStatuses"]
+    assert found["containerID"].partition("://")[0] == runtime
+
+
 def test_older_kubelets_left_nothing_but_the_reason_of_a_pod_past_its_deadline() -> None:
     pod = Pod.from_json(
         {
