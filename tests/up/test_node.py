@@ -63,6 +63,7 @@ def test_a_pod_lives_and_ends_on_a_node_of_another_process(up: Up) -> None:
         assert status["containerStatuses"][0]["containerID"].startswith("containerd://")
         up.wait_for(lambda: "Started" in reasons(up, "one"), "its Events")
         assert reasons(up, "one") == ["Pulling", "Pulled", "Created", "Started"]
+        up.wait_for(lambda: up.run("get", "lease", "-n", "kube-node-lease", "far").returncode == 0, "its Lease")
         lease = up.get("lease", "-n", "kube-node-lease", "far")["spec"]
         assert lease["holderIdentity"] == "far"
         up.kubectl("delete", "pod", "one", "--grace-period=1")
