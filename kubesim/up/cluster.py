@@ -23,6 +23,7 @@ from kubesim.cluster.served.http import ClusterServer
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
+from kubesim.kubelet.server import Serving
 from kubesim.scenario.language.document import Scenario
 from kubesim.trace import Sink
 from kubesim.up.beside import BesideStore
@@ -35,11 +36,13 @@ if TYPE_CHECKING:
 
 
 RECONCILED = 10 * SECOND
+PROGRESS_S = 0.5
 
 
 @value_object
 class UpSettings:
-    """`duration` is microseconds of real time; None: until it is stopped. `ready` is called with the address."""
+    """`duration` is microseconds of real time; None: until it is stopped. `ready` is called with the address, and
+    `on_progress` twice a second with the microseconds that have passed for the nodes."""
 
     host: str
     port: int
@@ -49,6 +52,8 @@ class UpSettings:
     duration: int | None = None
     seed: int | None = None
     state: Path | None = None
+    serving: Serving | None = None
+    on_progress: Callable[[int], None] | None = None
 
 
 class ServedSimulation(Simulation):
@@ -97,7 +102,10 @@ async def _serve(
     start = wall_now() - LEAD if state is None else max(wall_now() - LEAD, state.found.time)
     async with TaskSet() as tasks:
         _raise_failures_of_callbacks(tasks)
-        simulation = ServedSimulation(scenario, seed, tasks, sinks, real=real, start=start)
+        serving = settings.serving
+        simulation = ServedSimulation(
+            scenario, seed, tasks, sinks, real=real, start=start, measured=serving is not None
+        )
         if state is not None:
             state.failed = tasks.fail
             state.bring_back(simulation.store)
@@ -114,7 +122,13 @@ async def _serve(
             write_private(settings.kubeconfig, text)
             try:
                 settings.ready(server.address)
+                if serving is not None:
+                    await serving.start(tasks, simulation.kubelets, simulation.clock.now, simulation.measured)
+                if settings.on_progress is not None:
+                    tasks.start("progress", _report(simulation, settings.on_progress, settings.speed))
                 result: RunResult = await tasks.run_until(simulation.play())
+                if serving is not None:
+                    await serving.end()
             finally:
                 _remove(settings.kubeconfig, text)
         finally:
@@ -124,6 +138,12 @@ async def _serve(
             if state is not None:
                 state.close()
         return result
+
+
+async def _report(simulation: Simulation, on_progress: Callable[[int], None], speed: float) -> None:
+    while True:
+        await simulation.clock.sleep(round(PROGRESS_S * speed * SECOND))
+        on_progress(simulation.clock.elapsed())
 
 
 def _remove(path: Path, text: str) -> None:

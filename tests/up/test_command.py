@@ -130,3 +130,19 @@ def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     bad.write_text("kind: Pod\napiVersion: v1\nmetadata: {name: A_B}\nspec: {}\n")
     assert refusal(capsys, "-f", str(bad)).startswith(f"{bad}:")
     assert refusal(capsys, "--nodes", "0") == "--nodes 0: give a number from 1 to 5000"
+
+
+def test_the_report_follows_the_cluster(tmp_path: Path) -> None:
+    page = tmp_path / "up.html"
+    with running_up(tmp_path, "--speed", "20", "--report", str(page), "--serve", "0") as up:
+        assert up.process.stderr is not None
+        shown = up.process.stderr.readline()
+        address = shown.split(", the report on ")[1].strip()
+        assert shown.startswith("kubesim: serving on http://127.0.0.1:")
+        with urllib.request.urlopen(address, timeout=PATIENCE_S) as answered:
+            assert "follow" in answered.read().decode()
+        up.run_pod("web", "sleep", "1000")
+        with urllib.request.urlopen(f"{address}/data", timeout=PATIENCE_S) as answered:
+            assert "default/web" in answered.read().decode()
+        assert up.stop()[0] == 0
+    assert "default/web" in page.read_text()

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from kubesim.cli.flags import kubelet_flags, manifest_flags, options, report_flags, runtime_flags
 from kubesim.cli.output.terminal import say, warn
@@ -49,6 +49,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--timeline", action="store_true", help="print what the nodes do and why, as kubesim run does")
     report_flags.add(parser)
+    parser.add_argument(
+        "--serve",
+        metavar="[ADDRESS:]PORT",
+        help="serve /healthz, /pods, /metrics, /statusz and with --report /report; on loopback by default",
+    )
     options.add_seed(parser)
     options.add_feature_gates(parser)
     options.add_profile(parser)
@@ -59,6 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     from kubesim.cli.output.effects import EffectSink
+    from kubesim.cli.progress.run_progress import RunProgress
     from kubesim.cli.run import EXIT_INTERRUPTED, terminated_as_interrupted
     from kubesim.kubelet.server import parse_address
     from kubesim.up.address import check_address
@@ -75,6 +81,9 @@ def execute(args: argparse.Namespace) -> int:
     from kubesim.up.cluster import UpSettings, run_up
 
     speed = options.chosen(args.speed, "KUBESIM_SPEED", options.positive_number) or 1.0
+    reported = report_flags.ReportingRun(args.report, header_of(scenario, options.seed(args)))
+    progress = RunProgress(sys.stderr)
+    progress.begin(None if args.duration is None else round(args.duration * speed))
     settings = UpSettings(
         host=host,
         port=port,
@@ -84,14 +93,18 @@ def execute(args: argparse.Namespace) -> int:
         duration=args.duration,
         seed=options.seed(args),
         state=Path(args.state) if args.state else None,
+        serving=report_flags.serving(parse_address(args.serve) if args.serve else None, reported.pages()),
+        on_progress=progress.advance,
     )
-    reported = report_flags.ReportingRun(args.report, header_of(scenario, settings.seed))
     interrupted = False
     with terminated_as_interrupted():
         try:
-            result = run_up(scenario, settings, (EffectSink(sys.stderr), *_timeline(args), *reported.sinks()))
+            shown = (EffectSink(progress.above(sys.stderr)), *_timeline(args, progress.above(sys.stdout)))
+            result = run_up(scenario, settings, (*shown, progress, *reported.sinks()))
         except RunInterrupted as stopped:
             result, interrupted = stopped.result, True
+        finally:
+            progress.clear()
     reported.finish(result)
     for failure in result.failures:
         first, *more = failure.lines()
@@ -156,12 +169,12 @@ def _kubeconfig(args: argparse.Namespace) -> Path:
     return path.absolute()
 
 
-def _timeline(args: argparse.Namespace) -> tuple[Sink, ...]:
+def _timeline(args: argparse.Namespace, out: TextIO) -> tuple[Sink, ...]:
     if not args.timeline:
         return ()
     from kubesim.cli.output.report import console
 
-    return (console(sys.stdout, "story"),)
+    return (console(out, "story"),)
 
 
 def _ready(address: str, kubeconfig: Path, scenario: Scenario, speed: float) -> None:
