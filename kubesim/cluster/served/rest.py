@@ -287,7 +287,7 @@ def _success() -> JsonObject:
 def _read(call: _Call, options: WriteOptions) -> tuple[JsonObject, tuple[str, ...]]:
     """The object that is sent, and what is to be said about its fields."""
     resource = call.resource
-    body = parse(call.body, resource.kind_name)
+    body = parse(call.body, resource.kind_name, custom=bool(resource.custom_kind))
     if options.field_validation == "Ignore" or body.get("kind") not in (None, "", resource.kind_name):
         return body, ()
     unknown = [f'unknown field "{path}"' for path in unknown_in(resource, body)]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from kubesim.api.schema.types import Type, struct_fields
+from kubesim.api.schema.types import Type, is_struct, struct_fields
 from kubesim.api.timestamps import SECOND, format_micro_time, format_time
 from kubesim.cluster.served.requests.field_numbers import NUMBERS
 from kubesim.golang import json as gojson
@@ -46,7 +46,7 @@ def decode_object(data: bytes) -> dict[str, Any]:
         elif number == 2:
             raw = _bytes(value)
     struct = _STRUCTS.get((version, kind), kind)
-    if struct not in _messages():
+    if struct not in _messages() or not is_struct(struct):
         raise ProtobufError(f'no kind "{kind}" is registered for version "{version}"')
     return {"kind": kind, "apiVersion": version, **_message(struct, raw, 0)}
 
