@@ -42,7 +42,7 @@ from kubesim.cluster.served.routes import BINDINGS, ApiRoute, NotOurs, route
 from kubesim.cluster.served.watch_stream import WatchStream
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.cluster.store.store import Store
-from kubesim.cluster.wire import encoded_kind, shown_as, unknown_in
+from kubesim.cluster.wire import encoded_kind, is_declared, shown_as, unknown_in
 from kubesim.errors import ApiError
 from kubesim.golang import json as gojson
 from kubesim.golang.text import quoted
@@ -287,7 +287,7 @@ def _success() -> JsonObject:
 def _read(call: _Call, options: WriteOptions) -> tuple[JsonObject, tuple[str, ...]]:
     """The object that is sent, and what is to be said about its fields."""
     resource = call.resource
-    body = parse(call.body, resource.kind_name, custom=bool(resource.custom_kind))
+    body = parse(call.body, resource.kind_name, only_text=not is_declared(resource))
     if options.field_validation == "Ignore" or body.get("kind") not in (None, "", resource.kind_name):
         return body, ()
     unknown = [f'unknown field "{path}"' for path in unknown_in(resource, body)]

@@ -55,7 +55,7 @@ def document_of(store: Store, path: str, query: Query, headers: Mapping[str, str
             return ServedDocument(text=text + (f"\nBinary version: {GIT_VERSION}\n" if page == "statusz" else ""))
         case ["version"]:
             _accept_json(headers)
-            return ServedDocument(body=_version())
+            return ServedDocument(text=json.dumps(_version(), indent=2), headers={"Content-Type": JSON})
         case ["openapi", *rest]:
             return _openapi(store, rest, query, headers)
         case [".well-known", "openid-configuration"]:

@@ -34,10 +34,11 @@ class Body:
         return self.content_type.partition(";")[0].strip().lower()
 
 
-def parse(body: Body, kind: str, *, custom: bool = False) -> JsonObject:
-    """The object as it was sent; numbers stay the text they were. Custom resources have no form in protobuf."""
-    known = (JSON, YAML) if custom else MEDIA_TYPES
-    if body.media_type == PROTOBUF and not custom:
+def parse(body: Body, kind: str, *, only_text: bool = False) -> JsonObject:
+    """The object as it was sent; numbers stay the text they were. `only_text`: kinds whose fields are not declared
+    have no form in protobuf; custom resources are among them."""
+    known = (JSON, YAML) if only_text else MEDIA_TYPES
+    if body.media_type == PROTOBUF and not only_text:
         return _from_protobuf(body, kind)
     if body.media_type not in ("", *known):
         accepted = ", ".join(known)
