@@ -36,8 +36,7 @@ def _details(name: str, group: str, kind: str, **more: Any) -> dict[str, Any]:
 def unexpected(error: Exception) -> ApiError:
     """A mistake in this program, met by a request."""
     problem = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    details = {"causes": [{"message": problem}]}
-    return ApiError(500, "InternalError", f"Internal error occurred: {problem}", details)
+    return ApiError(500, "InternalError", f"Internal error occurred: {problem}", {"causes": [{"message": problem}]})
 
 
 def not_found(resource: Resource, name: str) -> ApiError:

@@ -240,7 +240,7 @@ def _finished(response: Response) -> web.Response:
     headers = {**_headers(_TEXT if text else _JSON), **response.headers}
     if not headers[hdrs.CONTENT_TYPE]:  # an answer without a body
         del headers[hdrs.CONTENT_TYPE]
-    body = response.text.encode() if response.body is None else encoded(response.body)
+    body = (response.raw or response.text.encode()) if response.body is None else encoded(response.body)
     answer = web.Response(status=response.status, body=body, headers=headers)
     for warning in response.warnings:
         answer.headers.add("Warning", warning)

@@ -205,7 +205,7 @@ def test_a_mistake_of_the_server_is_an_answer_and_the_server_goes_on(
 ) -> None:
     async def play(stage: Stage) -> None:
         with monkeypatch.context() as broken:
-            broken.setattr(http, "handle", lambda *_: {}["Deployment"])
+            broken.setattr(http, "handle", lambda *_: dict[str, Any]()["Deployment"])
             status, body = await stage.get(MAPS)
         assert (status, body["kind"], body["reason"], body["code"]) == (500, "Status", "InternalError", 500)
         assert body["message"] == "Internal error occurred: KeyError: 'Deployment'"

@@ -35,7 +35,7 @@ class Body:
 
 
 def parse(body: Body, kind: str, *, only_text: bool = False) -> JsonObject:
-    """The object as it was sent; numbers stay the text they were. `only_text`: kinds whose fields are not declared
+    """The object as it was sent; numbers stay the text they were. `only_text`: kinds whose fields have no numbers
     have no form in protobuf; custom resources are among them."""
     known = (JSON, YAML) if only_text else MEDIA_TYPES
     if body.media_type == PROTOBUF and not only_text:

@@ -45,10 +45,15 @@ def decode_object(data: bytes) -> dict[str, Any]:
             version, kind = named.get(1, ""), named.get(2, "")
         elif number == 2:
             raw = _bytes(value)
-    struct = _STRUCTS.get((version, kind), kind)
-    if struct not in _messages() or not is_struct(struct):
+    if not in_protobuf(version, kind):
         raise ProtobufError(f'no kind "{kind}" is registered for version "{version}"')
-    return {"kind": kind, "apiVersion": version, **_message(struct, raw, 0)}
+    return {"kind": kind, "apiVersion": version, **_message(_STRUCTS.get((version, kind), kind), raw, 0)}
+
+
+def in_protobuf(version: str, kind: str) -> bool:
+    """Whether the fields of a kind are known by their numbers."""
+    struct = _STRUCTS.get((version, kind), kind)
+    return struct in _messages() and is_struct(struct)
 
 
 @cache
