@@ -33,6 +33,12 @@ def _details(name: str, group: str, kind: str, **more: Any) -> dict[str, Any]:
     return {key: value for key, value in named.items() if value} | more
 
 
+def unexpected(error: Exception) -> ApiError:
+    """A mistake in this program, met by a request."""
+    problem = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return ApiError(500, "InternalError", f"Internal error occurred: {problem}", {"causes": [{"message": problem}]})
+
+
 def not_found(resource: Resource, name: str) -> ApiError:
     message = f'{resource.group_resource} "{name}" not found'
     return ApiError(404, "NotFound", message, _details(name, resource.group, resource.plural))

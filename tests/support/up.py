@@ -30,7 +30,9 @@ class Up:
         cache = str(self.kubeconfig.parent / "cache")
         return [str(kubectl(version)), "--kubeconfig", str(self.kubeconfig), "--cache-dir", cache, *words]
 
-    def run(self, *words: str, version: str = "1.36", input: str = "") -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *words: str, version: str = "1.36", input: str = "", cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
         """Run kubectl to its end."""
         return subprocess.run(
             self.command(*words, version=version),
@@ -39,6 +41,7 @@ class Up:
             text=True,
             timeout=PATIENCE_S,
             check=False,
+            cwd=cwd,
         )
 
     def kubectl(self, *words: str, version: str = "1.36", input: str = "") -> str:

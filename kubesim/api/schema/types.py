@@ -77,11 +77,16 @@ class Field:
     merge: str | None
 
 
+def is_struct(name: str) -> bool:
+    return model_of(name) is not None or name in _declarations()
+
+
 @cache
 def struct_fields(name: str) -> Mapping[str, Field]:
     """The fields of a struct by their JSON names, in the order of declaration."""
-    if name in MODELS:
-        declared = MODELS[name].declared.values()
+    model = model_of(name)
+    if model is not None:
+        declared = model.declared.values()
         return {d.name: Field(d.name, parse_type(d.type), d.omit_empty, d.embedded_in, d.merge) for d in declared}
     fields: dict[str, Field] = {}
     embedded_in = ""
@@ -115,7 +120,7 @@ def parse_type(text: str) -> Type:
         return Type("int", text, bits=_INTEGERS[text])
     if text in _SPECIAL:
         return Type(*_SPECIAL[text])
-    if model_of(text) is not None or text in _declarations():
+    if is_struct(text):
         return Type("struct", f"v1.{_GO_NAMES.get(text, text)}", struct=text)
     return Type("string", f"v1.{text}")
 

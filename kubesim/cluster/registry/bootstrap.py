@@ -43,6 +43,12 @@ _ROOT_CA_CONFIG_MAP = {
     },
     "data": {"ca.crt": ROOT_CA},
 }
+_PRIORITY_DESCRIPTIONS = {
+    "system-cluster-critical": (
+        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."
+    ),
+    "system-node-critical": "Used for system critical pods that must not be moved from their current node.",
+}
 _FURNITURE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("ServiceAccount", {"metadata": {"name": "default"}}),
     ("ConfigMap", _ROOT_CA_CONFIG_MAP),
@@ -55,7 +61,7 @@ def bootstrap(store: Store) -> Callable[[], None]:
     for name in SYSTEM_NAMESPACES:
         create_namespace(store, name)
     for name, value in SYSTEM_PRIORITIES.items():
-        body = {"metadata": {"name": name}, "value": value}
+        body = {"metadata": {"name": name}, "value": value, "description": _PRIORITY_DESCRIPTIONS[name]}
         create(store, Target(RESOURCES["PriorityClass"]), body)
     create_kubernetes_service(store)
     return stop

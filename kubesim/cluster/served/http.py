@@ -11,6 +11,7 @@ authentication); pkg/storage/cacher/watch_cache.go waitUntilFreshAndBlock
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import ssl
 from collections.abc import Collection
@@ -21,7 +22,7 @@ from aiohttp import hdrs, web
 
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import LoopClock, Randomness
-from kubesim.cluster.problems import status_of
+from kubesim.cluster.problems import bad_request, status_of, unexpected
 from kubesim.cluster.served.access import RoleAccess
 from kubesim.cluster.served.rest import Request, Response, WatchStream, handle
 from kubesim.cluster.served.streaming import watch_bytes
@@ -35,6 +36,7 @@ MAX_HEAD = 64 * 1024  # selectors and continue tokens make long lines
 FRESH_TIMEOUT = 3 * SECOND  # how long a read waits for a version that has not been reached
 KEEPALIVE_S = 75.0  # how long an idle connection stays open
 HANDSHAKE_S, GOODBYE_S = 60.0, 5.0  # of TLS
+_log = logging.getLogger(__name__)
 _FRESH_POLL = 50 * MILLISECOND
 _TEXT, _JSON = "text/plain; charset=utf-8", "application/json"
 
@@ -136,7 +138,21 @@ class ClusterServer:
                 connection.transport.abort()
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        """A mistake of ours is an answer and a line in the log with where it was; the server goes on."""
         self.requests += 1
+        try:
+            return await self._respond(request)
+        except (web.HTTPException, ConnectionError):
+            raise
+        except web.RequestPayloadError as error:
+            return _finished(_refusal(bad_request(str(error))))
+        except Exception as error:
+            if request.writer.output_size > 0:  # the head of another answer is out
+                raise
+            _log.exception("%s %s", request.method, request.raw_path)
+            return _finished(_refusal(unexpected(error)))
+
+    async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
         if not self._is_known(request):
             return _finished(_refusal(ApiError(401, "Unauthorized", "Unauthorized")))
         if self._beside is not None and (served := await self._beside.serve(request)) is not None:
@@ -224,7 +240,7 @@ def _finished(response: Response) -> web.Response:
     headers = {**_headers(_TEXT if text else _JSON), **response.headers}
     if not headers[hdrs.CONTENT_TYPE]:  # an answer without a body
         del headers[hdrs.CONTENT_TYPE]
-    body = response.text.encode() if response.body is None else encoded(response.body)
+    body = (response.raw or response.text.encode()) if response.body is None else encoded(response.body)
     answer = web.Response(status=response.status, body=body, headers=headers)
     for warning in response.warnings:
         answer.headers.add("Warning", warning)

@@ -38,6 +38,7 @@ from kubesim.cluster.served.requests.bodies import Body, duplicates, parse
 from kubesim.cluster.served.requests.deletions import delete_options, options_of
 from kubesim.cluster.served.requests.duplicates import json_duplicates, yaml_duplicates
 from kubesim.cluster.served.requests.options import APPLY_PATCH, WriteOptions, write_options
+from kubesim.cluster.served.requests.protobuf import in_protobuf
 from kubesim.cluster.served.routes import BINDINGS, ApiRoute, NotOurs, route
 from kubesim.cluster.served.watch_stream import WatchStream
 from kubesim.cluster.store.kinds import RESOURCES, Resource
@@ -76,6 +77,7 @@ class Response:
     warnings: tuple[str, ...] = ()
     stream: WatchStream | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    raw: bytes = b""  # instead of a text
 
 
 def handle(store: Store, request: Request, access: RoleAccess | None = None) -> Response:
@@ -110,7 +112,7 @@ def _handle(store: Store, request: Request, access: RoleAccess | None) -> Respon
 
 
 def _of_document(document: ServedDocument) -> Response:
-    return Response(document.status, document.body, document.text, headers=document.headers)
+    return Response(document.status, document.body, document.text, headers=document.headers, raw=document.raw)
 
 
 def _in_yaml(request: Request, response: Response) -> Response:
@@ -287,7 +289,7 @@ def _success() -> JsonObject:
 def _read(call: _Call, options: WriteOptions) -> tuple[JsonObject, tuple[str, ...]]:
     """The object that is sent, and what is to be said about its fields."""
     resource = call.resource
-    body = parse(call.body, resource.kind_name)
+    body = parse(call.body, resource.kind_name, only_text=_only_text(resource))
     if options.field_validation == "Ignore" or body.get("kind") not in (None, "", resource.kind_name):
         return body, ()
     unknown = [f'unknown field "{path}"' for path in unknown_in(resource, body)]
@@ -300,6 +302,10 @@ def _read(call: _Call, options: WriteOptions) -> tuple[JsonObject, tuple[str, ..
             f'{kind} in version "{version}" cannot be handled as a {kind}: strict decoding error: {problem}'
         )
     return body, _warnings(options, strange)
+
+
+def _only_text(resource: Resource) -> bool:
+    return bool(resource.custom_kind) or not in_protobuf(resource.api_version, resource.kind_name)
 
 
 def _warnings(options: WriteOptions, texts: list[str]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kubesim.cluster.served.rest import Request, handle
 from kubesim.cluster.store.store import Store
 from tests.support.cluster.rest import body_of, new_store, send
 
@@ -160,3 +161,11 @@ def test_rules_in_cel_are_kept_and_not_evaluated() -> None:
 def test_nothing_is_served_after_the_definition_is_gone(store: Store) -> None:
     send(store, "DELETE", f"{CRDS}/widgets.shop.example.com")
     assert send(store, "GET", WIDGETS).status == 404
+
+
+def test_custom_resources_have_no_protobuf(store: Store) -> None:
+    headers = {"content-type": "application/vnd.kubernetes.protobuf"}
+    answer = handle(store, Request("POST", WIDGETS, headers, raw=b"k8s\0"))
+    known = "application/json, application/yaml"
+    problem = f"the body of the request was in an unknown format - accepted media types include: {known}"
+    assert (answer.status, body_of(answer)["message"]) == (415, problem)

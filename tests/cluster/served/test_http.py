@@ -198,3 +198,20 @@ def test_a_port_that_is_taken() -> None:
             await ClusterServer(stage.store, stage.clock).start(port=port)
 
     on_stage(play)
+
+
+def test_a_mistake_of_the_server_is_an_answer_and_the_server_goes_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def play(stage: Stage) -> None:
+        with monkeypatch.context() as broken:
+            broken.setattr(http, "handle", lambda *_: dict[str, Any]()["Deployment"])
+            status, body = await stage.get(MAPS)
+        assert (status, body["kind"], body["reason"], body["code"]) == (500, "Status", "InternalError", 500)
+        assert body["message"] == "Internal error occurred: KeyError: 'Deployment'"
+        assert (await stage.get(MAPS))[0] == 200
+
+    on_stage(play)
+    [record] = caplog.records
+    assert record.getMessage() == f"GET {MAPS}"
+    assert record.exc_info is not None

@@ -22,6 +22,7 @@ from kubesim.cluster.registry.bootstrap import SYSTEM_NAMESPACES, create_namespa
 from kubesim.cluster.registry.kind_rules import SYSTEM_PRIORITIES
 from kubesim.cluster.registry.registry import Target, create
 from kubesim.cluster.served.access import RoleAccess
+from kubesim.cluster.served.negotiation import JSON
 from kubesim.cluster.served.rest import Request, Response, WatchStream, handle
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.store import Store
@@ -167,7 +168,8 @@ class Replay:
         if recorded.get("warnings") != list(response.warnings):
             self.problems.append(f"{where}: warnings {recorded.get('warnings')}, ours {list(response.warnings)}")
         if recorded["body"] is not None:
-            ours = response.body if response.text == "" else response.text
+            is_json = response.headers.get("Content-Type") == JSON and isinstance(recorded["body"], dict)
+            ours = response.body if response.text == "" else json.loads(response.text) if is_json else response.text
             self.compare_bodies(where, *_as_data(recorded["body"], ours))
 
     def _learn_generated(self, recorded: Any, ours: Any) -> None:

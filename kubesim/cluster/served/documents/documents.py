@@ -14,6 +14,7 @@ from kubesim.cluster.served.documents.discovery import Groups
 from kubesim.cluster.served.documents.health import CHECKS, health, health_paths
 from kubesim.cluster.served.documents.metrics import check_metrics, object_metrics
 from kubesim.cluster.served.documents.openapi import openapi_v2, openapi_v3, openapi_v3_index
+from kubesim.cluster.served.documents.openapi_protobuf import encoded_document
 from kubesim.cluster.served.negotiation import JSON, MEDIA_TYPES, clauses, not_acceptable, unavailable
 from kubesim.cluster.store.store import Store
 from kubesim.values import value_object
@@ -21,6 +22,10 @@ from kubesim.values import value_object
 GIT_VERSION = "v1.36.4"
 _MAJOR, _MINOR = GIT_VERSION.removeprefix("v").split(".")[:2]
 _METRICS = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
+_OPENAPI_PROTOBUF = (
+    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+)
 _OTHER_PATHS = (
     "/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/", "/flagz", "/metrics", "/metrics/slis",
     "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/statusz", "/version",
@@ -31,12 +36,13 @@ Query = Mapping[str, Sequence[str]]
 
 @value_object
 class ServedDocument:
-    """`body` is JSON, `text` anything else."""
+    """`body` is JSON, `raw` is no text, `text` anything else."""
 
     status: int = 200
     body: dict[str, Any] | None = None
     text: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    raw: bytes = b""
 
 
 def document_of(store: Store, path: str, query: Query, headers: Mapping[str, str]) -> ServedDocument | None:
@@ -55,7 +61,7 @@ def document_of(store: Store, path: str, query: Query, headers: Mapping[str, str
             return ServedDocument(text=text + (f"\nBinary version: {GIT_VERSION}\n" if page == "statusz" else ""))
         case ["version"]:
             _accept_json(headers)
-            return ServedDocument(body=_version())
+            return ServedDocument(text=json.dumps(_version(), indent=2), headers={"Content-Type": JSON})
         case ["openapi", *rest]:
             return _openapi(store, rest, query, headers)
         case [".well-known", "openid-configuration"]:
@@ -173,11 +179,22 @@ def _openid(address: str) -> ServedDocument:
     return ServedDocument(body=body, headers={"Content-Type": JSON, "Cache-Control": "public, max-age=3600"})
 
 
+def _openapi_v2(document: dict[str, Any], accept: str) -> ServedDocument:
+    """kubectl asks for protobuf. Its type is written in two ways, as upstream once mistook it."""
+    for media_type, _ in clauses(accept.strip() or "*/*"):
+        if media_type in _OPENAPI_PROTOBUF:
+            raw = encoded_document(document)
+            return ServedDocument(raw=raw, headers={"Content-Type": _OPENAPI_PROTOBUF[0]})
+        if media_type in (JSON, "*/*", "application/*"):
+            return ServedDocument(body=document)
+    return ServedDocument(406, headers={"Content-Type": ""})
+
+
 def _openapi(store: Store, rest: list[str], query: Query, headers: Mapping[str, str]) -> ServedDocument:
     groups = discovery.groups_of(custom_groups(store))
     match rest:
         case ["v2"]:
-            return ServedDocument(body=openapi_v2(store, groups))
+            return _openapi_v2(openapi_v2(store, groups), headers.get("accept", ""))
         case ["v3"]:
             return ServedDocument(text=json.dumps(openapi_v3_index(store, groups), separators=(",", ":")))
         case ["v3", *parts]:

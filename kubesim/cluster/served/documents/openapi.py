@@ -278,10 +278,46 @@ def openapi_v3_index(store: Store, groups: Groups) -> Json:
 
 
 def openapi_v2(store: Store, groups: Groups) -> Json:
-    """All of it in one document of the older version, as JSON."""
+    """All of it in one document of the older version; of a path, what its operations do and their options."""
     schemas: dict[str, Json] = {}
-    for resources in groups.values():
-        schemas |= _components(store, resources)
-    text = json.dumps({"swagger": "2.0", "info": _INFO, "paths": {}, "definitions": schemas})
+    paths: dict[str, Json] = {}
+    for path in _index(groups):
+        resources = groups.get(_group_version(path), ())
+        if resources:
+            document = _document(store, path, resources)
+            schemas |= document["components"]["schemas"]
+            paths |= {each: _older_item(item) for each, item in document["paths"].items()}
+    older = {name: _older(schema) for name, schema in schemas.items()}
+    text = json.dumps({"swagger": "2.0", "info": _INFO, "paths": paths, "definitions": older})
     found: Json = json.loads(text.replace("#/components/schemas/", "#/definitions/"))
+    return found
+
+
+def _older(schema: Json) -> Json:
+    """A reference stands beside its description; what may be of several types is a text."""
+    found: Json = {}
+    for name, value in schema.items():
+        match name:
+            case "allOf":
+                found |= _older(value[0])
+            case "oneOf" | "anyOf":
+                found["type"] = "string"
+            case "properties":
+                found[name] = {each: _older(one) for each, one in value.items()}
+            case "items" | "additionalProperties" if isinstance(value, dict):
+                found[name] = _older(value)
+            case _:
+                found[name] = value
+    return found
+
+
+def _older_item(item: Json) -> Json:
+    found: Json = {}
+    for method, operation in item.items():
+        if method != "parameters":
+            options = [{**each, **each["schema"]} for each in operation.get("parameters", ())]
+            older = [{name: each[name] for name in each if name != "schema"} for each in options]
+            responses = {"200": {"description": "OK"}}
+            rest = {name: value for name, value in operation.items() if name != "requestBody"}
+            found[method] = {**rest, "parameters": older, "responses": responses}
     return found

@@ -9,7 +9,7 @@ from typing import Any
 
 from kubesim.api.validation.field import JsonObject
 from kubesim.cluster.problems import bad_request
-from kubesim.cluster.served.negotiation import MEDIA_TYPES, PROTOBUF, YAML
+from kubesim.cluster.served.negotiation import JSON, MEDIA_TYPES, PROTOBUF, YAML
 from kubesim.cluster.served.requests.duplicates import json_duplicates, yaml_duplicates
 from kubesim.cluster.served.requests.protobuf import ProtobufError, decode_object
 from kubesim.errors import ApiError
@@ -34,12 +34,14 @@ class Body:
         return self.content_type.partition(";")[0].strip().lower()
 
 
-def parse(body: Body, kind: str) -> JsonObject:
-    """The object as it was sent; numbers stay the text they were."""
-    if body.media_type == PROTOBUF:
+def parse(body: Body, kind: str, *, only_text: bool = False) -> JsonObject:
+    """The object as it was sent; numbers stay the text they were. `only_text`: kinds whose fields have no numbers
+    have no form in protobuf; custom resources are among them."""
+    known = (JSON, YAML) if only_text else MEDIA_TYPES
+    if body.media_type == PROTOBUF and not only_text:
         return _from_protobuf(body, kind)
-    if body.media_type not in ("", *MEDIA_TYPES):
-        accepted = ", ".join(MEDIA_TYPES)
+    if body.media_type not in ("", *known):
+        accepted = ", ".join(known)
         problem = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
         raise ApiError(415, "UnsupportedMediaType", problem)
     text = body.text

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from kubesim.api.schema.types import Type, struct_fields
+from kubesim.api.schema.types import Type, is_struct, struct_fields
 from kubesim.api.timestamps import SECOND, format_micro_time, format_time
 from kubesim.cluster.served.requests.field_numbers import NUMBERS
 from kubesim.golang import json as gojson
@@ -45,10 +45,15 @@ def decode_object(data: bytes) -> dict[str, Any]:
             version, kind = named.get(1, ""), named.get(2, "")
         elif number == 2:
             raw = _bytes(value)
-    struct = _STRUCTS.get((version, kind), kind)
-    if struct not in _messages():
+    if not in_protobuf(version, kind):
         raise ProtobufError(f'no kind "{kind}" is registered for version "{version}"')
-    return {"kind": kind, "apiVersion": version, **_message(struct, raw, 0)}
+    return {"kind": kind, "apiVersion": version, **_message(_STRUCTS.get((version, kind), kind), raw, 0)}
+
+
+def in_protobuf(version: str, kind: str) -> bool:
+    """Whether the fields of a kind are known by their numbers."""
+    struct = _STRUCTS.get((version, kind), kind)
+    return struct in _messages() and is_struct(struct)
 
 
 @cache

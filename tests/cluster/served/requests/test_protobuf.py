@@ -6,8 +6,10 @@ import random
 
 import pytest
 
-from kubesim.cluster.served.requests.protobuf import ProtobufError, decode_object
+from kubesim.api.schema.types import Type, struct_fields
+from kubesim.cluster.served.requests.protobuf import ProtobufError, _embedded, _messages, decode_object
 from kubesim.cluster.served.rest import Request, handle
+from kubesim.cluster.store.kinds import RESOURCES
 from tests.support.cluster.rest import body_of, new_store
 
 CONFIG_MAP = "6b3873000a0f0a0276311209436f6e6669674d617012240a1a0a02706212001a086b742d6465762d6122002a0032003800420012060a01611201311a002200"  # noqa: E501
@@ -61,3 +63,63 @@ def test_bytes_with_errors_are_read_or_refused() -> None:
         path = "/apis/scheduling.k8s.io/v1/priorityclasses"
         response = handle(store, Request("POST", path, headers, raw=bytes(broken)))
         assert response.status < 500 or "resourceVersion should not be set" in body_of(response)["message"]
+
+
+def test_every_field_of_the_served_kinds_has_a_number() -> None:
+    since_1_37 = {("HTTPGetAction", "protocol"), ("GRPCAction", "mode")}
+    left, found, missing = [resource.type_name for resource in RESOURCES.values()], set[str](), set[tuple[str, str]]()
+    while left:
+        struct = left.pop()
+        if struct not in found:
+            found.add(struct)
+            numbered = set(_messages()[struct].values())
+            for outer, inner in _embedded(struct).items():
+                numbered |= set(_messages()[inner].values()) if outer in numbered else set()
+            for name, field in struct_fields(struct).items():
+                missing |= {(struct, name)} if name not in numbered else set()
+                left.append(innermost(field.type).struct or struct)
+    assert missing - {(struct, name) for struct in found for name in ("kind", "apiVersion")} == since_1_37
+
+
+def innermost(type_: Type) -> Type:
+    return innermost(type_.of) if type_.kind in ("list", "map") else type_
+
+
+def envelope(version: str, kind: str, raw: bytes) -> bytes:
+    meta = part(1, part(1, version.encode()) + part(2, kind.encode()))
+    return b"k8s\0" + meta + part(2, raw)
+
+
+def part(number: int, data: bytes) -> bytes:
+    assert len(data) < 128
+    return bytes([number << 3 | 2, len(data)]) + data
+
+
+def test_a_deployment() -> None:
+    """What `kubectl create deployment` sends, shortened."""
+    template = part(2, part(2, part(1, b"nginx") + part(2, b"nginx:1.27")))
+    raw = part(1, part(1, b"web")) + part(
+        2, b"\x08\x03" + part(2, part(1, part(1, b"app") + part(2, b"web"))) + part(3, template)
+    )
+    assert decode_object(envelope("apps/v1", "Deployment", raw)) == {
+        "kind": "Deployment",
+        "apiVersion": "apps/v1",
+        "metadata": {"name": "web"},
+        "spec": {
+            "replicas": "3",
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {"spec": {"containers": [{"name": "nginx", "image": "nginx:1.27"}]}},
+        },
+    }
+
+
+def test_no_kind_in_protobuf_gets_an_error_of_the_server() -> None:
+    store = new_store()
+    headers = {"content-type": "application/vnd.kubernetes.protobuf"}
+    for resource in RESOURCES.values():
+        space = "/namespaces/default" if resource.namespaced else ""
+        group = f"/apis/{resource.group}" if resource.group else "/api"
+        path = f"{group}/{resource.version}{space}/{resource.plural}"
+        for kind in (resource.kind_name, "DeviceConfiguration", "VolumeSource", "Frob"):
+            raw = envelope(resource.api_version, kind, part(1, part(1, b"x")))
+            assert handle(store, Request("POST", path, headers, raw=raw)).status < 500, (resource.plural, kind)

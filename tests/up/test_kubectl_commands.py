@@ -1,0 +1,226 @@
+"""Commands of a real kubectl at `kubesim up`, compared with what they printed at a real API server.
+
+The recorded cluster had no kubelet, and somebody had written the statuses of its pods by hand; here pods come to the
+same states by themselves. What is random is made equal before the comparison: ages, times, uids, versions, addresses,
+generated names, tokens, and the width of columns. The diff of Go structs in messages is left out.
+"""
+
+from __future__ import annotations
+
+import difflib
+import gzip
+import json
+import re
+import shlex
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.up import PATIENCE_S, Up, is_ready, running_up
+
+RECORDED = Path(__file__).parents[1] / "cluster" / "data" / "kubectl-commands.jsonl.gz"
+SCENARIO = """\
+apiVersion: kubesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: recorded}
+spec:
+  nodes:
+    - {name: node-a, capacity: {cpu: "4", memory: 8Gi}}
+  objects:
+    - {apiVersion: v1, kind: Namespace, metadata: {name: kt-dev-a}}
+    - {apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: kt-dev-a}, data: {a: "1", f.txt: "x\\ny\\n"}}
+"""
+POD = """\
+    - apiVersion: v1
+      kind: Pod
+      metadata: {name: %s, namespace: kt-dev-a, labels: {app: %s}}
+      spec:
+        automountServiceAccountToken: false
+        containers: [{name: main, image: "busybox:1.36"%s}]
+%s"""
+INIT = """\
+        initContainers:
+          - {name: i1, image: busybox, command: ["true"]}
+          - {name: i2, image: busybox, command: [sleep, "100000"]}
+"""
+LOOP = ', command: [sh, -c, "trap exit TERM; while true; do sleep 1; done"]'
+PODS = (
+    ("web", "shop", LOOP, ""),
+    ("db", "blog", ', command: [sh, -c, "exit 1"]', ""),
+    ("cache", "shop", ', command: ["true"]', "        restartPolicy: OnFailure\n"),
+    ("initing", "shop", "", INIT),
+    ("waiting", "shop", "", "        nodeSelector: {no: where}\n"),
+)
+# Commands that change nothing may be repeated until the cluster has come so far.
+READING = ("get", "describe", "events", "top", "wait", "rollout", "logs", "diff")
+RETRY_S = 15
+AGE = r"(?:<invalid>|\d+d\d+h|\d+[dhms](?:\d+[hms])?)"
+RANDOM = (
+    (r"@TMP@/|/tmp/", "TMP/"),
+    (r"(LIVE|MERGED)-\d+", r"\1"),
+    (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| \+0000)", "TIME"),
+    (r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d \+0000", "TIME"),
+    (r'resourceVersion(": |: )"\d+"', r'resourceVersion\1"N"'),
+    (r"@TOKEN@|ey[\w-]+\.[\w-]+\.[\w-]+", "TOKEN"),
+    (rf"\b\d+ \({AGE} ago\)", "RESTARTS"),
+    (rf"(?<![\w.]){AGE}(?![\w.])", "AGE"),
+    (r"https?://127.0.0.1:\d+", "ADDRESS"),
+    (r"(gg-|debugger-|web-)[a-z0-9]{5,10}(-\w{5})?\b", r"\1RANDOM"),
+    (r'"(gitCommit|goVersion|compiler)": "[\w.]+"', r'"\1": "BUILD"'),
+    (r"Error  |CrashLoopBackOff", "CRASHED"),
+    (r" {2,}", "  "),
+    (r"(?m) +$", ""),
+)
+
+
+DIFF = re.compile(r"(may not change fields other than .*)\n(.|\n)*")
+
+
+def form(text: str) -> str:
+    for pattern, replacement in RANDOM:
+        text = re.sub(pattern, replacement, text)
+    return text
+
+
+def message_form(text: str) -> str:
+    return form(DIFF.sub(r"\1\n", text))
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    directory = tmp_path_factory.mktemp("up")
+    (directory / "scenario.yaml").write_text(SCENARIO + "".join(POD % pod for pod in PODS))
+    with running_up(directory, "-f", str(directory / "scenario.yaml"), "--speed", "10") as up:
+        yield up
+        code, _, errors = up.stop()
+        assert (code, errors) == (0, "")  # an answer 500 leaves its traceback there
+
+
+def play(up: Up, words: list[str], wanted: tuple[int, str, str], given: str = "") -> list[str]:
+    """The lines that differ from what is wanted."""
+    directory = up.kubeconfig.parent
+    until = time.monotonic() + (RETRY_S if any(word in READING for word in words[:3]) else 0)
+    while True:
+        done = subprocess.run(
+            up.command(*words),
+            input=given,
+            capture_output=True,
+            text=True,
+            cwd=directory,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        found = (done.returncode, form(done.stdout), message_form(done.stderr))
+        if found == wanted or time.monotonic() > until:
+            break
+        time.sleep(0.2)
+    differences = [f"exit {wanted[0]}, here {found[0]}"] if wanted[0] != found[0] else []
+    for recorded, here in zip(wanted[1:], found[1:], strict=True):
+        differences += list(difflib.unified_diff(str(recorded).splitlines(), str(here).splitlines(), n=0, lineterm=""))
+    return differences
+
+
+def test_recorded_commands_print_what_they_printed_at_a_real_server(up: Up) -> None:
+    up.wait_for(lambda: is_ready(up.get("pod", "web", "-n", "kt-dev-a")), "pod web to be ready")
+    with gzip.open(RECORDED, "rt") as lines:
+        runs: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    problems = []
+    for run in runs:
+        for name, text in run.get("files", {}).items():
+            (up.kubeconfig.parent / name).write_text(text)
+        wanted = (run["exit"], form(run["stdout"]), message_form(run["stderr"]))
+        differences = play(up, shlex.split(run["command"])[1:], wanted, run.get("stdin", ""))
+        if differences:
+            problems.append("\n    ".join([f"{run['id']} {run['command']}", *differences]))
+    assert not problems, "\n".join(problems)
+    assert len(runs) > 120
+
+
+WORKLOADS = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: shop}}
+  template:
+    metadata: {labels: {app: shop}}
+    spec: {containers: [{name: nginx, image: "nginx:1.25"}]}
+"""
+# Commands about kinds that the recorded cluster had no controllers for: exit code, words, what is printed.
+COMMANDS = (
+    (0, "create deployment web --image=nginx:1.25 --replicas=2", "deployment.apps/web created"),
+    (0, "rollout status deployment/web --timeout=60s", 'deployment "web" successfully rolled out'),
+    (0, "apply -f workloads.yaml", "deployment.apps/shop created"),
+    (0, "apply -f workloads.yaml", "deployment.apps/shop unchanged"),
+    (0, "diff -f workloads.yaml", ""),
+    (0, "expose deployment web --port=80", "service/web exposed"),
+    (0, "scale deployment web --replicas=3", "deployment.apps/web scaled"),
+    (0, "set image deployment/web nginx=nginx:1.26", "deployment.apps/web image updated"),
+    (0, "set env deployment/web A=1", "deployment.apps/web env updated"),
+    (0, "set resources deployment/web --limits=cpu=1", "deployment.apps/web resource requirements updated"),
+    (0, "rollout restart deployment/web", "deployment.apps/web restarted"),
+    (0, "rollout pause deployment/web", "deployment.apps/web paused"),
+    (0, "rollout resume deployment/web", "deployment.apps/web resumed"),
+    (0, "rollout undo deployment/web", "deployment.apps/web rolled back"),
+    (0, "rollout status deployment/web --timeout=60s", 'deployment "web" successfully rolled out'),
+    (
+        0,
+        "get deployment web",
+        "NAME  READY  UP-TO-DATE  AVAILABLE  AGE\nweb  3/3  3  3  AGE",
+    ),
+    (0, "create job j --image=busybox -- echo done", "job.batch/j created"),
+    (0, "wait --for=condition=Complete job/j --timeout=30s", "job.batch/j condition met"),
+    (0, "logs job/j", "done"),
+    (0, "create quota q --hard=pods=50", "resourcequota/q created"),
+    (0, "create role r --verb=get --resource=pods", "role.rbac.authorization.k8s.io/r created"),
+    (0, "create rolebinding rb --role=r --user=u", "rolebinding.rbac.authorization.k8s.io/rb created"),
+    (0, "create service nodeport np --tcp=80", "service/np created"),
+    (0, "delete quota,role,rolebinding --all", None),
+    (0, "cordon node-a", "node/node-a cordoned"),
+    (0, "uncordon node-a", "node/node-a uncordoned"),
+    (0, "apply -f workloads.yaml --dry-run=server", "deployment.apps/shop unchanged (server dry run)"),
+    (0, "delete -f workloads.yaml", None),
+    (0, "delete deployment,job,service --all", None),
+)
+NEWER = (
+    (0, "create cronjob cj --image=busybox --schedule=@daily -- true", "cronjob.batch/cj created"),
+    (0, "create pdb p --selector=app=web --min-available=1", "poddisruptionbudget.policy/p created"),
+    (0, "get hpa,ingress", "No resources found in default namespace."),
+    (
+        1,
+        "create ingress i --rule=a/b=s:80",
+        "error: failed to create ingress: the body of the request was in an unknown format",
+    ),
+    (0, "delete cronjob,pdb --all", None),
+)
+
+
+@pytest.mark.parametrize("version", ["1.36", "1.20"])
+def test_commands_about_workloads(up: Up, version: str) -> None:
+    (up.kubeconfig.parent / "workloads.yaml").write_text(WORKLOADS)
+    problems = []
+    for code, line, wanted in COMMANDS + (NEWER if version == "1.36" else ()):
+        words = line.split(" ")
+        until = time.monotonic() + (RETRY_S if words[0] in READING else 0)
+        while True:
+            done = up.run(*words, version=version, cwd=up.kubeconfig.parent)
+            printed = form(done.stdout + done.stderr)
+            fits = done.returncode == code and (wanted is None or wanted in printed)
+            if fits or time.monotonic() > until:
+                break
+            time.sleep(0.2)
+        if not fits:
+            problems.append(f"kubectl {line} [{done.returncode}]\n{printed}")
+    assert not problems, "\n".join(problems)
+
+
+def test_old_kubectl_explains_fields(up: Up) -> None:
+    """It reads OpenAPI of version 2, in protobuf."""
+    lines = up.kubectl("explain", "deployment.spec.template.spec.containers.image", version="1.20").splitlines()
+    assert lines[0].split() == ["KIND:", "Deployment"]
+    assert lines[3].split() == ["FIELD:", "image", "<string>"]
