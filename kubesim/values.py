@@ -184,10 +184,10 @@ else:
     def replace(value: T, /, **changes: Any) -> T:
         """What `dataclasses.replace` does, in a third of the time."""
         cls = value.__class__
-        places, read = _layout(cls)
+        indexes, read = _layout(cls)
         values = [*read(value)]
         for name in changes:
-            values[places[name]] = changes[name]
+            values[indexes[name]] = changes[name]
         return cls(*values)
 
 
@@ -195,7 +195,7 @@ else:
 def _layout(cls: type) -> tuple[dict[str, int], attrgetter[Any]]:
     names = [each.name for each in fields(cls)]
     assert len(names) > 1, f"{cls.__name__} has nothing beside its one field"
-    return {name: place for place, name in enumerate(names)}, attrgetter(*names)
+    return {name: index for index, name in enumerate(names)}, attrgetter(*names)
 
 
 __all__ = ["mutable", "part", "replace", "value_object"]

@@ -32,7 +32,7 @@ def error_json(error: CniError | None) -> dict[str, Any] | None:
     return out
 
 
-class Places:
+class PathNames:
     """Directories of this machine, and the names that a corpus has for them."""
 
     def __init__(self, **names: Path | str) -> None:

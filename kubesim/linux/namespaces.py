@@ -93,8 +93,8 @@ def map_root_to(uid: int, gid: int) -> None:
 
 def mount_empty(path: str) -> None:
     """An empty directory: a tmpfs there, or on the nearest directory above that exists."""
-    place = os.path.realpath(path)
-    while not os.path.isdir(place):
-        place = os.path.dirname(place)
-    mount("tmpfs", place, "tmpfs", data="mode=0755")
+    directory = os.path.realpath(path)
+    while not os.path.isdir(directory):
+        directory = os.path.dirname(directory)
+    mount("tmpfs", directory, "tmpfs", data="mode=0755")
     os.makedirs(os.path.realpath(path), exist_ok=True)

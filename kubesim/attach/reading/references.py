@@ -72,11 +72,13 @@ def _in_environment(container: Container, where: str, namespace: str) -> Iterato
         named += [(kind, "envFrom", source[f"{field}Ref"]) for kind, field in _FIELDS if source.get(f"{field}Ref")]
     for variable in container.env:
         value = variable.value_from or {}
-        place = f"env[{variable.name}]"
-        named += [(kind, place, value[f"{field}KeyRef"]) for kind, field in _FIELDS if value.get(f"{field}KeyRef")]
-    for kind, place, reference in named:
+        source_field = f"env[{variable.name}]"
+        named += [
+            (kind, source_field, value[f"{field}KeyRef"]) for kind, field in _FIELDS if value.get(f"{field}KeyRef")
+        ]
+    for kind, source_field, reference in named:
         key = (kind, namespace, reference.get("name") or "")
-        yield Reference(key, f"{where}.{place}", "environment", container.name, bool(reference.get("optional")))
+        yield Reference(key, f"{where}.{source_field}", "environment", container.name, bool(reference.get("optional")))
 
 
 def data_keys(metadata: Mapping[str, Any]) -> frozenset[str] | None:

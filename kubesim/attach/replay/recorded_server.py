@@ -172,7 +172,7 @@ class _Watcher:
 
     def __init__(self, kind: _Timeline, version: int, wanted: Callable[[Object], bool]) -> None:
         self._kind = kind
-        self._place = bisect.bisect_right(kind.versions, version)
+        self._next_event = bisect.bisect_right(kind.versions, version)
         self._wanted = wanted
         self._news = asyncio.Event()
         self._over = False
@@ -186,9 +186,9 @@ class _Watcher:
 
     async def lines(self) -> AsyncIterator[bytes]:
         while not self._over:
-            while self._place < len(self._kind.events):
-                type, obj = self._kind.events[self._place]
-                self._place += 1
+            while self._next_event < len(self._kind.events):
+                type, obj = self._kind.events[self._next_event]
+                self._next_event += 1
                 if type == "BOOKMARK" or self._wanted(obj):
                     yield _encoded({"type": type, "object": obj}) + b"\n"
             if not self._kind.up:

@@ -73,12 +73,12 @@ class Tally:
         self._listener.problem(text)
 
 
-def visits(recording: NodeRecording, late_by: int = 0, every: int = 0) -> Iterator[Visit]:
-    """The first follower stays to the end; with `every`, others come later and stay for two minutes."""
+def visits(recording: NodeRecording, late_by: int = 0, interval: int = 0) -> Iterator[Visit]:
+    """The first follower stays to the end; with `interval`, others come later and stay for two minutes."""
     first = recording.begin + late_by
     yield Visit(first, recording.end)
-    if every:
-        for begin in range(first + every, recording.end - SHORTEST_STAY, every):
+    if interval:
+        for begin in range(first + interval, recording.end - SHORTEST_STAY, interval):
             yield Visit(begin, min(recording.end, begin + STAY))
 
 
@@ -86,11 +86,11 @@ def replay(
     recording: NodeRecording,
     listener: ReplayListener,
     late_by: int = 0,
-    every: int = 0,
+    interval: int = 0,
     periods: KubeletPeriods = DEFAULT_PERIODS,
 ) -> Tally:
     tally = Tally(recording, listener)
-    for visit in visits(recording, late_by, every):
+    for visit in visits(recording, late_by, interval):
         listener.follows(visit.begin, visit.end)
         outcomes: dict[tuple[str, str], int] = run_virtual(_follow, recording, visit, tally, periods)
         tally.outcomes.update(outcomes)

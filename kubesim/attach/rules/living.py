@@ -118,22 +118,22 @@ def _initializing(seen: Observation, views: list[ContainerView]) -> ContainerVie
 
 def _init_causes(seen: Observation, current: ContainerView, status: RuntimePodStatus) -> list[Cause]:
     inits = [view for view in seen.containers() if view.kind in ("init", "sidecar")]
-    place = [view.name for view in inits].index(current.name) + 1
-    after = "the regular containers start" if place == len(inits) else f"{inits[place].words} starts"
+    position = [view.name for view in inits].index(current.name) + 1
+    after = "the regular containers start" if position == len(inits) else f"{inits[position].words} starts"
     order = (
         "Init containers run one after another in the order of the spec, each until it ends with 0; a sidecar lets "
-        f"the next one begin when it has started. {upper_first(current.words)} is {place} of {len(inits)}; then "
+        f"the next one begin when it has started. {upper_first(current.words)} is {position} of {len(inits)}; then "
         f"{after}."
     )
     cause = _container(seen, current, status)
     if cause is not None:
-        where = f"The pod initializes ({place} of {len(inits)}). "
+        where = f"The pod initializes ({position} of {len(inits)}). "
         return [_changed(cause, says=where + cause.says, rule=f"{order} {cause.rule}")]
     return [
         Cause(
             code="Initializing",
             container=current.name,
-            says=f"The pod initializes: {current.words} runs, {place} of {len(inits)}; the others wait for it.",
+            says=f"The pod initializes: {current.words} runs, {position} of {len(inits)}; the others wait for it.",
             rule=order,
             ref="kuberuntime_container.go computeInitContainerActions",
             steps=(

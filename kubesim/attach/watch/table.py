@@ -43,8 +43,8 @@ def by_need(pods: Iterable[Tracked]) -> list[Tracked]:
 
 
 def _rank(tracked: Tracked) -> tuple[int, str, str]:
-    place = _ORDER.index(tracked.stage) if tracked.stage in _ORDER else len(_ORDER)
-    return place, tracked.pod.metadata.namespace, tracked.pod.metadata.name
+    rank = _ORDER.index(tracked.stage) if tracked.stage in _ORDER else len(_ORDER)
+    return rank, tracked.pod.metadata.namespace, tracked.pod.metadata.name
 
 
 def header(agent: NodeFollower, *, brief: bool = False) -> list[str]:

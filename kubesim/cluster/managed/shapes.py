@@ -87,12 +87,12 @@ class DeclaredShape:
 
     def __init__(self, type_: Type, owner: str = "", name: str = "") -> None:
         self._type = type_
-        self._place = (owner, name)
-        keys = LISTS.get(self._place) if type_.kind == "list" else None
+        self._declared_at = (owner, name)
+        keys = LISTS.get(self._declared_at) if type_.kind == "list" else None
         self.keys: tuple[str, ...] = keys or ()
         self.atomic = (
             (type_.kind == "list" and keys is None)
-            or (type_.kind == "map" and self._place in ATOMIC_MAPS)
+            or (type_.kind == "map" and self._declared_at in ATOMIC_MAPS)
             or (type_.kind == "struct" and type_.struct in ATOMIC_TYPES)
         )
         scalars: Mapping[str, Scalar] = {"string": "string", "bool": "boolean", "int": "numeric"}

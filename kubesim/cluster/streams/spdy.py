@@ -180,11 +180,11 @@ class SpdyConnection:
 def _strings(text: bytes) -> Iterator[str]:
     """Names and values, each with its length before it; names are in lower case."""
     (count,) = struct.unpack_from(">I", text)
-    place = 4
+    offset = 4
     for _ in range(min(count, len(text)) * 2):
-        (length,) = struct.unpack_from(">I", text, place)
-        place += 4
-        if place + length > len(text):
+        (length,) = struct.unpack_from(">I", text, offset)
+        offset += 4
+        if offset + length > len(text):
             raise SpdyError("a header that is longer than its frame")
-        yield text[place : place + length].decode("latin-1")
-        place += length
+        yield text[offset : offset + length].decode("latin-1")
+        offset += length

@@ -18,7 +18,7 @@ from kubesim.cni.exec.context import Context, with_timeout
 from kubesim.cni.exec.process import RealExec
 from kubesim.cni.libcni import CNIConfig
 from kubesim.cni.spec.results import plain
-from kubesim.conformance.cni_cases import Places
+from kubesim.conformance.cni_cases import PathNames
 from kubesim.conformance.frame import NotRunnable, differences
 from kubesim.conformance.narrowing import same_outcome_of_busy_plugin
 from kubesim.errors import CniError
@@ -53,7 +53,7 @@ def play(case: dict[str, Any]) -> dict[str, Any]:
         folder.mkdir(parents=True)
         (folder / name).write_text(_PLUGINS[name])
         (folder / name).chmod(0o644 if name == "nonexec" else 0o755)
-        out: dict[str, Any] = Places(BASE0=base).hide(asyncio.run(_play(case, name, folder)))
+        out: dict[str, Any] = PathNames(BASE0=base).hide(asyncio.run(_play(case, name, folder)))
         return out
 
 

@@ -157,24 +157,24 @@ def _plus(cost: tuple[int, int], *, unpaired: int = 0, pairs: int = 0) -> tuple[
 
 @value_object
 class _Match:
-    """An event that both have; `place` is where it stands in what was produced."""
+    """An event that both have; `position` is where it stands in what was produced."""
 
     view: EventView
     t: float
     produced_t: float
-    place: int
+    position: int
 
 
 def _event_differences(reference: Story, produced: Story) -> Iterator[str]:
     waiting: dict[EventView, list[tuple[int, Json]]] = {}
-    for place, event in enumerate(_kubelet_events(produced)):
-        waiting.setdefault(event_view(event), []).append((place, event))
+    for position, event in enumerate(_kubelet_events(produced)):
+        waiting.setdefault(event_view(event), []).append((position, event))
     matches = []
     for event in _kubelet_events(reference):
         view = event_view(event)
         if waiting.get(view):
-            place, counterpart = waiting[view].pop(0)
-            matches.append(_Match(view, event["t"], counterpart["t"], place))
+            position, counterpart = waiting[view].pop(0)
+            matches.append(_Match(view, event["t"], counterpart["t"], position))
         else:
             yield f"event missing, at {event['t']:.2f}s: {view}"
     for view, left_over in waiting.items():
@@ -197,7 +197,7 @@ def _kubelet_events(story: Story) -> list[Json]:
 
 def _wrongly_swapped(earlier: _Match, later: _Match) -> bool:
     """Events may swap if they were close, and are not steps of one container (a probe's failure never is one)."""
-    if earlier.place < later.place:
+    if earlier.position < later.position:
         return False
     steps = (earlier.view.pod, earlier.view.field_path) == (later.view.pod, later.view.field_path)
     probed = "Unhealthy" in (earlier.view.reason, later.view.reason)

@@ -166,10 +166,10 @@ class AllocationManager:
         """By insertion, as upstream sorts a short list; its order of pods that do not grow is no order at all."""
         pods = [pod for uid in uids if (pod := self.views.manager.by_uid(uid)) is not None]
         for end in range(1, len(pods)):
-            for place in range(end, 0, -1):
-                if not self._goes_before(pods[place], pods[place - 1]):
+            for index in range(end, 0, -1):
+                if not self._goes_before(pods[index], pods[index - 1]):
                     break
-                pods[place - 1 : place + 1] = pods[place], pods[place - 1]
+                pods[index - 1 : index + 1] = pods[index], pods[index - 1]
         return pods
 
     def _goes_before(self, one: Pod, other: Pod) -> bool:

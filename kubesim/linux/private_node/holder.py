@@ -261,4 +261,4 @@ def _has_many_ids() -> bool:
 
 def _with_roots_dirs(path: str) -> str:
     known = path.split(":")
-    return ":".join([*known, *(place for place in _ROOTS_DIRS if place not in known)])
+    return ":".join([*known, *(directory for directory in _ROOTS_DIRS if directory not in known)])

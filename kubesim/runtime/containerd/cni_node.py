@@ -187,14 +187,14 @@ class CniNode:
 
     def _cni(self, clock: LoopClock, randomness: Randomness, recorder: Recorder) -> CNI:
         options = self._load_options()
-        places = NetworkDirectories(
+        directories = NetworkDirectories(
             self._bin_dirs,
             self._conf_dir,
             self._settings.max_conf_num,
             min_networks=len(options),
             cache_dir=self._home.cache,
         )
-        cni = CNI(places, self._exec(clock, randomness, recorder))
+        cni = CNI(directories, self._exec(clock, randomness, recorder))
         cni.libcni.environ |= self._environ
         cni.libcni.cache.written = self.cache_written
         try:
@@ -225,7 +225,7 @@ class CniNode:
         directory, written = f"{self._home.directory}/faults", []
         os.makedirs(directory, exist_ok=True)
         for name in {*names} - {"*"}:
-            real = next((path for place in self._bin_dirs if os.path.isfile(path := f"{place}/{name}")), "")
+            real = next((path for bin_dir in self._bin_dirs if os.path.isfile(path := f"{bin_dir}/{name}")), "")
             if real:
                 with open(f"{directory}/{name}", "w") as file:
                     file.write(stand_in(real))

@@ -110,22 +110,22 @@ def _routes(other: NodePlan) -> list[tuple[str, str]]:
 def _bin_dirs(settings: CniSettings) -> tuple[str, ...]:
     """Those of the user as they are; else the usual ones, in which the plugins of the shipped network must be."""
     for path in settings.bin_dirs:
-        place = os.path.realpath(path)
+        real_path = os.path.realpath(path)
         hidden = (
-            next((state for state in STATE_DIRS if place.startswith(f"{state}/")), "") if not settings.state else ""
+            next((state for state in STATE_DIRS if real_path.startswith(f"{state}/")), "") if not settings.state else ""
         )
         if hidden or not os.path.isdir(path):
             problem = f"is hidden in a private node, whose {hidden} is its own" if hidden else "is not a directory"
             raise UsageError(f"--cni-bin-dir {path} {problem}")
-    places = settings.bin_dirs or BIN_DIRS
+    bin_dirs = settings.bin_dirs or BIN_DIRS
     if not settings.conf_dir:
         needed = plugins_of(settings.network)
-        missing = [name for name in needed if not any(os.path.isfile(f"{place}/{name}") for place in places)]
+        missing = [name for name in needed if not any(os.path.isfile(f"{directory}/{name}") for directory in bin_dirs)]
         if missing:
             raise UsageError(
-                f"the CNI plugins {', '.join(missing)} are not in {', '.join(places)}: install them (Debian: "
+                f"the CNI plugins {', '.join(missing)} are not in {', '.join(bin_dirs)}: install them (Debian: "
                 "containernetworking-plugins) or name their directory with --cni-bin-dir"
             )
     elif not os.path.isdir(settings.conf_dir):
         raise UsageError(f"--cni-conf-dir {settings.conf_dir} is not a directory")
-    return places
+    return bin_dirs

@@ -34,10 +34,10 @@ def all_problems(text: SourceText, *, strict: bool = False, allow_host: bool = F
         found.read(text, strict)
     except UsageError as error:  # of the whole file: what is no YAML has no other mistakes
         found.refuse(error)
-    return sorted(found.problems, key=_place)
+    return sorted(found.problems, key=_position)
 
 
-def _place(error: UsageError) -> tuple[int, int]:
+def _position(error: UsageError) -> tuple[int, int]:
     return (error.line or 0, error.column or 0) if isinstance(error, InputError) else (0, 0)
 
 
@@ -101,9 +101,9 @@ def _smallest(type: str, path: Path, value: Any) -> Path:
     is wrong; else the field of the spec."""
     if type == "unknown_field":
         return path
-    place = next((number for number, step in enumerate(path) if isinstance(step, int)), None)
-    if place is not None:
-        return path[: place + 1]
+    index = next((number for number, step in enumerate(path) if isinstance(step, int)), None)
+    if index is not None:
+        return path[: index + 1]
     return path[:3] if path[:2] == ("spec", "kubeletConfiguration") else path[:2]
 
 

@@ -307,13 +307,15 @@ class Spec(Strict):
         for number, name in enumerate(names):
             if name in names[:number]:
                 raise problem_at(("dependencies", number, "name"), f"there are two dependencies {name}")
-        places: list[tuple[tuple[str | int, ...], str]] = [
-            (("behaviours", number, "needs", place), need.name)
+        references: list[tuple[tuple[str | int, ...], str]] = [
+            (("behaviours", number, "needs", index), need.name)
             for number, behaviour in enumerate(self.behaviours)
-            for place, need in enumerate(behaviour.needs)
+            for index, need in enumerate(behaviour.needs)
         ]
-        places += [(("steps", n, "dependency"), s.dependency.name) for n, s in enumerate(self.steps) if s.dependency]
-        for path, name in places:
+        references += [
+            (("steps", n, "dependency"), s.dependency.name) for n, s in enumerate(self.steps) if s.dependency
+        ]
+        for path, name in references:
             if name not in names:
                 raise problem_at(path, f"there is no dependency {name}; add it to spec.dependencies")
         return self

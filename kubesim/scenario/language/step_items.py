@@ -20,7 +20,7 @@ from kubesim.scenario.language.operations.names import OperationName
 from kubesim.scenario.language.operations.when_items import When
 from kubesim.scenario.language.sources.remote_source_items import ServeManifest
 from kubesim.scenario.language.sources.source_items import Manifest
-from kubesim.scenario.language.strict import OnUse, Placed, Strict, as_list, is_amount_or_percentage, is_taint, wrap
+from kubesim.scenario.language.strict import Located, OnUse, Strict, as_list, is_amount_or_percentage, is_taint, wrap
 
 JsonObject = dict[str, Any]
 SCALABLE = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
@@ -287,7 +287,7 @@ ACTIONS = (
 )  # fmt: skip
 
 
-class Step(Placed):
+class Step(Located):
     """One thing done from outside, at a time after the start or once a condition is true."""
 
     at: Duration | None = Field(default=None, ge=0)  # the time after the start: `10s`

@@ -50,14 +50,14 @@ class Strict(BaseModel):
         return value
 
 
-class Placed(Strict):
+class Located(Strict):
     """An item of a file that failures point at. The loader sets where it is written."""
 
     _file: str = PrivateAttr(default="")
     _line: int = PrivateAttr(default=0)
 
     @property
-    def place(self) -> tuple[str, int]:
+    def location(self) -> tuple[str, int]:
         """The file and the line; line 0 if it is written nowhere."""
         return self._file, self._line
 
@@ -92,9 +92,9 @@ class _StandIn:
     module: str
 
 
-def stand_in(place: str) -> Any:
+def stand_in(qualified_name: str) -> Any:
     """For OnUse: `module.Name` is imported when the first value is read, which saves 8 % of a short run."""
-    module, _, name = place.rpartition(".")
+    module, _, name = qualified_name.rpartition(".")
     return type(name, (_StandIn,), {"module": f"{__package__}.{module}"})
 
 

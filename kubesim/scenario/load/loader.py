@@ -19,7 +19,7 @@ from kubesim.errors import FileLine, InputError, UsageError
 from kubesim.features import FeatureGates
 from kubesim.scenario.language.document import API_VERSION, Scenario
 from kubesim.scenario.language.nodes.node_items import UNSTARTABLE
-from kubesim.scenario.language.strict import INSIDE, NO_NODE, Placed
+from kubesim.scenario.language.strict import INSIDE, NO_NODE, Located
 from kubesim.scenario.load.host_access import KUBELET_CONFIGURATION, host_fields, refusal
 from kubesim.scenario.load.manifests import Problem, field_name, find_patch_problems, find_problems
 from kubesim.scenario.load.objects import CustomKinds, custom_kinds, items_of
@@ -250,7 +250,7 @@ class ScenarioParser:
             self.refuse(document.error(("kind",), f"{API_VERSION} has the kind Scenario"))
         document, validated = self.validated(document, overlay)
         scenario = validated.with_feature_gates(self._settings)
-        _put_places(scenario, document)
+        _set_locations(scenario, document)
         if written is not None and not overlay.allow_host:
             self._check_host_access(document, scenario, overlay)
         objects = [item for each in self._manifests for item in items_of(each.value)]
@@ -270,13 +270,13 @@ class ScenarioParser:
             self.refuse(document.error(("spec", *path), refusal(path)))
 
 
-def _put_places(scenario: Scenario, document: Document) -> None:
+def _set_locations(scenario: Scenario, document: Document) -> None:
     """Set where steps, expectations and faults are written."""
     spec = scenario.spec
-    items: Mapping[str, Sequence[Placed]] = {"steps": spec.steps, "expect": spec.expect, "faults": spec.faults}
+    items: Mapping[str, Sequence[Located]] = {"steps": spec.steps, "expect": spec.expect, "faults": spec.faults}
     for name, listed in items.items():
         for number, item in enumerate(listed):
-            line = document.place_of(("spec", name, number))[0]
+            line = document.position_of(("spec", name, number))[0]
             item.put(line.source if isinstance(line, FileLine) else document.text.source, line)
 
 
@@ -306,11 +306,11 @@ class Document:
             whole = (*whole, self.kept[whole][step] if isinstance(step, int) and whole in self.kept else step)
         return whole
 
-    def place_of(self, path: Path) -> tuple[int, int]:
-        return self.marked.place_of(self.written(path))
+    def position_of(self, path: Path) -> tuple[int, int]:
+        return self.marked.position_of(self.written(path))
 
     def error(self, path: Path, text: str) -> InputError:
-        line, column = self.place_of(path)
+        line, column = self.position_of(path)
         name = field_name(self.written(path))
         return InputError(self.text.source, text, line=line, field=name, column=column)
 

@@ -36,8 +36,8 @@ def expectation_problems(spec: Spec) -> Iterator[Problem]:
         yield from _late(expect, spec.duration, path)
         if expect.order is None:
             yield from _names(expect, expect, cast, path)
-        for place, moment in enumerate(expect.order or ()):
-            yield from _names(moment, expect, cast, (*path, "order", place))
+        for index, moment in enumerate(expect.order or ()):
+            yield from _names(moment, expect, cast, (*path, "order", index))
         if isinstance(expect.of, Occasion):
             yield from _names(expect.of, expect, cast, (*path, "of"))
 

@@ -118,7 +118,7 @@ class Player:
         for state in self.interceptor.faults:
             why = why_unused(state)
             if why and state.fault in self.spec.faults:
-                self.judge.step_failed(f"fault of {state.fault.operation}", why, state.fault.place)
+                self.judge.step_failed(f"fault of {state.fault.operation}", why, state.fault.location)
         for step in self.spec.steps:
             if step.hang is not None and step.hang.call and self.interceptor.was_unused(step.hang):
                 self._failed(step, "no operation of the run hung: check its names and times")
@@ -181,7 +181,7 @@ class Player:
             self._wake()
 
     def _failed(self, step: Step, why: str) -> None:
-        self.judge.step_failed(step.text, why, step.place, step.pod)
+        self.judge.step_failed(step.text, why, step.location, step.pod)
 
     def _attempt(self, text: str, action: Callable[[], None]) -> None:
         try:

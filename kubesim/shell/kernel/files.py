@@ -318,7 +318,7 @@ class VirtualFiles:
             raise FileFault(BUSY)
         volume.remove(key)
 
-    def place(self, path: str, file: File) -> None:
+    def put(self, path: str, file: File) -> None:
         """Give a file (a copy, or one that moves) this name."""
         volume, key = self._writable(path)
         parent = posixpath.dirname(normal(path))

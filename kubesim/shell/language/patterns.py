@@ -132,7 +132,7 @@ def remove_suffix(text: str, pattern: str, longest: bool) -> str:
     return text[: len(text) - match.end()] if match else text
 
 
-def substitute(text: str, pattern: str, replacement: str, every: bool) -> str:
+def substitute(text: str, pattern: str, replacement: str, replace_all: bool) -> str:
     """`${x/pattern/replacement}`: the longest match that begins first, or all of them."""
     if not pattern:
         return text
@@ -150,6 +150,6 @@ def substitute(text: str, pattern: str, replacement: str, every: bool) -> str:
     ):
         pieces += (text[position : start.start()], replacement)
         position = end.end()
-        if not every:
+        if not replace_all:
             break
     return "".join((*pieces, text[position:]))

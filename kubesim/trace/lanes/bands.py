@@ -156,11 +156,11 @@ class LaneSink:
     def changed(self, number: int, t: int, end: int) -> Iterator[ChangedPod]:
         """The pods with lanes that have changed after this number, and of each such lane the bands that end at `t` or
         later. A lane may have no such band any more."""
-        for place, (name, pod) in enumerate(self._pods.items()):
+        for index, (name, pod) in enumerate(self._pods.items()):
             keys = [key for key, changed in pod.changed.items() if changed > number]
             if keys:
                 recent = tuple((_recent(pod, key, t, end), key in pod.open) for key in _in_order(keys))
-                yield ChangedPod(place, name, pod.node, recent)
+                yield ChangedPod(index, name, pod.node, recent)
 
 
 def _status_bands(summary: Mapping[str, Any]) -> Iterator[tuple[tuple[LaneKind, str], tuple[str, Tone]]]:

@@ -218,15 +218,15 @@ def timeline_lines(stepper: Stepper, height: int) -> list[str]:
     """The records around the one in focus, which `>` marks; with a filter, those that it lets through."""
     records, here = stepper.records, stepper.position
     before: list[int] = []
-    place = here - 1
-    while place >= 0 and len(before) < height // 2:
-        before += [place] if stepper.is_shown(place) else []
-        place -= 1
-    places, place = [*before[::-1], here], here + 1
-    while place < len(records) and len(places) < height:
-        places += [place] if stepper.is_shown(place) else []
-        place += 1
-    return [f"{'>' if n == here else ' '}{_numbered(stepper, records[n])}" for n in places]
+    index = here - 1
+    while index >= 0 and len(before) < height // 2:
+        before += [index] if stepper.is_shown(index) else []
+        index -= 1
+    shown, index = [*before[::-1], here], here + 1
+    while index < len(records) and len(shown) < height:
+        shown += [index] if stepper.is_shown(index) else []
+        index += 1
+    return [f"{'>' if n == here else ' '}{_numbered(stepper, records[n])}" for n in shown]
 
 
 # -- the whole node ---------------------------------------------------------------------------------------------

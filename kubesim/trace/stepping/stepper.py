@@ -67,9 +67,9 @@ class Stepper:
     @property
     def next_decision(self) -> r.Record | None:
         """Where `forward` leads to."""
-        place = self.position
+        position = self.position
         found = self.here if self.forward() else None
-        self.position = place
+        self.position = position
         return found
 
     def _move(self, direction: int, every_record: bool) -> bool:
@@ -123,8 +123,8 @@ class Stepper:
         self.position = self.position if found is None else found
         return found is not None
 
-    def is_shown(self, place: int) -> bool:
-        return self.filter is None or self.filter.lets_through(self.records[place], self._indexed.nodes[place])
+    def is_shown(self, index: int) -> bool:
+        return self.filter is None or self.filter.lets_through(self.records[index], self._indexed.nodes[index])
 
     @property
     def _indexed(self) -> _Index:
@@ -176,14 +176,14 @@ class Stepper:
 
     def follows(self) -> list[r.Record]:
         """What the record on which we stand led to."""
-        return [self.records[place] for place in self._indexed.effects.get(self.here.seq, ())]
+        return [self.records[index] for index in self._indexed.effects.get(self.here.seq, ())]
 
     def logs(self, pod: str, limit: int) -> list[r.LogOutput]:
         """The last lines that the containers of a pod have written by now; an empty name: those of all pods."""
-        places = self._indexed.logs
+        logs = self._indexed.logs
         lines: list[r.LogOutput] = []
-        for number in range(bisect_right(places, self.position) - 1, -1, -1):
-            record = self.records[places[number]]
+        for number in range(bisect_right(logs, self.position) - 1, -1, -1):
+            record = self.records[logs[number]]
             if isinstance(record, r.LogOutput) and pod in ("", record.pod):
                 lines.append(record)
                 if len(lines) == limit:
@@ -200,8 +200,8 @@ class Stepper:
 
     def _return_of(self, call: CallPicture) -> Due:
         about = _about(call.pod, call.container)
-        for place in self._indexed.effects.get(call.seq, ()):
-            record = self.records[place]
+        for index in self._indexed.effects.get(call.seq, ()):
+            record = self.records[index]
             if isinstance(record, r.CriReturn):
                 return Due(record.t, f"{call.call} returns", about, record.seq)
         if call.call == "StopContainer":
@@ -231,18 +231,18 @@ class _Index:
 
     def __init__(self) -> None:
         self.nodes: list[str] = []  # of each record
-        self.effects: dict[int, list[int]] = {}  # number of a record -> places of those that it caused
-        self.logs: list[int] = []  # places
+        self.effects: dict[int, list[int]] = {}  # number of a record -> indexes of the records that it caused
+        self.logs: list[int] = []  # indexes
         self._pod_nodes = PodNodes()
 
     def read(self, records: Sequence[r.Record]) -> None:
-        for place in range(len(self.nodes), len(records)):
-            record = records[place]
+        for index in range(len(self.nodes), len(records)):
+            record = records[index]
             self.nodes.append(self._pod_nodes.node_of(record))
             if record.cause is not None:
-                self.effects.setdefault(record.cause, []).append(place)
+                self.effects.setdefault(record.cause, []).append(index)
             if isinstance(record, r.LogOutput):
-                self.logs.append(place)
+                self.logs.append(index)
 
 
 def is_decision(record: r.Record) -> bool:

@@ -127,9 +127,9 @@ def _property(struct: str, field: Field) -> Json:
     described = {"description": f"{field.name} of {struct}: {shown}."}
     schema = _of_type(field.type)
     found: Json = described | ({"allOf": [schema]} if "$ref" in schema else schema)
-    place = (struct, field.name)
+    field_key = (struct, field.name)
     if field.type.kind == "list":
-        keys = LISTS.get(place)
+        keys = LISTS.get(field_key)
         found["x-kubernetes-list-type"] = "atomic" if keys is None else "map" if keys else "set"
         if keys:
             found["x-kubernetes-list-map-keys"] = list(keys)
@@ -137,7 +137,7 @@ def _property(struct: str, field: Field) -> Json:
             found["x-kubernetes-patch-strategy"] = "merge"
             if field.merge:
                 found["x-kubernetes-patch-merge-key"] = field.merge
-    elif place in ATOMIC_MAPS:
+    elif field_key in ATOMIC_MAPS:
         found["x-kubernetes-map-type"] = "atomic"
     return found
 

@@ -51,8 +51,8 @@ def combinations(of: Sequence[int], size: int) -> Iterator[GoSlice]:
         if left == 0:
             yield chosen
             return
-        for place in range(start, len(of) - left + 1):
-            yield from further(place + 1, left - 1, chosen.append(of[place]))
+        for index in range(start, len(of) - left + 1):
+            yield from further(index + 1, left - 1, chosen.append(of[index]))
 
     if size >= 1:
         yield from further(0, size, GoSlice([], 0))

@@ -101,8 +101,8 @@ def devices_to_allocate(
 
 def in_order(ids: Collection[str], devices: Mapping[str, PluginDevice]) -> list[str]:
     """As the plugin lists them; by name those that it does not."""
-    places = {device: place for place, device in enumerate(devices)}
-    return sorted(ids, key=lambda device: (places.get(device, len(places)), device))
+    positions = {device: position for position, device in enumerate(devices)}
+    return sorted(ids, key=lambda device: (positions.get(device, len(positions)), device))
 
 
 def has_topology(devices: Mapping[str, PluginDevice]) -> bool:
