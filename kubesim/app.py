@@ -80,11 +80,11 @@ class RunResult:
     expectations_met: tuple[str, ...]
     failures: tuple[Failure, ...]  # all of them, in the order in which they were decided
     expectations_open: tuple[str, ...]  # not decided, because the run was interrupted
-    events: int  # Events told to the API server, repeated ones counted
+    events: int  # Events sent to the API server, repeated ones counted
     interrupted: bool = False  # a signal ended it: all of this is what was known by then
     without_effect: tuple[str, ...] = ()  # what the scenario requests and nothing here acts on, a line each
     networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when everything was idle
-    metrics: str = ""  # of the kubelets that ran at the end, in the text format of Prometheus; if asked for
+    metrics: str = ""  # of the kubelets that ran at the end, in the text format of Prometheus; if requested
     left_behind: tuple[Leak, ...] = ()  # on the host, because a plugin did not remove it
 
     @property
@@ -347,7 +347,7 @@ class Simulation:
             self.store.binds_tokens = False
             TokensController(self.store)
         self.store.proposes_resizes = self.gates.rules.proposes_resizes
-        create_kubernetes_service(self.store)  # also here for a live cluster, of which only the pods are read
+        create_kubernetes_service(self.store)  # also here for a live cluster, from which only the pods are read
         if live is None or live.decides_alone:
             NodeTaints(controllers)
             TaintEviction(controllers)

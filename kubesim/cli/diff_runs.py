@@ -38,7 +38,7 @@ class Side:
 
 @value_object
 class Played:
-    """A run or a saved trace, of which neither scenario nor seed is known."""
+    """A run or a saved trace whose scenario and seed are unknown."""
 
     side: Side
     records: Sequence[Record]

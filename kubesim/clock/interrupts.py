@@ -70,7 +70,7 @@ def cancelled_by_interrupts(task: asyncio.Task[Any]) -> Iterator[None]:
 
 
 def _is_ours() -> bool:
-    """Only the main thread hears signals; another client's handler stays."""
+    """Only the main thread receives signals; a handler that somebody else installed stays."""
     if threading.current_thread() is not threading.main_thread():
         return False
     handler = signal.getsignal(signal.SIGINT)

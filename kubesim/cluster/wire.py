@@ -32,7 +32,7 @@ def object_to_json(obj: ApiObject, *, in_list: bool = False) -> JsonObject:
 
 
 def shown_as(resource: Resource, obj: ApiObject, *, in_list: bool = False) -> JsonObject:
-    """An object in the version of the resource that was asked for."""
+    """An object in the version of the resource that was requested."""
     if resource.converted:
         return from_core(object_to_json(obj, in_list=in_list))
     if not is_declared(resource):

@@ -162,7 +162,7 @@ class Select:
             channel._reader = None
 
     def take(self, channel: Channel[Any], item: Any) -> bool:
-        """An item for the caller that waits; False if nobody does, and it is left in the channel."""
+        """Hand an item to a waiting receiver; False if nobody waits, then it stays in the channel."""
         future = self._waiting
         if future is None or future.done():
             self._left = True

@@ -1,6 +1,6 @@
-"""What an agent tells about itself: `/healthz`, `/pods`, `/metrics` and a dump of its state, as texts.
+"""What an agent reports about itself: `/healthz`, `/pods`, `/metrics` and a dump of its state, as texts.
 
-Nothing here changes the agent, and nothing here serves; the caller that does hands these texts on. Metrics have the
+Nothing here changes the agent or serves HTTP: the server passes these texts on. Metrics have the
 kubelet's
 names; what the agent does not count itself is counted when somebody asks, or measured in the trace (`metrics/`).
 

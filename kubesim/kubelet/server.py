@@ -1,6 +1,6 @@
-"""A small read-only HTTP server for what an agent tells about itself: /healthz, /pods, /metrics, /statusz.
+"""A small read-only HTTP server for what an agent reports about itself: /healthz, /pods, /metrics, /statusz.
 
-Off unless asked for, on loopback unless an address is given. It answers one GET per connection and reads no more than a
+Off unless requested, on loopback unless an address is given. It answers one GET per connection and reads no more than a
 few kilobytes of it; it changes nothing and leaves nothing in the trace. Each further node is under /nodes/NAME.
 A request must name the server as it is reached: a web page of a stranger whose name leads here gets no answer.
 

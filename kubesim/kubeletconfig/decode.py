@@ -51,7 +51,7 @@ def read_configuration(given: Any) -> Values:
     values: dict[str, Any] = {}
     _struct(KIND, fields, (), values, "")
     for name, field in all_fields():
-        # Null is a field that is left out, and so is zero where upstream has no pointer to tell the two apart.
+        # Null is a field that is left out, and so is zero where upstream has no pointer to distinguish the two.
         found = values.get(name)
         if found is None or (not field.pointer and not found and not isinstance(found, list | dict)):
             values[name] = _default(field)

@@ -1,7 +1,7 @@
 """The pod workers' state machine: what an update means, what a worker does next, what the end of a sync changes.
 
-Pure: no task, no clock, no I/O; time is an argument. Each transition answers what the shell (`workers.py`) must do:
-start a worker, wake it, cancel its sync, tell who waited for a kill.
+Pure: no task, no clock, no I/O; time is an argument. Each transition returns what the shell (`workers.py`) must do:
+start a worker, wake it, cancel its sync, notify the waiters of a kill.
 
 Mirrors: pkg/kubelet/pod_workers.go UpdatePod, startPodSync, allowPodStart, acknowledgeTerminating, complete...,
 SyncKnownPods, removeTerminatedWorker

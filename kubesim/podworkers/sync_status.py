@@ -1,7 +1,7 @@
 """One pod as its worker knows it, and what the rest of the kubelet may ask about it.
 
-A pod goes from sync to terminating to terminated and never back. Each step has its moment; the flags tell how it came
-about. The questions differ in what they answer for a pod that no worker knows: before the first round of housekeeping
+A pod goes from sync to terminating to terminated and never back. Each step has its time; the flags say what led to it.
+The questions differ in what they answer for a pod that no worker knows: before the first round of housekeeping
 (`pods_synced`) such a pod may run, after it such a pod is gone.
 
 Mirrors: pkg/kubelet/pod_workers.go podSyncStatus, PodWorkers (the query methods)

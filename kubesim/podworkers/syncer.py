@@ -70,7 +70,7 @@ def _finish(waiter: asyncio.Future[None]) -> None:
 class SyncOutcome:
     """How a SyncPod ended. `terminal`: the pod has come to its end by itself. `settled`: the sync found nothing to do,
     and the next one will find nothing either unless something touches the pod. `post_sync` is called when the worker
-    has noted the end of the sync, so that what it asks for (a relist) is newer than that. `again`: the next sync has
+    has noted the end of the sync, so that what it requests (a relist) is newer than that. `again`: the next sync has
     more to do and should come immediately. `error`: it did not succeed; to return it costs less than to raise it, and a
     container in back-off fails all the time."""
 

@@ -150,7 +150,8 @@ def not_running(statuses: Sequence[ContainerStatus]) -> bool:
 
 
 def has_ended(pod: Pod, reported: PodStatus | None) -> bool:
-    """By its phase; or it is to be deleted and nothing of it runs. The API server is asked if nothing was reported."""
+    """By its phase, or because it is deleted and nothing of it runs. The API server is asked if nothing was
+    reported."""
     status = pod.status if reported is None else reported
     is_deleted = pod.metadata.deletion_timestamp is not None
     return status.phase in TERMINAL_PHASES or (is_deleted and not_running(status.container_statuses))

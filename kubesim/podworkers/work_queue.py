@@ -49,7 +49,7 @@ class WorkQueue:
         return ready
 
     def pop(self) -> str:
-        """Take out the pod of `earliest`, which has been asked for."""
+        """Take out the pod of `earliest`, which has been requested."""
         uid = heapq.heappop(self._heap)[2]
         del self._due[uid]
         return uid

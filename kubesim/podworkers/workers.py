@@ -258,7 +258,7 @@ class PodWorkers:
     def _call_syncer(
         self, worker: Worker, work: PodWork, status: RuntimePodStatus | None
     ) -> Coroutine[Any, Any, SyncOutcome | None]:
-        """The call that is to be awaited; only SyncPod has an outcome."""
+        """The call to await; only SyncPod has an outcome."""
         options, syncer, context = work.options, self.syncer, worker.context
         if options.running_pod is not None:
             self.states.acknowledge_terminating(worker.uid)

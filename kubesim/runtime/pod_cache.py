@@ -1,6 +1,6 @@
 """The pod-status cache: what the runtime was last seen to hold, filled by the PLEG and read by pod workers.
 
-A worker that has just changed a pod must not decide on what was known before: it asks for something *newer than* the
+A worker that has just changed a pod must not decide on what was known before: it requests something *newer than* the
 end of its last sync and waits until a relist has given it. Waiters of a pod are served in the order they came.
 
 Mirrors: pkg/kubelet/container/cache.go
@@ -115,7 +115,7 @@ class PodCache:
                 self._keep(uid, [other for other in self._waiters.get(uid, ()) if other is not waiter])
 
     def _notify(self, uid: str, timestamp: int) -> None:
-        """Serve who waits for this moment or an earlier one: a waiter takes what is as old as it asked for, while who
+        """Serve who waits for this moment or an earlier one: a waiter takes what is as old as it requested, while who
         comes later must get something newer. Upstream compares so."""
         waiters = self._waiters.get(uid)
         if not waiters:

@@ -155,7 +155,7 @@ class ContainerConfig:
     cdi_devices: tuple[str, ...] = ()
     hosts_file: HostsFile | None = None  # that the kubelet mounts at /etc/hosts
     namespaces: NamespaceOptions = PLAIN_NAMESPACES
-    security_context: LinuxContainerSecurityContext | None = None  # None: nothing is asked for
+    security_context: LinuxContainerSecurityContext | None = None  # None: nothing is requested
 
 
 @value_object

@@ -69,7 +69,7 @@ class TracedRuntime:
             result = await awaitable
         except (RuntimeCallError, asyncio.CancelledError) as error:
             if not str(error):
-                raise  # the caller that called has gone, and hears no answer
+                raise  # the caller has gone, and gets no answer
             record(
                 CriReturn(
                     node=self._node, pod=pod, container=container, call=call, error=str(error), cause=begun or None

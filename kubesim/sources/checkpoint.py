@@ -1,6 +1,6 @@
 """Bootstrap checkpoints: pods that a kubelet of v1.12 writes down, to start them again without an API server.
 
-A pod that asks for it with an annotation is written whenever the kubelet is notified of it, and removed with it. At
+A pod that requests it with an annotation is written whenever the kubelet receives it, and removed with it. At
 the next
 start all of them are handed over as RESTORE before the API server is asked. Where they lie is another's matter
 (`CheckpointStore`): in memory for a simulated node, in a directory for a real one.
@@ -44,7 +44,7 @@ class CheckpointStore(Protocol):
 
 
 class PodCheckpoints:
-    """What the pod manager tells, and what `load` finds again. `tell` hears what went wrong; nothing is raised."""
+    """What the pod manager passes on, and what `load` finds again. `tell` is called with errors; nothing is raised."""
 
     def __init__(self, store: CheckpointStore, tell: Callable[[str], object]) -> None:
         self._store = store

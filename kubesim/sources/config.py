@@ -66,7 +66,7 @@ class ConfigStream:
         self._dropped = dropped
 
     def snapshot(self, source: str, pods: Iterable[Pod]) -> None:
-        """A source tells everything it wants."""
+        """A source sends all pods that it wants."""
         given = list(pods)
         self._received(source, given)
         updates = self.mux.merge(source, given, self._clock.now())
@@ -75,7 +75,7 @@ class ConfigStream:
         self._send(updates, source, len(given))
 
     def upsert(self, source: str, pod: Pod) -> None:
-        """A source tells that one pod came or changed; the same as a snapshot with only that difference."""
+        """A source sends one pod that is new or changed; the same as a snapshot with only that difference."""
         if self._gets_changes:
             self._received(source, (pod,))
         self._send(self.mux.upsert(source, pod, self._clock.now()), source, None)

@@ -169,7 +169,7 @@ class FileSource:
             try:
                 pod = self._pod_in(event.name)
             except FileMissing:
-                return  # and an event will tell so
+                return  # and an event will report it
             except FileProblem as problem:
                 text = f"Unable to process watch event: can't process config file {quoted(self._path(event.name))}"
                 self._note(event.name, str(problem), f"{text}: {problem}")

@@ -25,7 +25,7 @@ CHECK_PERIOD = 20 * SECOND
 
 
 class HttpSource:
-    """`start` asks for the first time; `stop` ends it, also in the middle of an exchange."""
+    """`start` requests the first time; `stop` ends it, also in the middle of an exchange."""
 
     def __init__(
         self,

@@ -51,7 +51,7 @@ class CaseWorker:
 def _serve(
     connection: Connection[Any, Any], inherited: list[Any], cases: Sequence[ScenarioCase], play: Play, parent: int
 ) -> None:
-    """In the worker: run what is asked for until the parent closes the connection. Ctrl-C is for the parent."""
+    """In the worker: run what is requested until the parent closes the connection. Ctrl-C is for the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent(parent)
     for other in inherited:

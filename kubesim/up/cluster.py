@@ -52,7 +52,7 @@ class UpSettings:
 
 
 class ServedSimulation(Simulation):
-    """Has what a fresh cluster has before anybody asks for anything."""
+    """Has what a fresh cluster has before anybody requests anything."""
 
     def make_store(self) -> Store:
         store = super().make_store()

@@ -183,7 +183,7 @@ def _default_huge_page_pod_limits(spec: JsonObject) -> None:
 
 
 def _default_pod_requests(spec: JsonObject) -> None:
-    """Pod-level limits without requests: what the containers ask for together, or else as much as the limit."""
+    """Pod-level limits without requests: what the containers request together, or else as much as the limit."""
     resources = spec.get("resources") or {}
     limits = resources.get("limits")
     if limits:

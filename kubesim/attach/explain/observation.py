@@ -100,7 +100,7 @@ class ContainerView:
 
 @value_object
 class Observation:
-    """A pod at a moment. `node` is None when it was not asked for; `node_gone` when it was, and there is none."""
+    """A pod at a moment. `node` is None when it was not requested; `node_gone` when it was, and there is none."""
 
     pod: Pod
     now: int
@@ -162,7 +162,7 @@ def _find(statuses: Sequence[ContainerStatus], name: str) -> ContainerStatus:
 
 
 def event_time(event: Event) -> int:
-    """When an Event was last said, whichever of the two ways of counting it uses; 0 if it does not tell."""
+    """When an Event was last emitted, by either way of counting; 0 if it has no time."""
     series = event.series or {}
     for text in (
         series.get("lastObservedTime"),

@@ -133,7 +133,7 @@ def _had_no_image(seen: Observation, view: ContainerView) -> bool:
 
 
 def reported_wait(view: ContainerView) -> int | None:
-    """The wait that the message of CrashLoopBackOff tells."""
+    """The back-off in the message of CrashLoopBackOff."""
     waiting = view.status.state.waiting
     reported = _WAIT_IN_MESSAGE.search(waiting.message) if waiting is not None else None
     return None if reported is None else parse_duration(reported.group(1))

@@ -53,7 +53,7 @@ DOING: dict[Due, int] = {
 # Before the earliest moment. A restart has none: the same clock and the same cut give both of its times.
 EARLY: dict[Due, int] = {
     "restart": 0,
-    "pull": TRUNCATION,  # told by an Event
+    "pull": TRUNCATION,  # reported by an Event
     "mount": TRUNCATION,
     "startup": CLOCK,  # seen here, counted from a start there
     "readiness": CLOCK,

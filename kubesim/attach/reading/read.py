@@ -47,7 +47,7 @@ class Objects:
 
 
 def events_about(pod: Pod, events: Iterable[Event]) -> tuple[Event, ...]:
-    """By uid where both tell it (a pod of the same name may have been there before), else by name."""
+    """By uid if both have it (an earlier pod may have had the same name), else by name."""
     meta = pod.metadata
     found = []
     for event in events:

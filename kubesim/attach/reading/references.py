@@ -82,7 +82,7 @@ def _in_environment(container: Container, where: str, namespace: str) -> Iterato
 
 
 def data_keys(metadata: Mapping[str, Any]) -> frozenset[str] | None:
-    """The keys of a ConfigMap or Secret, as its metadata tells who set which; None where it does not."""
+    """The keys of a ConfigMap or Secret, from the managed fields of its metadata; None if it has none."""
     keys: set[str] | None = None
     for entry in metadata.get("managedFields") or ():
         fields = entry.get("fieldsV1") or {}
@@ -93,9 +93,9 @@ def data_keys(metadata: Mapping[str, Any]) -> frozenset[str] | None:
 
 
 async def is_there(transport: Transport, key: ObjectKey, keys: dict[ObjectKey, frozenset[str]] | None = None) -> bool:
-    """Ask for the metadata of one object. Raises `TransportError`, or UsageError with what the server said.
+    """Request the metadata of one object. Raises `TransportError`, or UsageError with what the server said.
 
-    `keys` takes the names of what it holds, where the metadata tells them.
+    `keys` are the names of its entries, if the metadata has them.
     """
     kind, namespace, name = key
     path = f"/api/v1/namespaces/{namespace}/{_PLURALS[kind]}/{name}"

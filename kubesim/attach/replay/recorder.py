@@ -160,7 +160,7 @@ class _Collection:
             self._kind.message(type, object=obj)
 
     def got(self, obj: Object) -> None:
-        """An object was asked for by name."""
+        """An object was requested by name."""
         if not self.is_down and _number(obj["metadata"]["resourceVersion"]) > _number(self.version):
             self.broke("the watch has stalled", silent=True)
             self._is_silent = True

@@ -71,7 +71,7 @@ def image_trouble(seen: Observation, view: ContainerView) -> Cause | None:
 
 
 def _failed_before_status(seen: Observation, view: ContainerView) -> str:
-    """The reason that the next status will show, by the Events: a status tells what the sync before ran into."""
+    """The reason that the next status will show, from the Events: a status shows the result of the sync before."""
     if view.status.state.running is not None or view.status.state.terminated is not None:
         return ""
     event = seen.newest_event("Failed", "Pulled", "Created", path=view.event_path)

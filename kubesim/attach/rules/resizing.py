@@ -1,4 +1,4 @@
-"""In-place resize: asked for, waiting for room, impossible, under way.
+"""In-place resize: requested, waiting for room, impossible, under way.
 
 Mirrors: allocation/allocation_manager.go, status/status_manager.go (resize conditions)
 """
@@ -71,7 +71,7 @@ def resizing(seen: Observation) -> tuple[Cause, ...]:
 
 
 def resize_not_seen(seen: Observation) -> Cause | None:
-    """The spec asks for other resources than the status shows, and the kubelet has not said anything about it."""
+    """The spec requests other resources than the status shows, and the kubelet has not said anything about it."""
     if seen.condition(POD_RESIZE_PENDING) is not None or seen.condition(POD_RESIZE_IN_PROGRESS) is not None:
         return None
     meta, status = seen.pod.metadata, seen.pod.status

@@ -292,7 +292,7 @@ def _start_error(seen: Observation, view: ContainerView, reason: str) -> Cause:
 
 
 def _start_error_in_events(seen: Observation, view: ContainerView) -> Cause | None:
-    """The status lags one sync behind: an Event may already tell why the start failed."""
+    """The status lags one sync behind: an Event may already say why the start failed."""
     event = seen.newest_event("Failed", "Created", "Started", path=view.event_path)
     if event is None or event.reason != "Failed" or view.status.state.running is not None:
         return None

@@ -147,7 +147,7 @@ def _container(old: ContainerStatus | None, new: ContainerStatus, before: int, n
 
 
 def _ends(status: ContainerStatus) -> list[str | None]:
-    """The ends that a status told: also that of the attempt before, while a container waits for its next."""
+    """The exits in a status: also that of the previous attempt, while a container waits for its next."""
     return [s.terminated.finished_at for s in (status.state, status.last_state) if s.terminated is not None]
 
 

@@ -169,7 +169,7 @@ def _judged(prediction: Prediction, earliest: int, latest: int, late_after: int 
 
 
 def divergence_of(verdict: PredictionVerdict, pod: Pod, now: int, evidence: tuple[Fact, ...] = ()) -> Divergence:
-    """A broken prediction, told."""
+    """A broken prediction, in words."""
     prediction, meta = verdict.prediction, pod.metadata
     window, kind = prediction.window, verdict.outcome
     assert kind in ("early", "late")

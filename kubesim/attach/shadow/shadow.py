@@ -206,8 +206,8 @@ class Shadow:
             self._drop(tracked)
 
     def overdue(self, now: int) -> tuple[Pod, ...]:
-        """The pods of which `tick` would report something: the caller may check whether they are in the state that they
-        report.
+        """The pods for which `tick` would report something: the caller may check whether they are in the state that
+        they report.
         """
         return tuple(
             tracked.pod
@@ -379,7 +379,7 @@ def _reported_by(event: Event, predictions: Iterable[Prediction]) -> Iterator[Pr
 def _reported_at_wrong_time(
     seen: Observation, old: Pod, found: Iterable[ObservedChange], excused: bool
 ) -> Iterator[Divergence]:
-    """Exits, starts and changed conditions carry their own time: a status tells them soon afterwards, never before."""
+    """Exits, starts and changed conditions carry their own time: a status shows them soon afterwards, never before."""
     for what, at in (*_own_times(found), *_changed_conditions(old, seen.pod)):
         if at > seen.now + CLOCK:
             ahead = duration((at - seen.now) // SECOND * SECOND)
@@ -410,7 +410,7 @@ def _reported_at_wrong_time(
 
 
 def _wrong_wait(seen: Observation) -> Iterator[Divergence]:
-    """A message that tells another back-off than the one that was followed from restart to restart."""
+    """A message with another back-off than the one computed from restart to restart."""
     backoff = seen.periods.crash_backoff()
     for view in seen.containers():
         reported, followed = reported_wait(view), seen.memory.crashes.get(view.name)

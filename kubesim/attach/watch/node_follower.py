@@ -67,7 +67,7 @@ class Viewer(Protocol):
 
 
 class NodeFollower:
-    """`run` follows forever; `synced` is when everything that is asked for was listed once."""
+    """`run` follows forever; `synced` is when everything that is requested was listed once."""
 
     def __init__(
         self,
@@ -306,7 +306,7 @@ class NodeFollower:
         self._doubts.saw_node(node)
 
     def settle(self) -> None:
-        """Nothing more is received: tell what was held back."""
+        """Nothing more is received: pass on what was held back."""
         self._tell(self._doubts.due())
 
     def _diverged(self, found: Iterable[Divergence]) -> None:

@@ -40,7 +40,7 @@ class Controller(ABC):
 
     @abstractmethod
     def sync(self, namespace: str, name: str) -> None:
-        """Bring one object closer to what it asks for."""
+        """Bring one object closer to what it requests."""
 
     def _sync(self, key: Key) -> None:
         self.sync(*key)

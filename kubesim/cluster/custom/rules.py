@@ -1,4 +1,4 @@
-"""What the server does to kinds of which only the metadata is declared: custom resources, and kinds that no controller
+"""What the server does to kinds with only their metadata declared: custom resources, and kinds that no controller
 of this project acts on.
 
 Mirrors: apiextensions-apiserver pkg/registry/customresource strategy.go, status_strategy.go
@@ -18,7 +18,7 @@ from kubesim.golang import json as gojson
 
 JsonObject = dict[str, Any]
 
-# Kinds of which nobody here keeps a type, but which are read: what they must look like.
+# Required form of kinds that have no type here, but are read.
 _TYPES = {
     DEFINITION: "ResourceDefinition",
     **dict.fromkeys(("Role", "ClusterRole"), "AccessRole"),

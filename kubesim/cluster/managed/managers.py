@@ -165,7 +165,7 @@ def same_but_for_times(left: Iterable[Entry], right: Iterable[Entry]) -> bool:
 
 
 def _is_reset(entries: Any) -> bool:
-    """`[]` and `[{}]` ask for all managers to be forgotten."""
+    """`[]` and `[{}]` request all managers to be forgotten."""
     return entries is not None and (not entries or entries == [{}])
 
 

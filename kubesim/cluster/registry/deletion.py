@@ -174,8 +174,8 @@ def _plan_namespace(namespace: ApiObject, options: DeleteOptions, now: int) -> D
 
 
 def _finalizers_after(obj: ApiObject, options: DeleteOptions) -> tuple[str, ...]:
-    """The finalizers with the one that tells the garbage collector about dependents: as the request says, or as the
-    object has it already, or by the kind."""
+    """The finalizers, with the one that instructs the garbage collector about dependents: as the request says, or as
+    the object has it already, or by the kind."""
     metadata = obj.metadata
     others = tuple(name for name in metadata.finalizers if name not in (ORPHAN, FOREGROUND))
     if obj.kind == "Event":  # nothing depends on one

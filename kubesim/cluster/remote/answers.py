@@ -18,7 +18,7 @@ MAX_DEPTH = 100  # Kubernetes' own types need fewer than 20 levels
 
 
 class Undecodable(ValueError):
-    """Text that is not the JSON that was asked for."""
+    """Text that is not the JSON that was requested."""
 
 
 def decode_json(body: bytes) -> Any:

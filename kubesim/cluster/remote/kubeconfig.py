@@ -76,7 +76,7 @@ class KubeconfigAccess:
         except ConfigException as error:
             raise UsageError(f"{self._paths}: {_words(error).rstrip('.')}; {REMEDY}") from None
         except (YAMLError, ValueError, OSError) as error:
-            raise UsageError(f"{self._paths}: {_words(error)}") from None  # which would tell what was cut out
+            raise UsageError(f"{self._paths}: {_words(error)}") from None  # which would reveal what was cut out
         return _access(configuration, credential.expires_at)
 
     async def _from_plugin(self, user: Any) -> Credential:
@@ -132,7 +132,7 @@ def _words(error: Exception) -> str:
 
 
 def _misfit(paths: str) -> str:
-    """The first field that is not of the type that kubectl expects; empty if all are. It tells no value."""
+    """The first field that is not of the type that kubectl expects; empty if all are. It contains no values."""
     for path in paths.split(os.pathsep):
         try:
             content = yaml.safe_load(Path(path).expanduser().read_text(encoding="utf-8"))

@@ -41,7 +41,7 @@ class ClusterMoment:
             self._objects.setdefault((group, obj["kind"]), []).append(obj)
 
     def custom_resources(self) -> Sequence[Resource]:
-        """Kinds that no API server has by itself, of which there are objects; a definition says how they are called."""
+        """Custom kinds that have objects; a definition names them."""
         names = {
             (crd["spec"].get("group", ""), crd["spec"]["names"].get("kind", "")): crd["spec"]["names"]
             for crd in self.list(resource_for(_DEFINITIONS, "CustomResourceDefinition"))

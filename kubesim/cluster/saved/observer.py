@@ -1,4 +1,4 @@
-"""Watches a run: tells a listener every record of the trace and every change of an object, in their order."""
+"""Watches a run: passes every record of the trace and every change of an object to a listener, in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the scheduler hears: pods and nodes go into its snapshot and its queue, other changes only wake pods.
+"""What the scheduler watches: pods and nodes go into its snapshot and its queue, other changes only wake pods.
 
 Mirrors: pkg/scheduler/eventhandlers.go addPod, updatePod, deletePod, updateNodeInCache, addAllEventHandlers
 """

@@ -41,7 +41,7 @@ class InsufficientResource:
 
 @value_object
 class PredicateFailure:
-    """The node is not of the kind the pod asks for."""
+    """The node is not of the kind the pod requests."""
 
     predicate: str
     description: str = ""

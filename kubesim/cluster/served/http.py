@@ -58,7 +58,7 @@ class Beside(Protocol):
 class ClusterServer:
     """Serves a store until closed. `address` is where, once it has started.
 
-    With `tokens` or a TLS context that asks for client certificates, a client with neither is refused. On a paced
+    With `tokens` or a TLS context that requests client certificates, a client with neither is refused. On a paced
     loop, `speed` is how much faster its time goes than that of clients.
     """
 

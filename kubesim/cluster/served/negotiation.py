@@ -1,7 +1,7 @@
 """What form of an answer a client takes: an object as it is, only its metadata, or a Table; as JSON or YAML.
 
 The `Accept` header lists forms, each with a weight; the first that this server has is taken. A client that prefers
-protobuf gets JSON: all that ask for it can read both.
+protobuf gets JSON: all that request it can read both.
 
 Mirrors: apiserver/pkg/endpoints/handlers negotiation/negotiate.go, rest.go AllowsMediaTypeTransform, response.go
 asPartialObjectMetadata, asPartialObjectMetadataList, asTable; munnerz/goautoneg ParseAccept
@@ -56,7 +56,8 @@ class Form:
 
     @property
     def fits_events(self) -> bool:
-        """A watch that should tell objects as lists is opened, and ends at the first that it cannot encode."""
+        """A watch whose events would need lists as objects is opened, and ends at the first one that it cannot
+        encode."""
         return self.kind != _LIST
 
     def of_event(self, resource: Resource, body: dict[str, Any], now: int, *, first: bool) -> dict[str, Any]:

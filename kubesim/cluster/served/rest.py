@@ -285,7 +285,7 @@ def _success() -> JsonObject:
 
 
 def _read(call: _Call, options: WriteOptions) -> tuple[JsonObject, tuple[str, ...]]:
-    """The object that is sent, and what is to be said about its fields."""
+    """The object that was sent, and the warnings about its fields."""
     resource = call.resource
     body = parse(call.body, resource.kind_name)
     if options.field_validation == "Ignore" or body.get("kind") not in (None, "", resource.kind_name):

@@ -204,7 +204,7 @@ def resources_by_path() -> Mapping[tuple[str, str, str], Resource]:
 
 
 def _undeclared(each: ApiResource) -> Resource:
-    """A kind of which only the metadata is declared: the rest is kept as it was sent."""
+    """A kind with only its metadata declared: the rest is kept as it was sent."""
     return Resource(
         each.kind,
         each.plural,

@@ -118,7 +118,7 @@ class Store:
         return stop
 
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of which there are objects."""
+        """The kinds that have objects."""
         return tuple(kind for kind, objects in self._objects.items() if objects)
 
     def count(self, kind: str) -> int:
@@ -240,8 +240,8 @@ class Store:
         changes: Mapping[str, object] = NO_CHANGES,
         fields: Mapping[str, object] = NO_CHANGES,
     ) -> ApiObject:
-        """The object in its next version, with these changes to its metadata and other fields: store it or take it
-        away, and tell."""
+        """The object in its next version, with these changes to its metadata and other fields: store it or delete it,
+        and notify the watches."""
         self.resource_version = number = self.resource_version + 1
         metadata = obj.metadata.changed(resource_version=str(number), **changes)
         stored = obj.changed(metadata=metadata, **fields)

@@ -1,6 +1,6 @@
 """The channels of an exec or attach: input, output, error output, and the status at the end.
 
-Clients ask for them over WebSocket, one byte before each message naming its channel, or over SPDY/3.1, a stream each.
+Clients request them over WebSocket, one byte before each message naming its channel, or over SPDY/3.1, a stream each.
 
 Mirrors: kubelet/pkg/cri/streaming/remotecommand (websocket.go, httpstream.go); apimachinery/pkg/util/remotecommand
 """
@@ -67,7 +67,7 @@ def is_spdy(request: web.BaseRequest) -> bool:
 
 @asynccontextmanager
 async def open_channels(request: web.BaseRequest, wanted: Collection[str], clock: LoopClock) -> AsyncIterator[Channels]:
-    """Those that the client asks for by either way. Raises ApiError."""
+    """Those that the client requests by either way. Raises ApiError."""
     if is_websocket(request):
         async with _WebSocketChannels.open(request, wanted) as channels:
             yield channels

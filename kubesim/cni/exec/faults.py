@@ -169,9 +169,8 @@ class StandIns:
 
 @part
 class FaultyExec:
-    """Runs plugins by another Exec, with faults. `tell` is notified of each fault; `observe` of an error that no
-    plugin made,
-    as it would of an execution."""
+    """Runs plugins by another Exec, with faults. `tell` is called with each fault; `observe` with an error that no
+    plugin caused, as with an execution."""
 
     exec: PluginExec
     faults: Sequence[PluginFault]

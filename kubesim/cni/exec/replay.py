@@ -153,7 +153,7 @@ class Replay:
                 self.differences.append(f"{recorded['file']}: {name} was {value!r}, now it is {environ.get(name)!r}")
 
     def not_asked(self) -> list[str]:
-        """Executions of the recording that nobody asked for."""
+        """Executions of the recording that nobody requested."""
         return [str(recorded["file"]) for recorded in self._left]
 
 

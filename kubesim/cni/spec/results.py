@@ -224,7 +224,7 @@ def _up_from_040(result: Result, to: str) -> Result:
 
 
 def _with_address_versions(result: Result) -> Result:
-    """As 0.4.0: addresses say of which family they are, interfaces lose what 1.0.0 added."""
+    """As 0.4.0: addresses have a version field, interfaces lose what 1.0.0 added."""
     if result.version in VERSIONS_040:
         return result
     ips = [replace(_there(ip, "ips"), version="4" if _there(ip, "ips").address.is_ipv4 else "6") for ip in result.ips]

@@ -94,7 +94,7 @@ class _ScriptedImages:
         return image
 
     async def image_status(self, image: str) -> ImageInfo | None:
-        # The same CRI call serves two purposes: the size is asked for after a pull.
+        # The same CRI call serves two purposes: the size is requested after a pull.
         if "PullImage" in self.calls:
             self.calls.append("GetImageSize")
         else:

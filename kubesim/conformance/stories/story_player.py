@@ -126,7 +126,7 @@ class _Stage:
             self._simulation.tasks.start(do, self._node.stop_kubelet())
         elif do == "start-kubelet":
             self._node.start()
-        # "http-get" tells what a request from outside saw; it changes nothing.
+        # "http-get" records what a request from outside saw; it changes nothing.
 
     async def _kill_sandbox(self, name: str) -> None:
         with suppress(StepFailed):

@@ -1,7 +1,7 @@
 """Runs stories: each is a file, all of a kind together are a corpus (`traces`, `workloads`).
 
 A real cluster leaves phases and jitters to chance, so a story counts as reproduced if one of several seeds does it. A
-story that tells no outcome is played, not judged.
+story without an outcome is played, not judged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kubesim.values import value_object
 
 @value_object
 class StoryKind:
-    """How the stories of a corpus are played and judged; `answers` are the fields that tell the outcome."""
+    """How the stories of a corpus are played and judged; `answers` are the fields with the outcome."""
 
     corpus: str
     play: Callable[[Story, int], dict[str, Any]]

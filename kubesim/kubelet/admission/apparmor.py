@@ -1,4 +1,4 @@
-"""Can this node enforce the AppArmor profiles of a pod? Asked for every new pod after the node's predicates.
+"""Can this node enforce the AppArmor profiles of a pod? Called for every new pod after the node's predicates.
 
 Whether a Localhost profile is loaded is not checked here: the runtime refuses to create the container.
 Mirrors: pkg/security/apparmor/validate.go, helpers.go isRequired; pkg/kubelet/lifecycle/handlers.go

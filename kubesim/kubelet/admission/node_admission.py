@@ -42,11 +42,11 @@ class NodeAdmission:
         return result
 
     def admit_resize(self, pod: Pod, others: Iterable[Pod]) -> AdmissionResult:
-        """May this pod, which exists already, become what it asks for?"""
+        """May this pod, which exists already, become what it requests?"""
         return self._admit_beside(pod, NodeInfo(self._node(), others, self._gates))
 
     def exceeds_allocatable(self, pod: Pod) -> bool:
-        """Does the pod ask for more cpu or memory than the whole node has?"""
+        """Does the pod request more cpu or memory than the whole node has?"""
         allocatable, wanted = NodeInfo(self._node(), (), self._gates).allocatable, NodeResources()
         wanted.add(pod_requests(pod))
         return wanted.milli_cpu > allocatable.milli_cpu or wanted.memory > allocatable.memory

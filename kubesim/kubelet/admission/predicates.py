@@ -1,7 +1,7 @@
 """Admission by predicates: does the pod fit on this node, beside the pods that exist?
 
-Asked for every new pod, before its worker exists (the handlers of the sync loop call it). What no preemption could mend
-is asked first and answered alone; then all predicates are evaluated, and the first failure is the reason reported.
+Called for every new pod, before its worker exists (the handlers of the sync loop call it). What no preemption could
+mend is asked first and answered alone; then all predicates are evaluated, and the first failure is the reason reported.
 
 Mirrors: pkg/kubelet/lifecycle/predicate.go Admit, generalFilter; pkg/scheduler/eventhandlers.go AdmissionCheck;
 pkg/scheduler/framework/plugins/noderesources/fit.go fitsRequest

@@ -37,7 +37,7 @@ class PressureState:
 
 @value_object
 class Look:
-    """The new state, and the thresholds that ask for an eviction now, the most urgent first."""
+    """The new state, and the thresholds that request an eviction now, the most urgent first."""
 
     state: PressureState
     to_reclaim: tuple[Threshold, ...]
@@ -70,7 +70,7 @@ def look(
 def thresholds_met(
     thresholds: tuple[Threshold, ...], observations: Observations, *, enforce_min_reclaim: bool = False
 ) -> tuple[Threshold, ...]:
-    """Those of which less is available than they ask for, whatever their grace period."""
+    """Those of which less is available than they request, whatever their grace period."""
     return tuple(t for t in thresholds if _is_met(t, observations, enforce_min_reclaim))
 
 

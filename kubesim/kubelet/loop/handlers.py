@@ -123,7 +123,7 @@ class Handlers:
                 old = self.views.manager.by_uid(changed.metadata.uid)
                 freed = old is not None and self._frees_resources(old, changed)
             pod, mirror = self._store(changed)
-            # The status also counts what a pod was given beyond what it asks for now.
+            # The status also counts what a pod was given beyond what it requests now.
             if _is_terminal(changed.status) or asks_for_resources(changed):
                 self.allocation.pods_changed()
             if pod is None:

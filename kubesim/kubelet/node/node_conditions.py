@@ -139,7 +139,7 @@ def aggregate(problems: tuple[str, ...]) -> str:
 
 
 def has_changed(old: Node, new: Node) -> bool:
-    """Whether there is more to tell than that the node is still alive."""
+    """Whether there is more to report than that the node is still alive."""
 
     def reported(node: Node) -> list[tuple[str, str, str, str, str | None]]:
         return [(c.type, c.status, c.reason, c.message, c.last_transition_time) for c in node.status.conditions]

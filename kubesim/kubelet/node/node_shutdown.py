@@ -98,7 +98,7 @@ def terminated_status(generation: int) -> PodStatusFn:
 
 
 class NodeShutdown:
-    """`sync_node_status` tells the API server immediately that the node is not ready."""
+    """`sync_node_status` reports immediately to the API server that the node is not ready."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """The four ways to ask a container how it is: a command in it, a GET, a TCP connection, a gRPC health check.
 
-Each function is one try and gives an `ProbeAnswer`; whether to try again and what to tell about it is the prober's.
+Each function is one attempt and returns a `ProbeAnswer`; the prober decides whether to retry and what to record.
 
 Mirrors: pkg/probe/{exec,http,tcp,grpc}, the exec runner of pkg/kubelet/prober/prober.go, cri-client's ExecSync
 """

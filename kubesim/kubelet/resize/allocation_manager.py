@@ -1,6 +1,6 @@
 """The allocation manager: what a pod requests becomes its own only if the node can give it.
 
-A new pod is admitted or not. A running pod whose spec asks for other resources has a pending resize: it is allocated,
+A new pod is admitted or not. A running pod whose spec requests other resources has a pending resize: it is allocated,
 deferred until there is room, or infeasible permanently. Deferred ones are looked at again whenever something became
 free,
 and at the latest after three minutes. The workers see every pod with what is allocated to it.
@@ -51,7 +51,7 @@ class Admission(Protocol):
     def admit_resize(self, pod: Pod, others: Iterable[Pod]) -> AdmissionResult: ...
 
     def exceeds_allocatable(self, pod: Pod) -> bool:
-        """Does the pod ask for more cpu or memory than the whole node has?"""
+        """Does the pod request more cpu or memory than the whole node has?"""
 
     def pods_changed(self) -> None:
         """Which pods are active, or what they use, may have changed otherwise than by an admission."""
@@ -93,7 +93,7 @@ class AllocationManager:
     # -- what is allocated --------------------------------------------------------------------------------------
 
     def update_pod(self, pod: Pod) -> Pod:
-        """The pod with what is allocated to it; the same object if that is what it asks for."""
+        """The pod with what is allocated to it; the same object if that is what it requests."""
         return self.state.update_pod(pod, self.context.gates) if self.enabled else pod
 
     def allocated_pods(self) -> list[Pod]:
@@ -113,9 +113,9 @@ class AllocationManager:
     # -- a new pod ----------------------------------------------------------------------------------------------
 
     async def add_pod(self, pod: Pod) -> tuple[str, str]:
-        """Admit the pod and allocate what it asks for; reason and message of a refusal, empty if there is none.
+        """Admit the pod and allocate what it requests; reason and message of a refusal, empty if there is none.
 
-        One that was admitted before a restart comes with its allocation, whatever it asks for by now.
+        One that was admitted before a restart comes with its allocation, whatever it requests by now.
         """
         async with self._lock:
             pod = self.update_pod(pod)
@@ -267,7 +267,7 @@ def _first_refusal(handlers: Iterable[AdmitHandler], pod: Pod) -> AdmissionResul
 
 
 def is_resized(old: Pod | None, new: Pod, gates: FeatureGates = DEFAULT_GATES) -> bool:
-    """Does the new spec ask for other cpu or memory than the old one, for a container or for the pod?"""
+    """Does the new spec request other cpu or memory than the old one, for a container or for the pod?"""
     if old is None:
         return True
     if old.spec is new.spec:

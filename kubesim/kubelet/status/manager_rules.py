@@ -184,7 +184,7 @@ def _normalized_state(state: ContainerState, spec: PodSpec) -> ContainerState:
     room = MAX_POD_TERMINATION_MESSAGE_LENGTH // (containers or 1)
     if len(terminated.message) * 4 <= room or len(encoded := terminated.message.encode()) <= room:
         return state
-    # Go cuts bytes; what is left of a character in the middle of which it cut is shown byte by byte.
+    # Go cuts bytes; the remaining bytes of a character that was cut are shown one by one.
     cut = _BROKEN_BYTE.sub("\ufffd", encoded[:room].decode("utf-8", "surrogateescape"))
     return state.changed(terminated=terminated.changed(message=cut))
 
@@ -318,7 +318,7 @@ def _with_foreign_fields(status: PodStatus, old: PodStatus) -> PodStatus:
 
 
 def can_be_deleted(pod: Pod, pod_is_finished: bool) -> bool:
-    """May the API object go? It was asked for, the API shows a terminal phase, and the kubelet is through with it."""
+    """May the API object go? It was requested, the API shows a terminal phase, and the kubelet is through with it."""
     if pod.metadata.deletion_timestamp is None or is_mirror_pod(pod):
         return False
     return pod.status.phase in TERMINAL_PHASES and pod_is_finished

@@ -1,8 +1,7 @@
 """Gathers what a status is computed from, computes it, and does what follows from it.
 
-The shell around the pure `status.generate`: it asks the managers, and afterwards triggers readiness probes and
-tells about an exceeded deadline, as the kubelet does while it computes.
-Mirrors: pkg/kubelet/kubelet_pods.go generateAPIPodStatus
+The shell around the pure `status.generate`: it asks the managers, and afterwards triggers readiness probes and reports
+an exceeded deadline, as the kubelet does while it computes. Mirrors: pkg/kubelet/kubelet_pods.go generateAPIPodStatus
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _EMPTY = ContainerState(terminated=ContainerStateTerminated())
 
 
 def terminated_status(pod: Pod, status: PodStatus) -> PodStatus:
-    """`pod.status` tells whether the pod was ever initialized; `status` is the newest one known."""
+    """`pod.status` shows whether the pod was ever initialized; `status` is the newest one known."""
     regular, init = status.container_statuses, status.init_container_statuses
     if has_pod_initialized(pod):
         regular = _all_terminated(regular, len(regular))

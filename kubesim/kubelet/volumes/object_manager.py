@@ -69,7 +69,7 @@ class _References:
 
 
 class ObjectManager:
-    """`on_change` is called when an object changes that a sync of this pod reads; the flag tells whether a volume shows
+    """`on_change` is called when an object changes that a sync of this pod reads; the flag says whether a volume shows
     it. The environment of a container is read when it is created, and not again."""
 
     def __init__(self, clock: LoopClock, watcher: ObjectWatcher, on_change: Callable[[str, bool], None]) -> None:

@@ -174,7 +174,8 @@ class Holder:
     # -- processes ----------------------------------------------------------------------------------------------
 
     def _spawn(self, path: str, environ: dict[str, str], fds: list[int]) -> Answer:
-        """With these descriptors as 0, 1 and 2. Answers with a pipe that will tell the exit status, and the process."""
+        """With these descriptors as 0, 1 and 2. Answers with a pipe from which the exit status can be read, and the
+        process."""
         environ |= {"PATH": _with_roots_dirs(environ.get("PATH", os.defpath))}
         reported, tell = os.pipe2(os.O_CLOEXEC)
         failed, fail = os.pipe2(os.O_CLOEXEC)

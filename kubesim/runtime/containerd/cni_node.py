@@ -200,7 +200,7 @@ class CniNode:
         try:
             cni.load_now(*options)
         except CniError:
-            pass  # the node is not ready, and tells why
+            pass  # the node is not ready, and says why
         self._check_faults([entry.config for entry in cni.networks])
         return cni
 
@@ -286,7 +286,7 @@ class NodeNamespaces:
 
 
 def execution_record(node: str, execution: Execution) -> CniExec:
-    """An execution as the trace tells it."""
+    """An execution as the trace shows it."""
     environ = execution.environ
     failure = plugin_failure(execution.how, execution.stdout, execution.stderr) if execution.how else None
     return CniExec(

@@ -27,7 +27,7 @@ _TRIES_WITH_A_LIVING, _TRIES = 50, 300
 @value_object
 class Home:
     """`directory` is a path here, `directory_there` the same in the node. `owner` is empty where all is ours anyway;
-    `run` tells lives of kubesim apart."""
+    `run` distinguishes runs of kubesim."""
 
     directory: str
     directory_there: str = OWN_DIR
@@ -59,7 +59,7 @@ class Home:
 
 
 def host_home(state: str) -> Home:
-    """The home in a state directory, of which one has the lock."""
+    """The home in a state directory that this process has locked."""
     directory = os.path.realpath(state)
     owner = f"kubesim-{hashlib.sha256(directory.encode()).hexdigest()[:8]}"
     return Home(directory, directory, f"{directory}/netns", owner, _count(f"{directory}/runs.json"))

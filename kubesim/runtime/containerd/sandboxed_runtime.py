@@ -184,7 +184,7 @@ class SandboxedRuntime(SimulatedRuntime):
             self._cleaning.cancel()
 
     async def _failure(self, error: RuntimeCallError, ctx: Context, deadline: int) -> RuntimeCallError:
-        """What the kubelet hears: the runtime's words, or nothing until its own patience is over."""
+        """What the kubelet receives: the runtime's answer, or nothing until its own timeout."""
         if not ctx.problem:
             return RuntimeCallError(f"{UNKNOWN_ERROR}{error}")
         await self._clock.sleep_until(deadline)

@@ -39,7 +39,7 @@ SIGNATURE_VALIDATION_FAILED = "SignatureValidationFailed"
 
 @value_object
 class ImagePullSettings:
-    """One pull at a time, or this many side by side (None: all); and how many a second a registry may be asked for."""
+    """One pull at a time, or this many side by side (None: all); and how many a second a registry may be requested."""
 
     serialize: bool = True
     max_parallel: int | None = None
@@ -50,7 +50,7 @@ class ImagePullSettings:
 class ImageError(KubesimError):
     """The image does not exist: the waiting reason that the status will show, and the message beside it."""
 
-    # Only crash loops tell the pod worker when to look again; after an image error it keeps its usual pace.
+    # Only crash loops set the time of the pod worker's next sync; after an image error it keeps its usual interval.
     retry_at: int | None = None
 
     def __init__(self, reason: str, message: str) -> None:

@@ -1,8 +1,7 @@
 """`NodeNetwork`: what a node asks of the network when it probes a pod or calls an HTTP hook.
 
 The runtime that gives pods their network also answers here, whether simulated or over real sockets. A method that fails
-raises a `NetworkError` whose text is the one Go's dialer or HTTP client gives; the caller that asked wraps it in its
-own words.
+raises a `NetworkError` whose text is the one Go's dialer or HTTP client gives; the caller wraps it in its own words.
 
 Mirrors: the outside of pkg/probe/{tcp,http,grpc} (net.Dialer, http.Client, grpc health client).
 """

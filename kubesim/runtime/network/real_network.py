@@ -176,7 +176,7 @@ class Connection:
         return ""
 
     async def connect(self) -> None:
-        """Ask for nothing, and wait until the other side has noticed."""
+        """Request nothing, and wait until the other side has noticed."""
         made = self._opened()
         with made:
             try:
@@ -212,7 +212,7 @@ class Connection:
                     reading.cancel()
 
     async def carry(self, call: HealthCall) -> None:
-        """What a call says and hears, until it is over; it stays open if the other side says no more."""
+        """What a connection sends and receives, until it ends; it stays open if the other side sends nothing more."""
         made, loop = self._opened(), asyncio.get_running_loop()
         with made:
             try:

@@ -160,7 +160,7 @@ async def _said(connection: socket.socket) -> bytes:
 
 
 def _request(data: bytes) -> HttpRequest | None:
-    """What was asked for; None if it was not HTTP, or nothing."""
+    """What was requested; None if it was not HTTP, or nothing."""
     lines = data.decode("latin-1").splitlines()
     words = lines[0].split() if lines else []
     if len(words) < 2 or words[0] not in _METHODS:

@@ -1,7 +1,7 @@
 """The simulated container runtime: sandboxes, containers and images as containerd would show them, in virtual time.
 
 It keeps states and takes time; what a container does is its Process. Infos are immutable and replaced on change, so
-that a reader can tell by identity what did not change. Listeners are called with the pod's uid after every change.
+that a reader can see by identity what did not change. Listeners are called with the pod's uid after every change.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ class SimulatedRuntime(RuntimeListeners):
     def _lose_process(self, container: SimulatedContainer) -> None:
         process, info = container.process, container.info
         if info.state == "running" and process is not None:
-            # First the record: the end that the process itself tells does not count any more.
+            # First the record: the exit that the process itself reports does not count any more.
             container.info = replace(
                 info, state="exited", finished_at=self._clock.wall(), exit_code=UNKNOWN_EXIT_CODE, reason="Unknown"
             )

@@ -49,7 +49,7 @@ def choices(model: type[BaseModel]) -> Schema:
 
 
 def not_as_short_form(model: str) -> tuple[str, ...]:
-    """Values of which the rules of a model are not true, where a plain value stands for it."""
+    """Plain values that stand for a model whose rules they do not satisfy."""
     return ("config",) if model in (Start.__name__, Restart.__name__) else ()
 
 

@@ -1,4 +1,4 @@
-"""Whether pods and workloads are idle: without a change from outside, nothing more is to be seen of them."""
+"""Whether pods and workloads are idle: without a change from outside, nothing more happens to them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_settled(pod: Pod) -> bool:
 
 
 def is_idle(workload: ApiObject) -> bool:
-    """Whether a workload has what it asks for. A CronJob never has: there is a next time."""
+    """Whether a workload has what it requests. A CronJob never has: there is a next time."""
     if workload.metadata.deletion_timestamp is not None:
         return False
     content = workload.to_json()

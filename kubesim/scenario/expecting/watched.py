@@ -82,7 +82,7 @@ class WatchedQuestion:
         return has_started(statuses) if self.asked == "log" else bool(statuses)
 
     def event_changed(self, event: Event) -> bool:
-        """Whether it is one that is asked for."""
+        """Whether it is one that is requested."""
         if occurrences.event_fits(self.question, event):
             self._events[event.metadata.name] = occurrences.times_emitted(event)
             return True

@@ -149,7 +149,7 @@ class ObjectQuestion(ObjectTarget):
 
     @property
     def number(self) -> Bounds | None:
-        """The number that is asked for."""
+        """The number that is requested."""
         return next((each for each in (self.count, self.restart_count, self.ready, self.endpoints) if each), None)
 
     def asks(self, outer: ObjectQuestion) -> tuple[str, tuple[str, str], dict[str, Any]]:
@@ -297,7 +297,7 @@ class Expect(ObjectQuestion):
 
     @property
     def needs_trace(self) -> bool:
-        """Whether it asks for something that is only in the trace."""
+        """Whether it requests something that is only in the trace."""
         return any(each.log is not None or each.call is not None for each in self.questions)
 
     @property

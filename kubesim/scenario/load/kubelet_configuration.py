@@ -160,7 +160,7 @@ class KubeletConfiguration:
 
     @property
     def _eviction_hard(self) -> Mapping[str, str]:
-        """Hard thresholds that are given replace all the defaults, unless they are to be merged with them."""
+        """Hard thresholds that are given replace all the defaults, unless they are merged with them."""
         hard: Mapping[str, str] | None = self.values["evictionHard"]
         if hard is None or self.values["mergeDefaultEvictionSettings"]:
             hard = {**DEFAULT_EVICTION_HARD, **(hard or {})}

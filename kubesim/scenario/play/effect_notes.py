@@ -27,7 +27,7 @@ class EffectNotes:
     _pods: dict[str, None] = field(default_factory=dict)  # uids of those that were looked at
 
     def begin(self, spec: Spec) -> None:
-        """Name what the scenario itself asks for."""
+        """Name what the scenario itself requests."""
         stored, findings = survey(spec)
         if stored:
             self._note([STORED + ", ".join(stored)])

@@ -4,7 +4,7 @@ When a run ends:
 
 - at its `duration`, if it has one;
 - with steps, when all are done and everything is idle: every pod is ready, has ended or is gone, every
-  workload has what it asks for, and nothing that is expected is still to come (after two minutes without that it ends
+  workload has what it requests, and nothing that is expected is still to come (after two minutes without that it ends
   anyway; a CronJob never comes to rest);
 - without steps, at `--until`, if it is given;
 - without steps and `--until`, the whole life is shown: once everything is idle, the pods are left alone for 30 s,

@@ -54,7 +54,7 @@ class Listener:
     on_close: list[Callable[[], None]] = field(default_factory=list)
 
     def connect(self) -> None:
-        """A connection that asks for nothing, as a TCP probe makes one."""
+        """A connection that requests nothing, as a TCP probe makes one."""
         if self.on_connect is not None:
             self.on_connect()
 

@@ -64,7 +64,7 @@ async def expand_words(host: ExpansionHost, words: Iterable[Word]) -> list[str]:
 
 
 def _simple_value(host: ExpansionHost, word: Word) -> str | None:
-    """The value of a word that is one parameter and comes to one field; None if it takes more to tell."""
+    """The value of a word that is one parameter and comes to one field; None if finding out takes more."""
     part = word.parts[0]
     if len(word.parts) > 1 or not isinstance(part, Parameter) or part.operator or part.name in "@*":
         return None

@@ -155,7 +155,7 @@ class _Connection:
     remote: Remote | None = None
 
     async def touch(self, process: Process) -> None:
-        """Ask for nothing."""
+        """Request nothing."""
         if self.remote is not None:
             await process.outside(self.remote.connect())
         elif self.listener is not None:

@@ -29,7 +29,7 @@ class FileMissing(FileProblem):
 
 @value_object
 class FileEvent:
-    """What a watch tells. Written again counts as modified, and so does a change of permissions."""
+    """What a watch reports. Written again counts as modified, and so does a change of permissions."""
 
     name: str
     change: Change

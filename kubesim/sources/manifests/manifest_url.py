@@ -78,7 +78,7 @@ class UrlOptions:
 
 @value_object
 class Reading:
-    """What an answer amounts to: the pods that are wanted (None: it does not say), and what to tell."""
+    """What an answer amounts to: the pods that are wanted (None: unknown), and what to log."""
 
     pods: tuple[Pod, ...] | None = None
     note: str = ""

@@ -78,7 +78,7 @@ class CollectionListener(Protocol[T_contra]):
 
 
 class ListWatch(Generic[T]):
-    """`report` hears in one line of everything that went wrong."""
+    """`report` is called with one line for each problem."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class ListWatch(Generic[T]):
         self._decoder = WatchDecoder(watched.model, watched.kind, watched.api_version)
         self._backoff = ReflectorBackoff(clock.now(), chance)
         self._paged = False  # the server gives pages where it could give everything: it has no cache
-        # A watch told of something too late: a list that came as a stream may have left it out, so the next is plain.
+        # A watch reported something too late: a list that came as a stream may have left it out, so the next is plain.
         self._in_doubt = False
         self._events = 0
 

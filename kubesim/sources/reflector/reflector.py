@@ -2,7 +2,7 @@
 
 Pure: events go in, the set of objects and decisions come out; nothing here waits or connects (see `list_watch.py`).
 
-A watch tells changes in the order in which they were created. One that comes twice, or late, is recognised by its
+A watch reports changes in the order in which they were made. One that comes twice, or late, is recognised by its
 version
 and left out. Only one kind of late event cannot be judged: an object that is not known, in a version that has been
 passed. It may be one that was overlooked, or one that is long gone; then the stream is not believed any more, and
@@ -48,7 +48,7 @@ class Reflector(Generic[T]):
         self.version = ""
         self._unavailable = False  # the server no longer has, or does not have yet, the version that we know
 
-    # -- what to ask for ----------------------------------------------------------------------------------------
+    # -- what to request ----------------------------------------------------------------------------------------
 
     @property
     def list_version(self) -> str:
@@ -166,7 +166,7 @@ def after_refusal(error: Exception) -> Next:
 
 
 def is_unavailable(error: Exception) -> bool:
-    """Whether an error says that the version asked for is too old, or has not been reached."""
+    """Whether an error says that the version requested is too old, or has not been reached."""
     if not isinstance(error, ApiError):
         return False
     if error.code == 410 or error.reason in ("Expired", "Gone"):

@@ -23,7 +23,7 @@ class ExpectationFailed(AssertionError):
 
 
 class _SeenFromTheStart:
-    """The store, for a judge that comes late: `replay` tells it of everything that exists, or was there once."""
+    """The store, for a judge that comes late: `replay` passes it everything that exists, or once existed."""
 
     def __init__(self, store: Store, gone: Iterable[WatchEvent]) -> None:
         self._store = store

@@ -221,7 +221,7 @@ class DrivenCluster:
 
     def snapshot(self, name: str = "") -> None:
         """Compare the timeline so far with the stored one (`__snapshots__/` beside the test); `pytest
-        --kubesim-update` stores it. `name` tells several of one test apart."""
+        --kubesim-update` stores it. `name` distinguishes several of one test."""
         __tracebackhide__ = True
         if not self._snapshot:
             raise UsageError("snapshot() needs the fixture of pytest, which knows the place of the test")

@@ -152,7 +152,7 @@ def _printable(text: str) -> str:
 
 
 def _shortened(text: str, width: int) -> str:
-    """The end of a name tells more than its middle."""
+    """The end of a name says more than its middle."""
     if len(text) <= width:
         return text
     tail = (width - 1) * 2 // 3

@@ -44,7 +44,7 @@ class Stepper:
         self.has_several_nodes = False  # then texts name the node
         self.is_observed = False  # from outside: what only the kubelet and the runtime know is not in the records
         self._kept: list[Picture] = [Picture()]  # before record 0, _EVERY, 2 * _EVERY, ...
-        self._newest: tuple[int, Picture] | None = None  # the one that was asked for last, with its place
+        self._newest: tuple[int, Picture] | None = None  # the one that was requested last, with its place
         self._index = _Index()
 
     @property
@@ -149,7 +149,7 @@ class Stepper:
 
     @property
     def picture(self) -> Picture:
-        """The node just after the record on which we stand. Nobody changes it: several parts of a screen ask for it."""
+        """The node just after the record on which we stand. Nobody changes it: several parts of a screen request it."""
         if self._newest is None or self._newest[0] != self.position:
             self._newest = self.position, self._made_picture()
         return self._newest[1]

@@ -1,6 +1,6 @@
 """On which nodes a DaemonSet has a pod, and what such a pod looks like.
 
-A daemon pod is made for one node: it asks for that node by affinity, and the scheduler binds it. It tolerates the
+A daemon pod is made for one node: it requests that node by affinity, and the scheduler binds it. It tolerates the
 taints that only say that a node has a problem.
 
 Mirrors: pkg/controller/daemon/daemon_controller.go NodeShouldRunDaemonPod; daemon/util/daemonset_util.go

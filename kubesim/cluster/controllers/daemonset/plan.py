@@ -31,7 +31,7 @@ class DaemonNodePlan:
 
 
 def pods_by_node(pods: Iterable[Pod], *, with_deleted: bool = False) -> dict[str, list[Pod]]:
-    """The daemon pods of each node. A pod that has ended and is being deleted counts only if asked for."""
+    """The daemon pods of each node. A pod that has ended and is being deleted counts only if requested."""
     nodes: dict[str, list[Pod]] = {}
     for pod in pods:
         ended = pod.metadata.deletion_timestamp is not None and pod.status.phase in TERMINAL_PHASES

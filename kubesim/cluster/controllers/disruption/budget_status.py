@@ -36,7 +36,7 @@ class ExpectedPods:
 
 def expected_pods(budget: PodDisruptionBudget, pods: Sequence[Pod], scale: ExpectedScale) -> ExpectedPods:
     """A number of pods that must be available counts the pods that there are; everything else counts what their
-    owners ask for."""
+    owners request."""
     least, most = budget.spec.min_available, budget.spec.max_unavailable
     if most is not None:
         desired = scale.expected - scaled_value(most, scale.expected)

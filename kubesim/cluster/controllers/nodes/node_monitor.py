@@ -95,7 +95,7 @@ def _own_taints(node: Node) -> list[str]:
 
 
 class NodeMonitor:
-    """Works from when it is created; nodes tell it when they fall silent, and when they are received again."""
+    """Active from its creation; nodes notify it when they fall silent, and when they report again."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._clock = clock = context.clock
@@ -103,7 +103,7 @@ class NodeMonitor:
         self._client = ControllerClient(context, "node-controller")
         self._silent: dict[str, int | None] = {}  # when the last sign of life was noticed; None: given up
         self._limits: dict[str, TokenBucket] = {}
-        self._waiting: dict[str, int] = {}  # nodes that are to be tainted, and when their turn comes
+        self._waiting: dict[str, int] = {}  # nodes to taint, and when
         self._ready_changed = False  # of some node, since all were checked
         self._ticker = Ticker(clock, "node monitor", MONITOR_PERIOD, late=False)
         self._ticker.on_tick = self._monitor_node_health

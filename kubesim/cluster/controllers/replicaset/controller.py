@@ -43,7 +43,7 @@ BURST_REPLICAS = 500  # as many pods are created or deleted by one sync at most
 
 @value_object
 class Wanted:
-    """What the spec of either kind asks for."""
+    """What the spec of either kind requests."""
 
     replicas: int
     selector: LabelSelector

@@ -1,6 +1,6 @@
 """Which pods go first when there are too many.
 
-The order of the questions matters; the first one that tells two pods apart decides. Times are compared by their
+The order of the questions matters; the first one that distinguishes two pods decides. Times are compared by their
 logarithm, so that of pods of about the same age a random one goes.
 
 Mirrors: pkg/controller/controller_utils.go ActivePodsWithRanks; replica_set.go getPodsToDelete
@@ -41,7 +41,7 @@ def pods_to_delete(pods: Sequence[Pod], related: Iterable[Pod], count: int, now:
     if count >= len(pods):
         return list(pods)
     on_node = Counter(pod.spec.node_name for pod in related if is_pod_active(pod))
-    # Pods that nothing tells apart go in the order of their uids, which is as good as random.
+    # Pods that are otherwise equal are ordered by uid, which is as good as random.
     ranked = [rank(pod, on_node[pod.spec.node_name]) for pod in sorted(pods, key=lambda pod: pod.metadata.uid)]
     ranked.sort(key=cmp_to_key(lambda one, other: compare(one, other, now)))
     return [entry.pod for entry in ranked[:count]]

@@ -1,4 +1,4 @@
-"""What is to be done about a pod's claims, pure: which it needs, which are created, which reservations stay.
+"""Decides about a pod's claims: which it needs, which to create, which reservations to keep.
 
 Mirrors: pkg/controller/resourceclaim/controller.go podNeedsClaims, handleClaim, isPodDone, owningPod
 """

@@ -73,7 +73,7 @@ class StatefulSetPlan:
 
 @value_object
 class Situation:
-    """What there is. `replicas` has a pod for each ordinal, those without a phase are to be created."""
+    """What there is. `replicas` has a pod for each ordinal; those without a phase must be created."""
 
     set_: StatefulSet
     replicas: tuple[Pod, ...]

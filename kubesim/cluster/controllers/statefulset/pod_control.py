@@ -162,7 +162,7 @@ class StatefulPodControl:
         return created
 
     def _set_claim_owners(self, set_: StatefulSet, pod: Pod) -> None:
-        """As the retention policy asks for."""
+        """As the retention policy requests."""
         for name in claim_names(set_, ordinal_of(pod)).values():
             claim = self._claim(set_, name)
             if claim is None:

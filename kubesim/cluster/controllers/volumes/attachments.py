@@ -1,4 +1,4 @@
-"""Which volumes are to be attached to which nodes, and what is to be done about it.
+"""Which volumes to attach to which nodes, and the steps that it takes.
 
 Mirrors: pkg/controller/volume/attachdetach/reconciler/reconciler.go reconcile, attachDesiredVolumes,
 reportMultiAttachError; pkg/volume/util/util.go IsMultiAttachAllowed; pkg/volume/csi/csi_attacher.go getAttachmentName

@@ -1,4 +1,4 @@
-"""A claim that asks for more than it has: the cluster itself can only say that the driver's resizer has to act.
+"""A claim that requests more than it has: the cluster itself can only report that the driver's resizer must act.
 
 Mirrors: pkg/controller/volume/expand/expand_controller.go
 """

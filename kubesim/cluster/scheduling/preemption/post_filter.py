@@ -1,6 +1,6 @@
 """What is done about a pod that fits nowhere: a node is chosen where other pods make room, or the reason is added.
 
-Pure: `victims` are to be deleted by the caller.
+Pure: The caller deletes `victims`.
 
 Mirrors: pkg/scheduler/framework/preemption/preemption.go Preempt; plugins/defaultpreemption PostFilter,
 PodEligibleToPreemptOthers; plugins/dynamicresources PostFilter

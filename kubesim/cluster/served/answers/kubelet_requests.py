@@ -64,7 +64,7 @@ def _refuse_log(store: Store, pod: Pod, query: Query) -> ApiError | None:
 
 
 def _container(pod: Pod, query: Query) -> str:
-    """The container that is asked for, or the only one."""
+    """The container that is requested, or the only one."""
     name, wanted = pod.metadata.name, query.get("container", [""])[0]
     names = [each.name for each in pod.spec.containers]
     initial = [each.name for each in pod.spec.init_containers]

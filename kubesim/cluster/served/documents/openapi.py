@@ -1,6 +1,6 @@
 """OpenAPI documents of the kinds that the server has, made of their declarations; the descriptions are its own.
 
-A kind of which only the metadata is declared is an object with unknown fields.
+A kind with only its metadata declared is an object with unknown fields.
 
 Mirrors: apiserver/pkg/endpoints/openapi; k8s.io/kube-openapi/pkg/handler, handler3 (hashes and their headers)
 """

@@ -1,4 +1,4 @@
-"""How many CPUs of its own a container, or a pod, asks for.
+"""How many CPUs of its own a container, or a pod, requests.
 
 Only a Guaranteed pod gets CPUs of its own, and only for whole numbers of them.
 

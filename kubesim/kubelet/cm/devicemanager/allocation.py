@@ -42,7 +42,7 @@ class ResourceState:
 
 
 def check_held_devices(request: DeviceRequest, held: set[str] | None) -> None:
-    """A container that has devices keeps exactly those. Raises AllocationError if it asks for another number."""
+    """A container that has devices keeps exactly those. Raises AllocationError if it requests another number."""
     if held is not None and request.required != len(held):
         raise AllocationError(
             f"pod {quoted(request.pod_uid)} container {quoted(request.container)} changed request for resource "

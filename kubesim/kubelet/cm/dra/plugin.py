@@ -15,7 +15,7 @@ from kubesim.errors import KubesimError
 from kubesim.runtime.helper import DynamicResourcesError
 from kubesim.values import value_object
 
-CALL_TIMEOUT = 45 * SECOND  # of a driver that does not ask for another
+CALL_TIMEOUT = 45 * SECOND  # of a driver that does not request another
 
 if TYPE_CHECKING:
     from kubesim.kubelet.cm.dra.health_info import DeviceHealthReport

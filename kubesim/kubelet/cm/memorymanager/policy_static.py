@@ -116,7 +116,7 @@ class StaticMemoryPolicy:
         return find_best_hint(hints.get(MEMORY, []))
 
     def _extended_hint(self, pod: Pod, requested: Sizes, nodes: NumaNodes) -> TopologyHint:
-        """The topology manager may have left only a part of the nodes that we asked for."""
+        """The topology manager may have left only a part of the nodes that we requested."""
         hints = self.calculate_hints(pod, requested).get(MEMORY, [])
         wider = [hint for hint in hints if nodes <= (hint.numa_nodes or frozenset())]
         if not wider:

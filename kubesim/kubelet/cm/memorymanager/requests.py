@@ -1,4 +1,4 @@
-"""How much memory of each kind a container, or a pod, asks for; and how much is reserved for the system.
+"""How much memory of each kind a container, or a pod, requests; and how much is reserved for the system.
 
 Mirrors: pkg/kubelet/cm/memorymanager/policy_static.go getContainerRequestedResources, getPodRequestedResources,
 validatePodScopeResources; memory_manager.go getSystemReservedMemory

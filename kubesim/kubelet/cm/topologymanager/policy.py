@@ -127,7 +127,7 @@ class HintMerger:
         return self._fitter(current, candidate)  # case 3cc
 
     def _fitter(self, current: TopologyHint, candidate: TopologyHint) -> TopologyHint:
-        """By distance if that was asked for, else the narrower one."""
+        """By distance if that was requested, else the narrower one."""
         nodes, new = current.numa_nodes or frozenset(), candidate.numa_nodes or frozenset()
         if nodes == new:
             return current

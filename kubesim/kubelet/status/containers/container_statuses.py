@@ -157,7 +157,7 @@ def _state_of_record(record: ContainerRecord, old: ContainerStatus | None, pod_r
             record.exit_code, record.reason, record.message, record.id, record.started_at, record.finished_at
         )
     if record.state == "unknown" and old is not None and old.state.running is not None:
-        # It ran and is not to be found: over, which is different from "never began" to the caller that counts runs.
+        # It ran and cannot be found: it has ended, which a count of runs must distinguish from "never began".
         return ContainerState(
             terminated=ContainerStateTerminated(
                 exit_code=_KILLED,

@@ -168,7 +168,7 @@ def generate_pod_ready_to_start_containers_condition(
 def generate_all_containers_restarting_condition(
     pod: Pod, old: PodStatus, runtime: RuntimePodStatus, phase: str
 ) -> PodCondition:
-    """AllContainersRestarting: a rule asked for it and some old container is still there. It has no generation."""
+    """AllContainersRestarting: a rule requested it and some old container is still there. It has no generation."""
     if phase in (SUCCEEDED, FAILED):
         reason = reasons.POD_COMPLETED if phase == SUCCEEDED else reasons.POD_FAILED
         return PodCondition(type=ALL_CONTAINERS_RESTARTING, status=FALSE, reason=reason)

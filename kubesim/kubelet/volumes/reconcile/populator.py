@@ -85,7 +85,7 @@ class DesiredStateOfWorldPopulator:
                 is_ending = states.should_pod_runtime_be_removed(uid)
             if pod is None or is_ending or self._process_pod_volumes(pod):
                 del self._to_process[uid]
-        # What is left failed before any sync asked for it, and is tried again in the next round.
+        # What is left failed before any sync requested it, and is tried again in the next round.
 
     def _process_pod_volumes(self, pod: Pod) -> bool:
         """True if the pod counts as processed now."""

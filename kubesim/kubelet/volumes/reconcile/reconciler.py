@@ -1,4 +1,4 @@
-"""The reconciler: ten times a second it starts what is to be done about volumes.
+"""The reconciler: ten times a second it starts the operations that volumes need.
 
 It examines only the volumes whose desired or actual state changed since they were in order.
 

@@ -90,7 +90,7 @@ class Cleaner:
         return [GCAttachment(each.sandbox_id, network.ifname) for each in entries for network in each.networks]
 
     async def _tidy_up(self) -> None:
-        """Namespaces and stored sandboxes that nobody knows, and of which nothing is in the ledger."""
+        """Namespaces and stored sandboxes that are unknown and not in the ledger."""
         living, noted = list(self._living()), self._ledger.entries()
         kept = {sandbox.netns_path for sandbox in living} | {each.netns for each in noted}
         for path in self._node.files(self.home.netns_dir):

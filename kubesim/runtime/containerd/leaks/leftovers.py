@@ -1,7 +1,7 @@
 """What sandboxes left behind on a machine: which of the things that exist are ours, and whose sandbox is gone.
 
-Ours is what lies in the state directory, what carries the id of one of our sandboxes (all of which begin the same), and
-what is named after one by the rules of the plugin that made it. Pure; `inventory.py` takes the inventory.
+Ours are files in the state directory, anything with the id of one of our sandboxes (they share a prefix), and anything
+that a plugin named after one. Pure; `inventory.py` takes the inventory.
 
 Mirrors: containernetworking/plugins pkg/utils MustFormatChainNameWithPrefix, plugins/meta/bandwidth getIfbDeviceName
 """

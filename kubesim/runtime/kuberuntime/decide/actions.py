@@ -1,4 +1,4 @@
-"""compute_pod_actions: what must happen to a pod's sandbox and containers so that they become what the pod asks for.
+"""compute_pod_actions: what must happen to a pod's sandbox and containers so that they become what the pod requests.
 
 The heart of a sync. It reads the pod, what the runtime has of it and the probes' latest results; it decides, and the
 runtime manager's SyncPod carries the plan out. Nothing here waits, and back-off is none of its business.
@@ -184,7 +184,7 @@ def _is_done(decision: Decision, container: Container) -> bool:
 
 
 def _adjust(decision: Decision) -> None:
-    """The sandbox stands: bring its containers to what the pod asks for."""
+    """The sandbox stands: bring its containers to what the pod requests."""
     spec, actions = decision.pod.spec, decision.actions
     for ephemeral in spec.ephemeral_containers:
         if ephemeral.name not in decision.newest:
@@ -243,7 +243,7 @@ def _adjust_running(decision: Decision, container: Container, record: ContainerR
     rules = decision.gates.rules
     hashed = hashed_part(container, decision.gates) if rules.hashes_whole_container else container
     if record.hash != (wanted := hash_container(hashed, rules)):
-        # Whatever the policy says: what runs is not what is asked for.
+        # Whatever the policy says: what runs is not what is requested.
         what = "definition" if rules.hashes_whole_container else "image"
         probe, text, because = "", rules.changed_message, f"the {what} of container {name} changed"
         if is_hash_of_other_kubelet(container, record.hash):

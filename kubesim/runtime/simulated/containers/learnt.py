@@ -112,7 +112,7 @@ class RealContainers:
     def __init__(self) -> None:
         self._containers: dict[Key, RealContainer] = {}
         self._followers: dict[Key, Callable[[], None]] = {}
-        self._pulled: dict[Key, str] = {}  # images that the node has, as the kubelet asks for them
+        self._pulled: dict[Key, str] = {}  # images that the node has, as the kubelet requests them
         self._unpulled: dict[Key, str] = {}  # images that it cannot pull
 
     def see(self, pod: Pod) -> None:
@@ -134,7 +134,7 @@ class RealContainers:
                 self._followers[key]()
 
     def forget(self, uid: str) -> None:
-        """The real pod is gone: nothing more is to be learnt of it."""
+        """The real pod is gone: there is nothing more to learn from it."""
         for key in [key for key in self._containers if key[0] == uid]:
             del self._containers[key]
             self._unpulled.pop(key, None)

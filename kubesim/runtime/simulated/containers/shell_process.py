@@ -66,7 +66,7 @@ class ShellProcess:
     pids: PidNamespace | None  # None: one of its own
     note: Callable[[str], None]
     exec_time: Callable[[], int]
-    injected: Mapping[str, str]  # the environment that CDI devices give, of which the command line knows nothing
+    injected: Mapping[str, str]  # the environment from CDI devices, which is not in the command line
     _process: ShellContainer = field(init=False)
     _on_exit: Callable[[Exit], None] = field(init=False)
     cpuset: tuple[str, str] = ("", "")  # CPUs and NUMA nodes of the machine; empty: a container cannot see them

@@ -2,7 +2,7 @@
 
 An agent is one life of the kubelet with all that is in its memory: sources, mux, Events, connections. When it ends,
 at whatever moment, the runtime keeps its sandboxes and containers, and the next agent starts from those, from the disk
-and from what its sources tell.
+and from its sources.
 """
 
 from __future__ import annotations

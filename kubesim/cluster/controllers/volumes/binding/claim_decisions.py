@@ -57,7 +57,7 @@ class KeepPending:
 
 @value_object
 class AssignClass:
-    """The claim asked for no class, and there is a default one by now."""
+    """The claim requested no class, and there is a default one by now."""
 
     name: str
 
@@ -84,7 +84,7 @@ ClaimDecision = BindTo | KeepPending | AssignClass | ProvisionBy | CannotProvisi
 
 @value_object
 class ClaimView:
-    """What of the cluster the decision needs, each asked for only if it matters."""
+    """What of the cluster the decision needs, each requested only if it matters."""
 
     volumes: Callable[[], Sequence[ApiObject]]
     volume: Callable[[str], ApiObject | None]

@@ -27,7 +27,7 @@ DeviceId = tuple[str, str, str]
 
 @value_object
 class Alternative:
-    """A request, or one of the subrequests of which the first that fits is taken. `name` is `request/subrequest`."""
+    """A request, or a list of subrequests, the first of which that fits is taken. `name` is `request/subrequest`."""
 
     name: str
     request: Json
