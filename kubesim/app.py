@@ -67,7 +67,7 @@ LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
 
 @value_object
 class RunResult:
-    """What is left to say when a run is over. Durations are microseconds."""
+    """The closing messages of a run. Durations are microseconds."""
 
     scenario: str
     seed: int
@@ -93,7 +93,7 @@ class RunResult:
 
     @property
     def expectations_failed(self) -> tuple[str, ...]:
-        """What was expected and what was seen instead, a line each."""
+        """The expected and the actual value, one line each."""
         return tuple(failure.sentence for failure in self.failures)
 
 
@@ -139,7 +139,7 @@ def run_scenario(
     """
     spec, measured = scenario.spec, metrics or serve is not None
     chosen = spec.seed if seed is None else seed
-    speed = speed or (1.0 if spec.sources.apiserver is not None else 0.0)  # a live source goes with the wall clock
+    speed = speed or (1.0 if spec.sources.apiserver is not None else 0.0)  # a live source follows the wall clock
     stopped: list[RunResult] = []
 
     async def main(real: CniNodes | None) -> RunResult:

@@ -28,7 +28,7 @@ MOST_VALUES = 4  # that together are still an explanation
 
 @value_object
 class Side:
-    """What the flags say of a side; `label` is what is different about it. None: as the scenario says."""
+    """The flags of one side; `label` says what is different about it. None: as the scenario says."""
 
     label: str
     profile: str | None

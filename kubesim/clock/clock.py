@@ -19,7 +19,7 @@ VIRTUAL_START = 946_684_800_000_000  # 2000-01-01T00:00:00Z, the date at which G
 
 
 class Clock(Protocol):
-    """What a component may ask of time. All values are integer microseconds."""
+    """The clock interface for components. All values are integer microseconds."""
 
     def now(self) -> int: ...
     def sleep(self, duration: int) -> Awaitable[None]: ...
@@ -62,7 +62,7 @@ class LoopClock:
         return round(self._loop.time() * 1_000_000) + self.offset
 
     def wall(self) -> int:
-        """What the clock on the wall of the machine shows: a timestamp for others. It may jump (`SkewedClock`), while
+        """The machine's wall-clock time: a timestamp for other programs. It may jump (`SkewedClock`), while
         `now` never does, as Go's monotonic clock."""
         return self.now()
 
@@ -101,7 +101,7 @@ class LoopClock:
         return self._sleep_until(moment)
 
     async def _sleep_until(self, moment: int) -> None:
-        """Wait until then. Also a wait of no length gives the others their turn, as Go's scheduler would."""
+        """Wait until then. A wait of zero also lets other tasks run, as Go's scheduler would."""
         future = self._loop.create_future()
         timer = self.call_at(moment, wake, future, None)
         try:

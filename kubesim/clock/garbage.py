@@ -1,4 +1,4 @@
-"""How often Python looks for garbage, which are the cycles that nobody holds any more."""
+"""How often Python's garbage collector looks for unreachable cycles."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ def interrupts_postponed() -> Iterator[None]:
 
 @contextmanager
 def cancelled_by_interrupts(task: asyncio.Task[Any]) -> Iterator[None]:
-    """Ctrl-C cancels the task, so that it ends in order; a second one ends it where it is. Only where nobody else
-    handles it."""
+    """Ctrl-C cancels the task, so that it ends in order; a second one ends it where it is. Only if nothing else handles
+    it."""
     if not _is_ours():
         yield
         return

@@ -2,9 +2,9 @@
 
 Stock asyncio compares only the deadlines of timers, so two that tie fire in heap order; here a timer is ordered by
 (deadline, creation), on a grid of whole microseconds. While real work is under way (a process, a thread) the loop holds
-its time and waits for it; limits on that work are counted on the wall. What merely may be heard from outside at any
-time (a watched directory) holds nothing: it is listened to before each jump. Nothing ready, no timer and nothing
-outside is a `Deadlock` that names who waits for what.
+its time and waits for it; limits on that work are counted on the wall. A source that may report at any time (a watched
+directory) does not stop the clock: it is polled before each jump. Nothing ready, no timer and nothing outside is a
+`Deadlock` that names who waits for what.
 
 Idle time is free. `happenings` counts the instants in which anything happened except ticks that changed nothing. A
 ticker whose last tick changed nothing is idle until something else happens (see `concurrency.Ticker`), and the loop
@@ -264,7 +264,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._placing_next = False
 
     def run_forever(self) -> None:
-        self.happened = True  # since it ran last, anybody may have done anything
+        self.happened = True  # anything may have changed since it last ran
         super().run_forever()
 
     def _run_once(self) -> None:
@@ -355,14 +355,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return wall_time.monotonic() < self._wall_start + due / SECOND / self.speed
 
     def _next_due(self) -> int | None:
-        """When the next timer fires that nobody has cancelled."""
+        """When the next timer fires that is not cancelled."""
         timers = self._timers
         while timers and timers[0][2].cancelled():
             heappop(timers)
         return timers[0][0] if (timers or self._fired) and self._arm_ticks() else None
 
     def _forget_cancelled_timers(self) -> list[_Entry]:
-        """Timers far ahead that nobody waits for any more would pile up; those that are left."""
+        """Drops cancelled timers far ahead, which would pile up."""
         self._timers = timers = [entry for entry in self._timers if not entry[2].cancelled()]
         heapify(timers)
         self._crowded = max(CROWDED, 2 * len(timers))
@@ -472,8 +472,9 @@ def _run(handle: _Handle) -> None:
 def wake(future: asyncio.Future[T], value: T) -> None:
     """Give a waiting task its value, and let it run next.
 
-    Go's scheduler runs the goroutine that was made ready last before the others, which then come in order. What is seen
-    of the kubelet within one instant follows from that, so wake-ups between our tasks are ordered the same way.
+    Go's scheduler runs the goroutine that was made ready last before the others, which then come in order. The visible
+    order of the kubelet's actions within one instant follows from that, so wake-ups between our tasks are ordered the
+    same way.
     """
     if future.done():
         return

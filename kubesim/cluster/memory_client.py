@@ -71,7 +71,7 @@ class MemoryClient:
         return pod
 
     async def create_pod(self, pod: Pod) -> Pod:
-        """As anybody's: with the server's defaults, its checks and its refusals."""
+        """As for any client: with the server's defaults, validation and errors."""
         await self._takes(self._latencies.create)
         metadata = pod.metadata.changed(uid="", resource_version="")
         body = pod.changed(api_version="v1", kind="Pod", metadata=metadata, status=PodStatus()).to_json()

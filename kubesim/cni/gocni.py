@@ -88,7 +88,7 @@ class CNI:
             self.load_now(*options)
 
     def load_now(self, *options: LoadOption) -> None:
-        """`load` for who knows that nothing is under way."""
+        """`load` for a caller that knows that no write is in progress."""
         self.networks = []
         for option in options:
             try:

@@ -110,7 +110,7 @@ class Channel(Generic[T]):
 
 @value_object
 class Selected:
-    """What a select answered: the channel, its item, and which channels were ready when it looked."""
+    """The result of a select: the channel, its item, and which channels were ready when it looked."""
 
     channel: Channel[Any]
     item: Any

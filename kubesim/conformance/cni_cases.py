@@ -1,5 +1,5 @@
-"""What the corpora about container networking share: errors as they write them down, places with other names,
-directories that are filled, and plugins that answer from a script.
+"""What the corpora about container networking share: errors in their notation, placeholders for paths, directories that
+are filled, and plugins that answer from a script.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """YAML 1.1 as Kubernetes reads it: text -> the JSON value that it stands for.
 
 Only the first document counts, a key that comes twice keeps its last value, `yes` is true, `0o17` is a number and
-`12:30` is not, and what looks like a date stays text.
+`12:30` is not, and a date stays text.
 
 Mirrors: sigs.k8s.io/yaml YAMLToJSON; go.yaml.in/yaml/v2 resolve.go, decode.go
 """
@@ -219,7 +219,7 @@ def _float_key(value: float) -> str:
 
 
 def _float32(value: float) -> float:
-    """What is left of it in 32 bits: infinity if it is too large."""
+    """Its value in 32 bits: infinity if it is too large."""
     (rounded,) = struct.unpack("f", struct.pack("f", value))
     return float(rounded)
 

@@ -200,7 +200,7 @@ class AgentServer(ReadOnlyServer):
 
 @value_object
 class Serving:
-    """Where a run serves while it goes on, and what."""
+    """What a run serves while it runs, and at which address."""
 
     host: str
     port: int

@@ -1,7 +1,7 @@
 """A KubeletConfiguration as written -> values by dotted name, with the defaults filled in; or what is wrong, and where.
 
-The kubelet lets unknown fields pass with a warning; here they are refused, because a name that nobody knows is a
-mistake that should be seen.
+The kubelet lets unknown fields pass with a warning; here they are refused, because an unknown name is probably a
+mistake.
 
 Mirrors: pkg/kubelet/kubeletconfig/util/codec DecodeKubeletConfiguration; v1beta1 SetDefaults_KubeletConfiguration
 """

@@ -196,7 +196,7 @@ class PodSyncStatuses(PodWorkerQueries):
                 return False
             waiting = waiting[position + 1 :]
             break
-        # If nobody on the list is alive the list is kept as it is: upstream forgets only those before the one it finds.
+        # If no one on the list is alive the list is kept as it is: upstream forgets only those before the one it finds.
         if waiting:
             self.waiting_static_pods[fullname] = waiting
         else:
@@ -286,7 +286,7 @@ class PodSyncStatuses(PodWorkerQueries):
     def _remove_terminated_worker(
         self, uid: str, status: PodSyncStatus, orphan: bool, now: int, known: KnownPods
     ) -> bool:
-        """May this worker go? An orphan that may not is driven to its end: nobody else will."""
+        """May this worker go? An orphan without a config is terminated here: nothing else would."""
         if status.finished:
             return True
         if not orphan:

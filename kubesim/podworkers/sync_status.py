@@ -99,6 +99,6 @@ class PodWorkerQueries:
         return status.evicted or (status.deleted and status.terminated_at is not None)
 
     def is_pod_for_mirror_pod_terminating_by_full_name(self, fullname: str) -> bool:
-        """Is a static pod of this name on its way out? Its mirror must not be deleted before it."""
+        """Is a static pod of this name on its way out? Its mirror pod must not be deleted before it."""
         status = self.statuses.get(self.started_static_pods.get(fullname, ""))
         return status is not None and status.terminating_at is not None and status.terminated_at is None

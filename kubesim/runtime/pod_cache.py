@@ -115,8 +115,8 @@ class PodCache:
                 self._keep(uid, [other for other in self._waiters.get(uid, ()) if other is not waiter])
 
     def _notify(self, uid: str, timestamp: int) -> None:
-        """Serve who waits for this moment or an earlier one: a waiter takes what is as old as it requested, while who
-        comes later must get something newer. Upstream compares so."""
+        """Serve the waiters for this moment or an earlier one: a waiter accepts a state as old as it requested, while
+        later callers must get a newer one. Upstream compares so."""
         waiters = self._waiters.get(uid)
         if not waiters:
             return

@@ -53,7 +53,7 @@ class TracedRuntime:
         self._inner.on_change(listener)
 
     def exited(self, container_id: str, code: int, reason: str) -> None:
-        """A container ended by itself or was killed: nobody called for it, but a reader should know."""
+        """A container exited or was killed: no call of the kubelet did it, but a reader should know."""
         pod, container = self._pods.get(container_id, ("", ""))
         text = f"container {container} ended with exit code {code} ({reason})"
         self._recorder.record(Note(node=self._node, pod=pod, container=container, text=text))
@@ -148,6 +148,6 @@ class TracedRuntime:
 
 
 def _shown(resources: RuntimeResources | ResourceConfig) -> dict[str, Any]:
-    """Only what is said."""
+    """Only the output."""
     amounts = {item.name: getattr(resources, item.name) for item in fields(resources)}
     return {name: amount for name, amount in amounts.items() if amount}

@@ -1,7 +1,7 @@
 """The limits of the processes of one simulated container.
 
 Work is counted in steps (a step is about one command of a script). A process that takes too many of them in one instant
-pauses, so that time continues; one that never waits by itself pauses longer and longer, and costs next to nothing. What
+pauses, so that time continues; one that never waits pauses longer and longer, and costs almost nothing. What
 exceeds another limit fails as Linux lets it fail: `can't fork: Resource temporarily unavailable`, `No space left on
 device`, `Argument list too long`, or the OOM killer ends the container.
 """
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 # Work.
 STEPS_PER_TURN = 10_000  # after so much work without time passing, a process pauses
-STEPS_PER_INSTANT = 50_000  # ... or after so much work of the whole container
+STEPS_PER_INSTANT = 50_000  # ... or after this much work of the whole container
 LEAST_STEPS_PER_INSTANT = 2_000  # it has less after each instant that was full
 STEPS_OF_A_FORK = 10
 PAUSE = 10_000  # microseconds

@@ -268,7 +268,7 @@ class ShellContainer:
         return process
 
     async def _await_exec(self, process: Process, timeout: int | None) -> bool:
-        """Did it end by itself (or with its container), in time?"""
+        """Did it exit (or end with its container) in time?"""
         kernel = self.kernel
         future: Awaited[bool] = Awaited(f"the end of exec {' '.join(process.argv)!r}")
 

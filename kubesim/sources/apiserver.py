@@ -1,8 +1,7 @@
 """The API server as a source: the pods of one node, listed and watched over a connection.
 
 Every pod that is added or changed is sent to the mux immediately; after a new list, the whole set. Needs a clock that
-goes
-with the wall clock, because what is at the other end does.
+follows the wall clock, because the other end does.
 
 Mirrors: pkg/kubelet/config/apiserver.go NewSourceApiserver
 """

@@ -25,7 +25,7 @@ CHECK_PERIOD = 20 * SECOND
 
 
 class HttpSource:
-    """`start` requests the first time; `stop` ends it, also in the middle of an exchange."""
+    """`start` sends the first request; `stop` ends it, also in the middle of an exchange."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The cluster of `kubesim up`: a simulation whose API server is open to clients, until somebody stops it.
+"""The cluster of `kubesim up`: a simulation whose API server accepts clients until it is stopped.
 
 The story of a scenario is played as in any run: its objects at the start, its steps and faults at their times. It
 has no end of its own.
@@ -127,7 +127,7 @@ async def _serve(
 
 
 def _remove(path: Path, text: str) -> None:
-    """Unless somebody has changed it."""
+    """Unless it has been changed."""
     try:
         if path.read_text() == text:
             path.unlink()

@@ -194,7 +194,7 @@ def _default_pod_requests(spec: JsonObject) -> None:
 
 
 def _fill_in(resources: JsonObject, kind: str, amounts: JsonObject) -> None:
-    """What is given stays; a list that would be empty is not made."""
+    """A value that is set stays; no empty list is created."""
     if amounts:
         resources[kind] = amounts | (resources.get(kind) or {})
 

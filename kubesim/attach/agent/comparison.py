@@ -102,7 +102,7 @@ class Comparison:
         return {"pods": [row.to_json() for row in self.rows()], **self.counts(), "certain": self.certain}
 
     def lines(self) -> list[str]:
-        """For people: each pod, then how many stand how."""
+        """For people: each pod, then the number of pods in each state."""
         rows = self.rows()
         width = max((len(row.pod) for row in rows), default=0)
         lines = [f"{row.pod:<{width}}  {_words(row)}".rstrip() for row in rows]

@@ -1,7 +1,7 @@
-"""What can be seen of a pod from outside: the object, its Events, its node; and what watching it has taught.
+"""The view of a pod from outside: the object, its Events, its node, and what was learnt by watching it.
 
-Rules get an `Observation` and nothing else. What only somebody who watched can know (how long a container has to wait
-after its next crash, when its exit was noticed) is in its `Memory`; from a single look it is empty.
+Rules get an `Observation` and nothing else. Facts that only a watcher can know (how long a container has to wait after
+its next crash, when its exit was noticed) are in its `Memory`; after a single read it is empty.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class CrashEntry:
 
 @value_object
 class Memory:
-    """What watching taught, by container name."""
+    """What was learnt by watching, by container name."""
 
     crashes: Mapping[str, CrashEntry] = field(default_factory=dict)
     # When the exit of the present attempt was first seen in a status: the kubelet looked then.

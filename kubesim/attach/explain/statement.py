@@ -1,4 +1,4 @@
-"""What is said about a pod: where it is in its life, which rules hold it there, what follows and when.
+"""The statement about a pod: where it is in its life, which rules keep it there, what follows and when.
 
 A statement has causes, the weightiest first. Each names a rule of the kubelet and where upstream has it, the fields
 that show it, the steps that follow, and what would change that. Steps are in the vocabulary of
@@ -131,7 +131,7 @@ class Cause:
 
 @value_object
 class Statement:
-    """What is said about one pod at one moment."""
+    """The statement about one pod at one moment."""
 
     namespace: str
     name: str

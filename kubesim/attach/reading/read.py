@@ -68,7 +68,7 @@ def read_file(path: str) -> Objects:
 
 
 def parse(text: str, source: str) -> Objects:
-    """JSON if it looks like it, else YAML."""
+    """JSON if it begins like JSON, else YAML."""
     if not text.strip():
         raise InputError(source, "empty; expected the output of `kubectl get pod NAME -o json`")
     found = Objects()

@@ -35,7 +35,7 @@ def named_objects(pod: Pod) -> Iterable[ObjectKey]:
 
 
 def wanted(pods: Iterable[Pod], named: Named = named_objects) -> dict[ObjectKey, None]:
-    """What the pods wait for, or may: in their order, each once."""
+    """What the pods wait for, or may wait for: in their order, each once."""
     return {
         key: None for pod in pods if pod.status.phase not in TERMINAL_PHASES and not is_ready(pod) for key in named(pod)
     }

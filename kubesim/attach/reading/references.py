@@ -1,8 +1,7 @@
 """The ConfigMaps and Secrets that a pod names, and whether they are there: of these objects nothing else is ever kept.
 
-Asked is for metadata alone, by a get for each object. What comes is reduced to "there" or "not there" immediately:
-even an
-annotation can hold a value, if somebody used `kubectl apply` on a Secret.
+Asked is for metadata alone, by a get for each object. An object is reduced to "exists" or "missing" immediately: even
+an annotation can hold a value, after `kubectl apply` of a Secret.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ def _key(obj: Object) -> Key:
 
 
 def _selected(query: Mapping[str, str]) -> Callable[[Object], bool]:
-    """A field selector as a predicate; only equality is requested."""
+    """A field selector as a predicate; only equality is supported."""
     terms = [term.partition("=") for term in query.get("fieldSelector", "").split(",") if term]
 
     def matches(obj: Object) -> bool:

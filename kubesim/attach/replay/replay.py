@@ -145,7 +145,7 @@ def divergence_line(divergence: Divergence, recording: NodeRecording, excused: b
 
 
 def predictions_table(tally: Tally) -> list[str]:
-    """Kept and missed predictions by kind. Those that somebody's intervention made pointless count as neither."""
+    """Kept and missed predictions by kind. Those that an intervention made irrelevant count as neither."""
     rows = [("PREDICTION", "KEPT", "MISSED", "")]
     kinds = sorted({due for due, _ in tally.outcomes})
     total_kept = total_missed = 0

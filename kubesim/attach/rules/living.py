@@ -54,7 +54,7 @@ def living(seen: Observation) -> tuple[Cause, ...]:
             causes.append(extra)
     causes += resizing(seen)
     causes += [cause for view in views if (cause := restarted(seen, view)) is not None]
-    # Trouble before what merely goes its way.
+    # Problems first, normal progress after them.
     causes.sort(key=lambda cause: cause.code in _BESIDE)
     if all(cause.code in _BESIDE for cause in causes):
         causes.insert(0, _running(seen, views))
@@ -65,7 +65,7 @@ def living(seen: Observation) -> tuple[Cause, ...]:
 
 
 def _container(seen: Observation, view: ContainerView, status: RuntimePodStatus) -> Cause | None:
-    """What holds one container up; None if nothing does."""
+    """What one container waits for; None if for nothing."""
     state = view.status.state
     if state.running is not None:
         return being_killed(seen, view) or not_started(seen, view) or not_ready(seen, view)

@@ -12,7 +12,7 @@ from kubesim.kubelet.status.resize_conditions import INFEASIBLE
 
 
 def resizing(seen: Observation) -> tuple[Cause, ...]:
-    """What the resize conditions say; both can stand immediately."""
+    """What the resize conditions say; both can be true at the same time."""
     causes = []
     pending, progress = seen.condition(POD_RESIZE_PENDING), seen.condition(POD_RESIZE_IN_PROGRESS)
     facts = (*seen.condition_facts(POD_RESIZE_PENDING, POD_RESIZE_IN_PROGRESS), *_amounts(seen))

@@ -84,7 +84,7 @@ START_ERRORS = {
 
 
 def no_sandbox(seen: Observation) -> Cause:
-    """No sandbox stands: volumes come first, then the sandbox with its network."""
+    """There is no sandbox: volumes come first, then the sandbox with its network."""
     volume = _volumes(seen)
     if volume is not None:
         return volume
@@ -380,7 +380,7 @@ def _unknown_reason(view: ContainerView, reason: str) -> Cause:
 
 
 def arriving(seen: Observation) -> Cause:
-    """Bound to a node, but its kubelet has said nothing yet."""
+    """Bound to a node, but its kubelet has not reported anything yet."""
     pod = seen.pod
     scheduled = seen.condition(POD_SCHEDULED)
     bound_at = (moment(scheduled.last_transition_time) if scheduled is not None else None) or seen.now

@@ -1,4 +1,4 @@
-"""What happened between two observations of a pod, in a small vocabulary; and between which moments it did.
+"""The changes between two observations of a pod, in a small vocabulary, with the time window of each.
 
 The same words are used for what a statement expects (`Step.change`), so that the two can be compared.
 """

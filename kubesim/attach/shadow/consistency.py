@@ -1,4 +1,5 @@
-"""Can a status be one that the kubelet of this version writes? What it says is computed again from its own parts.
+"""Can a status be one that the kubelet of this version writes? Its derived fields are computed again from its own
+parts.
 
 Conditions and phase are functions of the container statuses; the functions are those that a run uses. A status that
 disagrees with them was not written by these rules.
@@ -38,7 +39,7 @@ from kubesim.kubelet.status.generate.reasons import CONTAINER_STATUS_UNKNOWN
 
 
 def status_divergences(seen: Observation, old: PodStatus | None) -> Iterator[Divergence]:
-    """What a single status says that the rules do not; `old` is the one before, if it was seen."""
+    """What in a single status breaks the rules; `old` is the one before, if it was seen."""
     pod = seen.pod
     meta, status = pod.metadata, pod.status
     if status.observed_generation > meta.generation > 0:
@@ -76,7 +77,7 @@ def _container(seen: Observation, view: ContainerView, old: PodStatus | None) ->
             view.fact("state", sorted(state.to_json())),
         )
     done_init = view.kind == "init" and state.terminated is not None and state.terminated.exit_code == 0
-    # status_manager.go TerminatePod: only the state of what nobody knows the end of is overwritten.
+    # status_manager.go TerminatePod: only states without a known end are overwritten.
     lost = state.terminated is not None and state.terminated.reason == CONTAINER_STATUS_UNKNOWN
     if view.status.ready and state.running is None and not done_init and not lost:
         yield _contradicts(

@@ -1,4 +1,4 @@
-"""Where each container stands in the kubelet's crash back-off, followed from restart to restart.
+"""The crash back-off of each container, computed from restart to restart.
 
 The kubelet keeps it in memory and does not report it; an observer of every status can keep the same book with the same
 back-off. A restart without an exit that was seen before (a failed probe, a new image) does not count, as upstream.

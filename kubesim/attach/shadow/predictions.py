@@ -45,7 +45,7 @@ _HELD_BACK = ("CrashLoopBackOff", "ImagePullBackOff")  # found at a glance: they
 
 @value_object
 class Prediction:
-    """`window` holds for the moment itself; tolerances are added when somebody is to be blamed."""
+    """`window` holds for the moment itself; tolerances are added before a divergence is reported."""
 
     due: Due
     container: str

@@ -1,4 +1,4 @@
-"""May a status follow this other one? What the status manager refuses, what never goes back, what stays as it was.
+"""May a status follow this other one? What the status manager rejects, what never reverts, what stays as it was.
 
 Mirrors: status/status_manager.go (checkContainerStateTransition, updateLastTransitionTime), kubelet_pods.go (terminal
 phases stick, restart counts)

@@ -224,7 +224,7 @@ class NodeFollower:
 
     @property
     def looked(self) -> bool:
-        """Whether it is known of everything that waiting pods refer to if it exists; nobody may have asked."""
+        """Whether the existence of every object that waiting pods refer to is known."""
         return self._looks is None or self._looks.complete
 
     @property
@@ -292,7 +292,7 @@ class NodeFollower:
         self._renewed_at, self._renewal_came_at = renewed, now
 
     def _object_changed(self, key: ObjectKey) -> None:
-        """What is said about the pods that refer to it may be another thing now."""
+        """The statements about the pods that refer to it may change now."""
         for uid, tracked in self.shadow.pods.items():
             if any(reference.key == key for reference in references(tracked.pod)):
                 self._viewer.reported(ShadowReport(self.shadow.statement(uid, self.now())))
@@ -369,7 +369,7 @@ class _OfEvents(_Reported):
         self._what = what
 
     def replaced(self, objects: Iterable[Event]) -> None:
-        """What a list holds is history: when each Event came is not known, nor which were missed."""
+        """The Events in a list are history: when each was received is unknown, and so is how many were missed."""
         now = self.agent.now()
         self.agent.shadow.missed_events()
         for event in sorted(objects, key=event_time):
@@ -406,4 +406,4 @@ class _OfLease(_Reported):
         self.agent.saw_lease(obj)
 
     def removed(self, obj: NodeLease) -> None:
-        """A node that goes takes its lease with it."""
+        """A deleted node takes its lease with it."""

@@ -30,8 +30,8 @@ class Doubts:
     def __init__(self) -> None:
         self._held: list[Divergence] = []
         self._node: Node | None = None
-        self._changed = True  # whether the last report of the node said something new; of the first it is not known
-        self._was_short = False  # whether the last report that said nothing new came out of turn
+        self._changed = True  # whether the last report of the node had changes; unknown for the first
+        self._was_short = False  # whether the last report without changes came out of turn
         self._out_of_turn: int | None = None
         self._kubelet_since = 0
 
@@ -66,7 +66,7 @@ class Doubts:
             self._held = [one for one in self._held if one.at < kubelet_since]
 
     def due(self, now: int | None = None) -> list[Divergence]:
-        """What no sign has explained in time; without a time, all that is held."""
+        """The divergences that no sign has explained in time; without a time, all pending ones."""
         ripe = [one for one in self._held if now is None or now - one.at > HELD]
         self._held = [one for one in self._held if one not in ripe]
         return ripe

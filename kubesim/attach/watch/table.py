@@ -48,7 +48,7 @@ def _rank(tracked: Tracked) -> tuple[int, str, str]:
 
 
 def header(agent: NodeFollower, *, brief: bool = False) -> list[str]:
-    """What is known about the node and about how well it is seen; brief: without the list of what differs there."""
+    """What is known about the node and how current that is; brief: without the list of differences."""
     facts, version = _facts(agent)
     notes = differences(version) if version else ()
     if brief and len(notes) > 1:

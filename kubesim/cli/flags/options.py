@@ -1,6 +1,6 @@
 """Options that several commands have, and where their values come from: the flag, else the environment.
 
-What neither of them says is None: then the scenario decides, then the configuration, then the default.
+Settings in neither of them are None: then the scenario decides, then the configuration, then the default.
 """
 
 from __future__ import annotations

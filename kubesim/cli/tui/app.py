@@ -80,8 +80,8 @@ class StdoutDriver(LinuxDriver):
 
 
 class StepApp(App[None]):
-    """Ends when the user quits, or when the session wishes for another run. `is_timed`: playing goes on by itself, and
-    records that were added are shown."""
+    """Ends when the user quits, or when the session wishes for another run. `is_timed`: playback continues without
+    keys, and new records are shown."""
 
     CSS = _STYLE
     ENABLE_COMMAND_PALETTE = False

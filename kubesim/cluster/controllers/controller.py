@@ -1,7 +1,7 @@
 """`Controller`: the loop that every controller is, and the client with which it reads and writes.
 
-A change of an object puts a key into the work queue; `sync` looks at what there is and does what is missing. Whatever a
-controller writes is recorded in the trace with the reason.
+A change of an object puts a key into the work queue; `sync` compares the current with the desired state and acts on the
+difference. Whatever a controller writes is recorded in the trace with the reason.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ class ControllerClient:
     def _record(
         self, verb: str, target: Target, about: ApiObject, why: str, shown: Mapping[str, Any] | None = None
     ) -> None:
-        """What follows, and what others are notified of it, is caused by this write."""
+        """Later records, and the notifications of watches, have this write as their cause."""
         if not self._recorder.on:
             return
         path = target.resource.plural + (f"/{target.subresource}" if target.subresource else "")

@@ -51,7 +51,7 @@ class JsonPath:
         self._nodes = list(_Parser(text).template())
 
     def results(self, value: Any) -> list[Values]:
-        """What each action gives; a text is a list with just that."""
+        """The result of each action; a text becomes a list with one item."""
         out: list[Values] = []
         end = self._run(0, value, out, depth=0)
         assert end == len(self._nodes)

@@ -61,7 +61,7 @@ class Manager(NamedTuple):
 
 @value_object
 class FieldWriter:
-    """Who writes what: the name of the manager, and what is written by which way at which time."""
+    """The managed fields entry of a write: manager, operation, API version, time and subresource."""
 
     name: str
     kind: str
@@ -183,7 +183,7 @@ def after_update(
         if not managed.fields:
             managed = _decoded_or_none(known)
     if not managed.fields and (live.get("metadata") or {}).get("uid"):
-        return []  # an object that nobody tracked until now is tracked from its first apply
+        return []  # an object without managed fields is tracked from its first apply
     _update(writer, live, new, managed)
     _cap_updaters(managed)
     return encoded(managed)

@@ -1,4 +1,4 @@
-"""What server-side apply must know of a value: its kind, its fields, and how its lists and maps are merged.
+"""What server-side apply needs to know about a value: its kind, its fields, and how its lists and maps are merged.
 
 Shapes come from the declared types, or from the schema of a custom resource.
 
@@ -42,7 +42,7 @@ class Shape(Protocol):
         ...
 
     def default(self, name: str) -> Any:
-        """What a key of this element is if the element does not have it; None: nothing."""
+        """The default of a key that the element does not have; None: no default."""
         ...
 
 

@@ -261,7 +261,7 @@ def _kept(items: list[tuple[str, Shape, Any]], below: dict[str, set[Path]]) -> I
 
 
 def problems(shape: Shape, value: Any) -> list[str]:
-    """Why a value does not have its shape, in the order in which the fields stand."""
+    """Why a value does not have its shape, in the order of the fields."""
     return list(_problems(shape, value, ""))
 
 

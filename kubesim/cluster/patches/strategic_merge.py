@@ -248,7 +248,7 @@ def _position(order: list[Json], value: Json) -> int:
 
 
 def _without_nulls(value: Json) -> Json:
-    """What is new in the document has no nulls."""
+    """New parts of the document have no nulls."""
     if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value

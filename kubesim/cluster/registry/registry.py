@@ -375,7 +375,7 @@ def patch(
     manager: str = "",
     repeated: Sequence[str] = (),
 ) -> tuple[ApiObject, list[str]]:
-    """PATCH with a parsed body: the object as it is stored then, and the fields that nobody knows. `repeated` are the
+    """PATCH with a parsed body: the stored object, and the unknown fields. `repeated` are the
     fields that stood in the body twice."""
     if content_type not in (MERGE_PATCH, JSON_PATCH, STRATEGIC_MERGE_PATCH):
         raise unsupported_media_type()

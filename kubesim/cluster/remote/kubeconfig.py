@@ -1,9 +1,9 @@
 """Credentials as the `kubernetes` package finds them: a kubeconfig with its contexts, or a pod's service account.
 
-The package reads the files, picks the context, and knows certificates, tokens and passwords. What it does not do well
-is done here: an exec plugin's failure is an error and not a log line, the plugin ends with its waiter, and the
-files into which inline certificates had to be written are gone as soon as they have been read. The package is imported
-when it is needed: that takes longer than everything else that kubesim does at its start.
+The package reads the files, picks the context, and knows certificates, tokens and passwords. Its weak points are
+handled here: an exec plugin's failure is an error and not a log line, the plugin ends with its waiter, and the files
+into which inline certificates had to be written are gone as soon as they have been read. The package is imported when
+it is needed: that takes longer than everything else that kubesim does at its start.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def _fields(where: str, fields: dict[Any, Any]) -> Iterator[str]:
 
 
 def _access(configuration: Any, expires_at: int | None) -> Access:
-    """What the package has found, and nothing of it left on disk."""
+    """What the package has found; nothing of it stays on disk."""
     from kubernetes.aio.config import kube_config
 
     try:

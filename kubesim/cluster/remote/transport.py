@@ -71,7 +71,7 @@ class Reply(Protocol):
         ...
 
     def close(self) -> None:
-        """Hang up; who is reading comes to the end."""
+        """Hang up; a reader gets the end of the stream."""
         ...
 
 

@@ -66,7 +66,7 @@ class ClusterMoment:
         return next((obj for obj in self.list(resource, within) if _name(obj) == name), None)
 
     def output(self, container_id: str) -> Sequence[OutputLine]:
-        """What a container has written by now; its id is `containerd://...` in a status."""
+        """The output of a container so far; its id is `containerd://...` in a status."""
         lines = self._history.output.get(container_id.rpartition("://")[2], ())
         return [line for line in lines if line.t <= self._t]
 

@@ -35,7 +35,7 @@ class ApiUser:
 
 @value_object
 class Attributes:
-    """What a request is about: a resource, or a path that is none."""
+    """The attributes of a request: a resource, or a non-resource path."""
 
     verb: str
     group: str = ""

@@ -40,7 +40,7 @@ _TEXT, _JSON = "text/plain; charset=utf-8", "application/json"
 
 
 class Beside(Protocol):
-    """What a server answers that is not in its store: streams into containers, their logs, metrics."""
+    """Answers that are not in a server's store: streams into containers, their logs, metrics."""
 
     async def serve(self, request: web.BaseRequest) -> web.StreamResponse | None:
         """None: it is a request for the store."""
@@ -157,7 +157,7 @@ class ClusterServer:
         return await self._stream(request, response.stream)
 
     def _is_known(self, request: web.BaseRequest) -> bool:
-        """By a token, or by the certificate that the connection was made with."""
+        """By a token, or by the client certificate of the connection."""
         wants_certificate = self._tls is not None and self._tls.verify_mode != ssl.CERT_NONE
         if not self.tokens and not wants_certificate:
             return True
@@ -167,7 +167,7 @@ class ClusterServer:
         return bool(request.get_extra_info("peercert"))
 
     async def _answer(self, request: Request) -> Response:
-        """A version that somebody else may bring about is waited for."""
+        """Waits for a version that another client's write may create."""
         response = handle(self._store, request, self._access)
         deadline = self._clock.now() + FRESH_TIMEOUT
         while _is_too_early(response) and self._clock.now() < deadline:

@@ -1,4 +1,4 @@
-"""What form of an answer a client takes: an object as it is, only its metadata, or a Table; as JSON or YAML.
+"""The form of answer that a client accepts: an object as it is, only its metadata, or a Table; as JSON or YAML.
 
 The `Accept` header lists forms, each with a weight; the first that this server has is taken. A client that prefers
 protobuf gets JSON: all that request it can read both.

@@ -233,7 +233,7 @@ def _post_subresource(store: Store, call: _Call) -> Response:
 
 
 def _review(store: Store, call: _Call) -> Response:
-    """A question in the form of an object, which nobody keeps."""
+    """A request in the form of an object, which is not stored."""
     options, resource = call.options, call.resource
     body, warnings = _read(call, options)
     obj = registry.read_body(resource, body)

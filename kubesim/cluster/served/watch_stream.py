@@ -64,7 +64,7 @@ class WatchStream:
             self.watch.bookmark(self._store.resource_version)
 
     def lines(self) -> list[JsonObject]:
-        """What has happened since the last time."""
+        """The events since the last call."""
         lines = [] if self._error is None else [self._error]
         self._error = None
         events = self.watch.drain()

@@ -191,7 +191,7 @@ BY_PATH: Mapping[tuple[str, str], Resource] = {
 
 
 def resource_of(kind: str) -> Resource:
-    """The resource of a kind; a kind nobody declared gets the regular plural, so that any object can be stored."""
+    """The resource of a kind; an undeclared kind gets the regular plural, so that any object can be stored."""
     known = RESOURCES.get(kind)
     if known is not None:
         return known

@@ -50,7 +50,7 @@ class _Watched:
     """One watch of one object."""
 
     key: ObjectKey
-    changed: Changed | None  # None: nobody listens any more
+    changed: Changed | None  # None: no listener is left
     listed: bool = False
 
 

@@ -27,7 +27,7 @@ class SelectorError(ValueError):
 
 @value_object
 class Requirement:
-    """What a selector asks of one label."""
+    """What a selector requires of one label."""
 
     key: str
     operator: str  # exists, !, in, notin, =, !=, gt, lt

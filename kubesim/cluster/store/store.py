@@ -191,7 +191,7 @@ class Store:
         return self._commit("MODIFIED", new, old)
 
     def set_pod_status(self, namespace: str, name: str, uid: str, status: PodStatus) -> Pod:
-        """What a kubelet's PATCH of the status subresource comes to, without the detour through JSON."""
+        """The result of a kubelet's PATCH of the status subresource, without the detour through JSON."""
         pod = self.get("Pod", namespace, name)
         assert isinstance(pod, Pod)
         return self.write_pod_status(pod, uid, status)
@@ -275,7 +275,7 @@ class Store:
             self._notifying = False
 
     def _expire(self, now: int) -> None:
-        """Events that nobody has touched for an hour go, so that a long run does not remember everything."""
+        """Events unchanged for an hour are dropped, to bound the memory of a long run."""
         while self._expiring and self._expiring[0][0] <= now:
             _, key, version = self._expiring.popleft()
             event = self._objects["Event"].get(key)

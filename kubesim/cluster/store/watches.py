@@ -1,7 +1,7 @@
 """Watches: what changed, through a selection, from any version that is still remembered.
 
-A `Watch` has room for a bounded number of events: who does not read is closed, and has to list again. The `History` of
-a kind is bounded too: a version older than it is answered with 410 Expired.
+A `Watch` has room for a bounded number of events: a client that does not read is disconnected, and has to list again.
+The `History` of a kind is bounded too: a version older than it is answered with 410 Expired.
 
 Mirrors: apiserver/pkg/storage/cacher watch_cache.go, cache_watcher.go convertToWatchEvent
 """
@@ -57,7 +57,7 @@ EVERYTHING = Selection()
 
 
 def selected(event: WatchEvent, selection: Selection) -> WatchEvent | None:
-    """What a change means to somebody who sees only some objects: one that enters is added, one that leaves is deleted.
+    """A change as a watch with a selector sees it: an object that starts to match is added, one that stops is deleted.
 
     An object that leaves the selection is sent in its old state, with the version of the change.
     """
@@ -120,7 +120,7 @@ class Watch:
         self._waiter: asyncio.Future[None] | None = None
 
     def begin_with(self, objects: Iterable[ApiObject]) -> None:
-        """What there is when the watch is opened; however much it is, nobody has been slow yet."""
+        """The initial events of the watch; any number of them fits, because the client cannot have been slow yet."""
         for obj in objects:
             self._events.append(WatchEvent("ADDED", obj, int(obj.metadata.resource_version or 0)))
         self._room = self._limit + len(self._events)

@@ -83,7 +83,7 @@ async def open_channels(request: web.BaseRequest, wanted: Collection[str], clock
 
 
 class _Input:
-    """What a client sends, kept until somebody listens."""
+    """What a client sends, kept until a reader is attached."""
 
     def __init__(self) -> None:
         self._early: list[bytes] = []

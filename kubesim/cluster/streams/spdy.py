@@ -1,7 +1,7 @@
 """SPDY/3.1 as kubectl speaks it: streams with headers, and data in both directions, on one connection.
 
-The side of the server. Nobody here limits the flow: clients of Kubernetes never did. What arrives is handed on by
-callbacks; `SpdyConnection` is fed with bytes and writes bytes, wherever they come from.
+The side of the server. Nobody here limits the flow: clients of Kubernetes never did. Callbacks receive the data;
+`SpdyConnection` takes bytes and writes bytes, on any transport.
 
 Mirrors: github.com/moby/spdystream (connection.go, spdy/read.go, spdy/write.go)
 """
@@ -41,7 +41,7 @@ Headers = Mapping[str, str]
 
 
 class SpdyError(ValueError):
-    """What came in is no SPDY/3.1, or breaks a limit: the connection is over."""
+    """The input is not SPDY/3.1, or breaks a limit: the connection ends."""
 
 
 class SpdyStream:

@@ -103,7 +103,7 @@ def load_v1_6(path: str) -> NetworkConfigList:
 
 
 def _conf(data: bytes) -> PluginConfig:
-    """ConfFromBytes as it was: a type is not requested."""
+    """ConfFromBytes as it was: the type is not checked."""
     try:
         given = unmarshal(_NET_CONF, data)
         raw: Mapping[str, Any] = unmarshal(OBJECT, data) or {}

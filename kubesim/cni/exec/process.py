@@ -6,7 +6,7 @@ is cancelled
 leaves nothing behind either.
 
 Most plugins print little: what they print waits in its pipes until they have ended, so that one wake-up is enough for a
-run. Only who takes long is read from during that time, since a full pipe would hold it up.
+run. The output of a slow process is read during that time, because a full pipe would block it.
 
 The processes are our own and not those of `anyio.run_process`: that takes at least 1.3 times as long for a run of `cat`
 (best of 15 rounds of 40), kills only the plugin itself and, before Python 3.12, starts a thread for each process.
@@ -152,7 +152,7 @@ class _Process:
     def start(self, stdin: bytes, environ: Mapping[str, str]) -> None:
         fds: list[int] = []
         try:
-            given = os.memfd_create("cni-stdin")  # a file, so that nobody has to write while the plugin reads
+            given = os.memfd_create("cni-stdin")  # a file, so that no writer is needed while the plugin reads
             fds.append(given)
             os.write(given, stdin)
             os.lseek(given, 0, os.SEEK_SET)
@@ -204,7 +204,7 @@ class _Process:
             asyncio.get_running_loop().add_reader(fd, self._read, fd)
 
     def _read(self, fd: int) -> None:
-        """What exists, but not forever; the end of it closes."""
+        """A resource with a limited life; leaving the context closes it."""
         collected = self._outputs[fd]
         for _ in range(_CHUNKS):
             try:
@@ -268,7 +268,7 @@ class _Process:
         self._check_ended()
 
     def _finish(self) -> None:
-        """Nothing is left, however the waiting ended. A killed process is gone in an instant, so that it may block."""
+        """No process is left, however the wait ended. A killed process is gone in an instant, so that it may block."""
         if self._lingering is not None:
             self._lingering.close()
         if self._status is None and self._child is not None:

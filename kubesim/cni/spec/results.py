@@ -111,7 +111,7 @@ AnyResult = Result | Result020
 
 
 def plain(value: Any) -> Any:
-    """What is left of order when Go has read its own JSON back: nothing."""
+    """The order after Go has read its own JSON back: none is kept."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     return [plain(item) for item in value] if isinstance(value, list) else value

@@ -245,7 +245,7 @@ def print_result(result: AnyResult, version: str) -> None:
 
 
 def load_args(text: str, known: Collection[str]) -> dict[str, str]:
-    """CNI_ARGS as a dict. What is not known is an error, unless IgnoreUnknown says otherwise."""
+    """CNI_ARGS as a dict. An unknown argument is an error, unless IgnoreUnknown is set."""
     given: dict[str, str] = {}
     for pair in text.split(";") if text else ():
         parts = pair.split("=")

@@ -119,7 +119,7 @@ def _with_sorted_events(events: list[str]) -> list[str]:
 
 
 def _with_sorted_runs(items: Iterable[Any], run_of: Callable[[Any], str], key: Callable[[Any], str]) -> list[Any]:
-    """What the kubelet does in no fixed order comes sorted; everything else keeps its place."""
+    """Actions without a fixed order are sorted; everything else keeps its position."""
     out: list[Any] = []
     for run, group in groupby(items, run_of):
         members = list(group)

@@ -41,8 +41,8 @@ class _ScriptedProcess:
         self._started = self._clock.now()
 
         def ended(exit: Exit) -> None:
-            # Who stops a container ends it and continues immediately; if it ended by itself, its hook is notified of
-            # it first.
+            # A caller that stops a container ends it and continues immediately; if it ended by itself, its hook is
+            # notified of it first.
             if self._signalled:
                 self._tell_hooks()
                 on_exit(exit)
@@ -110,7 +110,7 @@ class _ScriptedProcess:
         return _SUCCESS
 
     async def _hook(self, duration: int) -> None:
-        """Take so long, unless the container ends first: that makes the hook fail."""
+        """Wait that long, unless the container ends first: that makes the hook fail."""
         done = asyncio.get_running_loop().create_future()
         self._hooks.append(done)
         timer = self._clock.call_at(self._clock.now() + duration, wake, done, True)

@@ -1,8 +1,8 @@
 """When is a story of a real node reproduced? The same statuses and events, in the same order, with the same delays.
 
 Not everything that a real node did must be met: a status that stood for less than BRIEF_S may have been overwritten
-before the API server saw it, two events of the same moment may swap, and delays have the kubelet's own jitter. What is
-looked at is in `story_views`.
+before the API server saw it, two events of the same moment may swap, and delays have the kubelet's own jitter. The
+compared fields are in `story_views`.
 """
 
 from __future__ import annotations

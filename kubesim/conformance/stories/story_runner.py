@@ -94,6 +94,6 @@ def _attempt(kind: StoryKind, story: Story, judged: bool, seed: int) -> Attempt:
     try:
         produced = {**kind.play(story, seed), "seed": seed}
         return Attempt(seed, produced, tuple(kind.differences(story, produced)) if judged else ())
-    except Exception as error:  # whatever goes wrong in one story must not end the others
+    except Exception as error:  # an error in one story must not end the others
         reason = str(error) if isinstance(error, CannotPlay) else f"{type(error).__name__}: {error}"
         return Attempt(seed, None, (f"could not be replayed: {reason}",))

@@ -20,9 +20,9 @@ PluginResources = Callable[[Pod, NodeResources], NodeResources]
 class NodeAdmission:
     """The last check of one node; implements the allocation manager's `Admission`.
 
-    What the active pods use is summed up once and grows with each pod that is admitted; `pods_changed` has
-    the sum computed again. `node` returns the node as the kubelet knows it now; `update_plugin_resources` returns what
-    is allocatable on it for one pod.
+    The usage of the active pods is summed once and grows with each admitted pod; `pods_changed` invalidates the sum.
+    `node` returns the node as the kubelet knows it now; `update_plugin_resources` returns what is allocatable on it for
+    one pod.
     """
 
     def __init__(self, node: Callable[[], Node], gates: FeatureGates = DEFAULT_GATES) -> None:

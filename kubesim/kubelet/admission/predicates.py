@@ -1,7 +1,8 @@
 """Admission by predicates: does the pod fit on this node, beside the pods that exist?
 
-Called for every new pod, before its worker exists (the handlers of the sync loop call it). What no preemption could
-mend is asked first and answered alone; then all predicates are evaluated, and the first failure is the reason reported.
+Called for every new pod, before its worker exists (the handlers of the sync loop call it). Failures that no preemption
+could resolve are checked first and reported alone; then all predicates are evaluated, and the first failure is the
+reported reason.
 
 Mirrors: pkg/kubelet/lifecycle/predicate.go Admit, generalFilter; pkg/scheduler/eventhandlers.go AdmissionCheck;
 pkg/scheduler/framework/plugins/noderesources/fit.go fitsRequest

@@ -49,7 +49,7 @@ class NothingToPreempt(KubesimError):
 
 
 class CriticalPodAdmission:
-    """What the kubelet does about a pod that was refused."""
+    """What the kubelet does about a rejected pod."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ def preemptable(preemptor: Pod, pod: Pod) -> bool:
 def pods_to_preempt(
     preemptor: Pod, pods: Iterable[Pod], needed: Requirements, gates: FeatureGates = DEFAULT_GATES
 ) -> list[Pod]:
-    """Who has to go, in the order in which they are killed; raises NothingToPreempt."""
+    """The victims, in the order in which they are killed; raises NothingToPreempt."""
     classes: dict[str, list[Pod]] = {BEST_EFFORT: [], BURSTABLE: [], GUARANTEED: []}
     for pod in pods:
         if preemptable(preemptor, pod):

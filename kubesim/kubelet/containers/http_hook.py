@@ -25,7 +25,7 @@ HTTP_ANSWER = "server gave HTTP response to HTTPS client"
 
 
 class PodReader(Protocol):
-    """What is asked of the runtime manager; each call may raise RuntimeCallError."""
+    """The interface of the runtime manager; each call may raise RuntimeCallError."""
 
     async def get_pod(self, uid: str) -> RuntimePod | None: ...
     async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus: ...

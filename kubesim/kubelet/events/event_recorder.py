@@ -111,7 +111,7 @@ class KubeletEvents:
         message: str,
         annotations: Mapping[str, str] | None = None,
     ) -> None:
-        """A full queue drops the event: telling must never hold up the one who tells."""
+        """A full queue drops the event: notifying must never block the sender."""
         now = self._clock.wall()
         moment = format_time(now)
         self._queue.try_send(

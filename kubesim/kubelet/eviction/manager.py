@@ -1,6 +1,6 @@
 """The eviction manager: measures every ten seconds what the node has left, and evicts at most one pod at a time.
 
-What it decides is in the pure modules beside it; here are the loop, the killing and the waiting.
+The decisions are in the pure modules beside it; this module has the loop, the killing and the waiting.
 
 Mirrors: pkg/kubelet/eviction/eviction_manager.go managerImpl
 """
@@ -68,7 +68,7 @@ class KillPod(Protocol):
 
 
 class NodeReclaim(Protocol):
-    """What can be thrown away before a pod must go."""
+    """What can be reclaimed before a pod is evicted."""
 
     async def delete_all_unused_containers(self) -> None: ...
     async def delete_unused_images(self) -> None: ...

@@ -1,7 +1,7 @@
 """Which thresholds are met, since when, and which node conditions follow: a state that goes from look to look.
 
-A soft threshold counts when it was met at every look of its grace period. A node condition stays for the transition
-period after the last look at which it was observed.
+A soft threshold counts when it was met at every check during its grace period. A node condition stays for the
+transition period after the last look at which it was observed.
 
 Mirrors: pkg/kubelet/eviction/eviction_manager.go synchronize (the first half); helpers.go thresholdsMet,
 thresholdsFirstObservedAt, thresholdsMetGracePeriod, nodeConditionsObservedSince, thresholdsUpdatedStats
@@ -37,7 +37,7 @@ class PressureState:
 
 @value_object
 class Look:
-    """The new state, and the thresholds that request an eviction now, the most urgent first."""
+    """The new state, and the thresholds that demand an eviction now, the most urgent first."""
 
     state: PressureState
     to_reclaim: tuple[Threshold, ...]
@@ -70,7 +70,7 @@ def look(
 def thresholds_met(
     thresholds: tuple[Threshold, ...], observations: Observations, *, enforce_min_reclaim: bool = False
 ) -> tuple[Threshold, ...]:
-    """Those of which less is available than they request, whatever their grace period."""
+    """Those with less available than they demand, whatever their grace period."""
     return tuple(t for t in thresholds if _is_met(t, observations, enforce_min_reclaim))
 
 

@@ -58,7 +58,7 @@ class Threshold:
 
     @property
     def key(self) -> tuple[str, int, ThresholdValue]:
-        """What makes two thresholds the same; how much must be reclaimed does not."""
+        """The identity of a threshold, without its minimum reclaim."""
         return self.signal, self.grace_period, self.value
 
 

@@ -153,7 +153,7 @@ class ImageGC:
             ticker.stop()
 
     def _rounds_skipped(self, last: int) -> None:
-        """What is in use counts as used at the last round."""
+        """An image in use counts as used at the last round."""
         for identifier in self._in_use & self._records.keys():
             self._records[identifier] = replace(self._records[identifier], last_used=last)
 
@@ -219,7 +219,7 @@ class ImageGC:
         return [record for record in images if record not in old]
 
     async def _free_space(self, wanted: int | None, images: list[ImageRecord], now: int) -> int:
-        """Remove images until so much is freed (None: all that may go); the bytes freed."""
+        """Remove images until this many bytes are freed (None: all removable ones); returns the bytes freed."""
         freed, errors = 0, []
         for record in images:
             if not may_be_freed(record, self._policy, now):

@@ -14,7 +14,7 @@ from kubesim.errors import ApiError
 
 
 class MirrorClient:
-    """Creates, replaces and deletes mirror pods. What fails is left to the next sync or to housekeeping."""
+    """Creates, replaces and deletes mirror pods. Failures are retried by the next sync or by housekeeping."""
 
     def __init__(self, client: ApiClient, node_name: str) -> None:
         self._client = client

@@ -1,7 +1,7 @@
 """The one sync of kubelets whose workers have no states: it runs a pod, and it also ends it.
 
-For a pod that is deleted or has ended, the same call first writes the status and then stops the pod. What becomes of
-the containers, the next sync reports, after a relist.
+For a pod that is deleted or has ended, the same call first writes the status and then stops the pod. The next sync
+after a relist reports the new state of the containers.
 
 Mirrors: pkg/kubelet/kubelet.go syncPod, killPod (v1.12)
 """
@@ -70,7 +70,7 @@ class SinglePodSync(PodSync):
 
 @part
 class PodResources:
-    """What a pod holds of the node. Its API object may go when that is nothing."""
+    """The node's resources that a pod holds. Its API object may go when that is nothing."""
 
     views: PodViews
     volumes: VolumeManager

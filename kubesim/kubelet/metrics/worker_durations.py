@@ -35,7 +35,7 @@ class WorkerDurations:
             self._updates.setdefault(record.uid, []).append(record)
 
     def begun(self, record: r.SyncBegin) -> None:
-        """What came after the update that the worker took up (the cause of the sync) is for the next sync."""
+        """Changes after the update that the worker took (the cause of the sync) are for the next sync."""
         self._finished.discard(record.uid)
         waiting = self._updates.get(record.uid, [])
         taken = [update for update in waiting if update.seq <= (record.cause or 0)]

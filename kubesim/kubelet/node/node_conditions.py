@@ -1,8 +1,8 @@
 """The node's conditions at the API server: Ready, and the three kinds of pressure; what device plugins offer; and the
 kubelet's version.
 
-What they should say is a function of the node's health; `NodeStatusUpdater` compares it every ten seconds, and writes
-it if it changed. A heartbeat alone is not written: nothing in a run depends on its time.
+The desired conditions are a function of the node's health; `NodeStatusUpdater` computes them every ten seconds, and
+writes changes. A heartbeat alone is not written: nothing in a run depends on its time.
 
 Mirrors: pkg/kubelet/nodestatus/setters.go MemoryPressureCondition, DiskPressureCondition, PIDPressureCondition,
 ReadyCondition; kubelet_node_status.go syncNodeStatus, updateNodeStatus, tryUpdateNodeStatus

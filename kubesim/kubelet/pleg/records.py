@@ -1,4 +1,4 @@
-"""The PLEG's memory and its judgement: what each pod looked like, what it looks like now, which events that makes.
+"""The PLEG's memory and its judgement: the old and the new state of each pod, and the events for the differences.
 
 Pure: `generic.py` lists the runtime, hands the listing in and sends what comes out.
 

@@ -149,7 +149,7 @@ async def _exchange(network: NodeNetwork, request: NodeRequest, timeout: int) ->
 async def grpc_probe(
     network: NodeNetwork, clock: LoopClock, host: str, port: int, service: str, timeout: int, *, tls: bool = False
 ) -> ProbeAnswer:
-    """Never an error: whatever goes wrong is a failure."""
+    """Never raises: every error is a failure."""
     address = join_host_port(host, port)
     try:
         status = await _health(network, clock, host, port, service, timeout, tls)

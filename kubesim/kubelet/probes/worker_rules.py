@@ -95,7 +95,7 @@ class Write:
 
 @value_object
 class Turn:
-    """What a turn comes to: the memory after it, what to write, and how it continues."""
+    """The result of a turn: the new state, what to write, and how it continues."""
 
     state: ProbeWorkerState
     next: Next
@@ -145,7 +145,8 @@ def before_probe(
 def after_probe(
     subject: WorkerSubject, state: ProbeWorkerState, result: ProbeResult, verdict: ProbeResult | None = None
 ) -> Turn:
-    """Count an answer. From the threshold on it is the verdict, and written if that was another; below, that stands."""
+    """Count an answer. From the threshold on it is the verdict, and written if it differs; below, the old verdict
+    stays."""
     run = state.result_run + 1 if state.last_result == result else 1
     state = ProbeWorkerState(state.container_id, result, run, state.on_hold)
     threshold = subject.spec.failure_threshold if result == "failure" else subject.spec.success_threshold

@@ -106,7 +106,7 @@ class AllocationManager:
         self.state.remove_orphans(remaining)
 
     def pods_changed(self) -> None:
-        """What the node has left must be counted again."""
+        """The free resources of the node must be counted again."""
         if self.admission is not None:
             self.admission.pods_changed()
 

@@ -1,7 +1,7 @@
 """The status manager: keeps the newest status of every pod and brings the API server up to date.
 
 Syncs and probe results put statuses in (`set_pod_status` ... `terminate_pod`); each change wakes one writer (`run`). A
-batch is the statuses as they were when it began: what changes while it is being written goes with the next one. Every
+batch is the statuses as they were when it began: later changes go into the next one. Every
 10 s a full pass also finds pods whose API status is not what the kubelet says, among those that changed here or in the
 pod manager since the last pass (`pod_changed`).
 
@@ -329,7 +329,7 @@ class StatusManager:
             return
 
     def _merged(self, uid: str, pod: Pod, status: VersionedStatus) -> PodStatus:
-        """What to send, if it is not what the API server says already."""
+        """The status to send, if it differs from the one at the API server."""
         could_run = self._could_have_running_containers(pod)
         merged = rules.merge_pod_status(pod, pod.status, status.status, could_run, self._clock.wall(), self._gates)
         if rules.becomes_terminal(pod.status, merged):

@@ -1,6 +1,6 @@
 """The last status of a pod whose termination is complete: nothing in it is left open.
 
-Containers that nobody can find any more count as failed, so that a pod is never called successful by accident.
+Containers that no longer exist count as failed, so that a pod is never reported as Succeeded by accident.
 
 Mirrors: pkg/kubelet/status/status_manager.go TerminatePod, hasPodInitialized, initializedContainers.
 """

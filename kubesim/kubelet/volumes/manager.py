@@ -48,7 +48,7 @@ class VolumesNotReady(SyncError):
 
 @value_object
 class VolumeParts:
-    """What of its surroundings the volume manager needs."""
+    """What the volume manager needs from the rest of the kubelet."""
 
     directories: VolumeDirectories
     objects: ObjectWatcher

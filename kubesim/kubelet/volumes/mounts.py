@@ -1,6 +1,6 @@
 """The mounts of a container: which volume it sees where, or why it cannot have it.
 
-Called when a container is about to be created, after its environment is known. What cannot be had is the message of a
+Called when a container is about to be created, after its environment is known. A missing object is the message of a
 container that waits with the reason CreateContainerConfigError.
 
 Mirrors: pkg/kubelet/kubelet_pods.go makeMounts, makeBlockVolumes, translateMountPropagation, resolveRecursiveReadOnly;

@@ -1,7 +1,7 @@
 """ConfigMaps and Secrets as a kubelet knows them: one watch for each that some registered pod refers to.
 
-A pod is registered by its first sync and unregistered when all of it is gone. What is not registered cannot be had, and
-what has not been listed yet has to be waited for, at most a second.
+A pod is registered by its first sync and unregistered when all of it is gone. An object that is not registered is an
+error; one that has not been listed yet is waited for, at most a second.
 
 Mirrors: pkg/kubelet/util/manager/watch_based_manager.go, cache_based_manager.go; pkg/api/v1/pod/util.go
 VisitPodConfigmapNames, VisitPodSecretNames

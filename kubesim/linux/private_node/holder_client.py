@@ -102,7 +102,7 @@ def _setting(name: str) -> str:
 
 
 class PrivateNode:
-    """A node that can be asked. What the kernel refuses there is an OSError here."""
+    """A node that can be asked. A refusal by the kernel is an OSError here."""
 
     def __init__(self, asked: socket.socket) -> None:
         asked.settimeout(PATIENCE_S)

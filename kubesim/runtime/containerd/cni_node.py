@@ -1,7 +1,7 @@
 """The runtime `cni` of a node: sandboxes with real networks in a real node, and simulated containers in them.
 
 A call of a plugin takes its virtual time from the seed; at that instant time stands still until the real process has
-ended, so that what runs at the same time does not depend on the machine.
+ended, so that the order of concurrent calls does not depend on the machine.
 """
 
 from __future__ import annotations

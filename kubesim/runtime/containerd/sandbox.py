@@ -121,7 +121,7 @@ class SandboxStore(Protocol):
 
 
 class SandboxObserver:
-    """Sees the steps of RunPodSandbox. A step whose `at` raises RuntimeCallError fails with that."""
+    """Sees the steps of RunPodSandbox. A step whose `at` raises RuntimeCallError fails with that error."""
 
     def at(self, sandbox: PodSandbox, step: StepName) -> None:
         """A step begins."""
@@ -302,7 +302,7 @@ class PodSandboxService:
 
 
 async def wrap_error(action: Awaitable[T], what: str) -> T:
-    """Do it; `what` stands before its error."""
+    """Do it; `what` is the prefix of its error."""
     try:
         return await action
     except KubesimError as error:

@@ -85,7 +85,7 @@ class SandboxedRuntime(SimulatedRuntime):
             running.add_done_callback(self._running.discard)
             try:
                 failed = await asyncio.shield(running)
-            except asyncio.CancelledError:  # who called has given up; what was begun is undone without them
+            except asyncio.CancelledError:  # the caller has given up; the steps so far are undone without it
                 ctx.cancel()
                 raise
             if failed is not None:

@@ -209,7 +209,7 @@ class DockerRuntime(SimulatedRuntime):
             raise RuntimeCallError(due.pop(0))
 
     def ensure_sandbox_image(self, image: str) -> None:
-        """A node has it, unless it is to fail."""
+        """A node has it, unless a scenario makes it fail."""
         try:
             self._fail_if_due("pull")
         except RuntimeCallError as error:

@@ -39,7 +39,7 @@ SIGNATURE_VALIDATION_FAILED = "SignatureValidationFailed"
 
 @value_object
 class ImagePullSettings:
-    """One pull at a time, or this many side by side (None: all); and how many a second a registry may be requested."""
+    """One pull at a time, or this many side by side (None: all); and how many requests a second a registry may get."""
 
     serialize: bool = True
     max_parallel: int | None = None

@@ -17,7 +17,7 @@ from kubesim.shell.kernel.ports import AddressInUse
 
 _MOST_BYTES = 65536
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
-_HTTP2 = b"PRI * HTTP/2.0\r\n\r\n"  # the part of the connection preface that looks like the head of a request
+_HTTP2 = b"PRI * HTTP/2.0\r\n\r\n"  # the part of the connection preface that has the form of a request's head
 Address = tuple[str, int]
 
 
@@ -148,7 +148,7 @@ async def _serve_health(listener: Listener, connection: socket.socket, said: byt
 
 
 async def _said(connection: socket.socket) -> bytes:
-    """To the end of the head of a request, or of all that is said."""
+    """To the end of the head of a request, or to the end of the stream."""
     loop = asyncio.get_running_loop()
     data = b""
     while b"\r\n\r\n" not in data and b"\n\n" not in data and len(data) < _MOST_BYTES:

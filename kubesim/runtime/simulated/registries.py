@@ -37,7 +37,7 @@ def not_found(image: str) -> str:
 
 
 def unauthorized(image: str, has_credentials: bool) -> str:
-    """The text of a pull that the registry refuses: nobody said who asks, or it was not right."""
+    """The error of a pull that the registry refuses: there were no credentials, or they were wrong."""
     reference = parse_normalized(image)
     host, _, repository = reference.name.partition("/")
     if has_credentials:

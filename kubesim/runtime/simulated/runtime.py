@@ -139,7 +139,7 @@ class SimulatedRuntime(RuntimeListeners):
     async def stop_pod_sandbox(self, sandbox_id: str) -> None:
         info = self._sandbox(sandbox_id)
         await self._take(self.settings.latencies.stop_sandbox)
-        if sandbox_id in self._sandboxes:  # nobody removed it during that time
+        if sandbox_id in self._sandboxes:  # it was not removed during that time
             self._tell_nri("StopPodSandbox", info)
             self._kill_sandbox(info)
 

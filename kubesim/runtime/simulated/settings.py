@@ -46,7 +46,7 @@ class Latencies:
     exec: Draw = Span(10 * MILLISECOND)
     shortest_run: int = 30 * MILLISECOND  # a program that ends immediately is seen to have ended no sooner
     pull: Draw = Span(2 * SECOND)
-    refusal: Draw = Span(5 * MILLISECOND)  # a registry at which nobody listens
+    refusal: Draw = Span(5 * MILLISECOND)  # a registry address without a listener
     list: int = MILLISECOND  # what a relist takes; fixed, because skipped relists are counted with it
 
 

@@ -138,7 +138,7 @@ class NodeVolumes:
 
     @property
     def host(self) -> Volume:
-        """The node's own file system; most nodes are never requested it."""
+        """The node's own file system; most nodes never need it."""
         if self._host is None:
             self._host = Volume(self._host_files)
             for directory in sorted(STANDARD_DIRECTORIES):

@@ -27,7 +27,7 @@ from kubesim.values import part
 
 T = TypeVar("T")
 INSTANT = 1  # microsecond: all that happens now is done before it is over
-LOST_CONNECTION = 45 * SECOND  # after which client-go's HTTP/2 pings find out that nobody answers
+LOST_CONNECTION = 45 * SECOND  # after which client-go's HTTP/2 pings detect that there is no answer
 
 
 @part

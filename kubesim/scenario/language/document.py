@@ -1,4 +1,4 @@
-"""The scenario language: what may stand in a document of kind Scenario, as strict types.
+"""The scenario language: the fields of a document of kind Scenario, as strict types.
 
 Unknown fields are errors. Durations are microseconds once they are read. `scenario/load/loader.py` makes a `Scenario`
 from a file, and `scenario/play/player.py` plays it.
@@ -422,7 +422,7 @@ class Scenario(Strict):
         return self.model_copy(update={"spec": self.spec.model_copy(update={"nodes": items})})
 
     def without_last_steps(self, count: int) -> tuple[Scenario, tuple[Step, ...]]:
-        """The same without so many of its last steps, and these steps."""
+        """The same with this many of its last steps replaced by these steps."""
         kept = self.spec.steps[: len(self.spec.steps) - count]
         spec = self.spec.model_copy(update={"steps": kept})
         return self.model_copy(update={"spec": spec}), self.spec.steps[len(kept) :]

@@ -161,7 +161,7 @@ class Start(PluginTarget):
 
 
 class Stop(Start):
-    """The kubelet, the runtime or a device plugin of a node goes away, or its way to the API server.
+    """The kubelet, the runtime or a device plugin of a node fails, or its connection to the API server.
 
     `config` closes the channel from the kubelet's sources to its sync loop, until the kubelet is restarted.
     """

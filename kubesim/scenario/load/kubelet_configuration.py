@@ -1,7 +1,7 @@
 """A kubelet's configuration: as somebody wrote it, with what it means to the parts that are played.
 
 It comes from a file of the real type, from a scenario, from flags, or from several of them: what is more particular is
-laid over what is more general. `jitter` is ours and stands in scenarios only.
+laid over what is more general. `jitter` is an addition of kubesim, for scenarios only.
 """
 
 from __future__ import annotations

@@ -421,7 +421,7 @@ def explain(details: ErrorDetails, document: Document, overlay: Overlay) -> Usag
 
 
 def path_of(details: ErrorDetails, document: Document) -> Path:
-    """Where it is, as far as somebody wrote it."""
+    """Its location, if one was written."""
     path = tuple(step for step in details["loc"] if isinstance(step, str | int) and step != "[key]")
     context: dict[str, Any] = details.get("ctx", {})
     if details["type"] == INVALID_CONFIGURATION:

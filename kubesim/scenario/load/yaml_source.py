@@ -18,7 +18,7 @@ from kubesim.golang.yaml import plain_scalar
 from kubesim.golang.yaml_nodes import TooDeep, UnknownAnchor, YamlNode, documents
 
 MAX_DEPTH = 100
-MAX_ALIASED = 100_000  # values that stand there only because an alias repeats them
+MAX_ALIASED = 100_000  # values that are there only because an alias repeats them
 
 _TAG = "tag:yaml.org,2002:"
 _TEXT_TAGS = ("", "!", _TAG + "str")

@@ -40,7 +40,7 @@ NAME_TOO_LONG = "File name too long"
 
 
 class File:
-    """A file's content. It outlives its name for those who have it open."""
+    """A file's content. An open file outlives its name."""
 
     __slots__ = ("_pieces", "executable", "modified", "size")
 
@@ -92,7 +92,7 @@ class Volume:
         self.changed()
 
     def replace(self, files: Mapping[str, str], now: int = 0) -> None:
-        """Exactly these files, all at once: nobody sees a part of them."""
+        """Exactly these files, written atomically: no reader sees a part of them."""
         self._entries = Volume(files, now)._entries
         self._names = None
         self.changed()

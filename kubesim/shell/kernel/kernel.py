@@ -77,7 +77,7 @@ class CannotFork(Exception):
 
 @types.coroutine
 def rest() -> Generator[None, None, None]:
-    """Give control back to the kernel until somebody wakes this process."""
+    """Give control back to the kernel until this process is woken."""
     yield
 
 

@@ -15,7 +15,7 @@ from kubesim.shell.kernel.files import File, Volume
 from kubesim.shell.limits import CAPTURE_LIMIT, LINE_LIMIT, LOG_LIMIT, LOG_LINES
 from kubesim.values import part, value_object
 
-PIPE_CAPACITY = 4096  # of text that nobody has read; small, so that a reader gets its turn soon
+PIPE_CAPACITY = 4096  # of unread text; small, so that a reader runs soon
 BLOCK = 65_536
 _ZEROS = "\0" * BLOCK  # one text for all, so that holding many of them costs nothing
 

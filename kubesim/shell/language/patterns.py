@@ -65,7 +65,7 @@ def _chunks(pattern: str) -> list[list[str]]:
 def _longest(chunks: list[list[str]]) -> str:
     """The expression for the longest text from here that the chunks match, with any text between them.
 
-    All but the last are taken where they come first, and never tried elsewhere: if there is a match at all, there is
+    Each part but the last matches at its first occurrence, without backtracking: if there is a match at all, there is
     one with them there. So the work is that of looking for each chunk once, however many stars there are.
     """
     first, *others = ("".join(chunk) for chunk in chunks)

@@ -60,7 +60,7 @@ class ManifestUrl(Protocol):
 
 @value_object
 class Tls:
-    """Whom to trust (the system's authorities if no file is given), and who we are."""
+    """The trusted authorities (the system's if no file is given), and the client's own certificate."""
 
     ca_file: str = ""
     cert_file: str = ""

@@ -261,7 +261,7 @@ class ListWatch(Generic[T]):
 
     @asynccontextmanager
     async def _open_watch(self, query: Mapping[str, str], patience: int | None = None) -> AsyncIterator[_Watch]:
-        """A server that does not end its watch in time, or says nothing for so long, is hung up on."""
+        """The connection to a server that does not end its watch in time, or sends nothing for that long, is closed."""
         seconds = int(MIN_WATCH_S * (1 + self._chance.random()))
         lasts = seconds * SECOND + OVERDUE
         whole = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds), **query}

@@ -50,7 +50,7 @@ class Line:
 
 
 class Layout:
-    """Writes lines; remembers the last time, so that it stands only once, and how wide the pods' names are."""
+    """Writes lines; remembers the last time, to print each time once, and the width of the pods' names."""
 
     def __init__(self, out: TextIO, width: int, *, colour: bool, numbered: bool, nodes: bool = False) -> None:
         self._out = out
@@ -138,7 +138,7 @@ def together(items: list[str]) -> str:
 
 
 def _words(text: str, room: int) -> Iterator[str]:
-    """What must not be broken; glued words are set free if they are longer than a row."""
+    """Words that must not be separated; they are separated after all if they are longer than a row."""
     for word in _printable(text).split(" "):
         if len(word) > room - 2:
             yield from word.split(_GLUE)

@@ -15,7 +15,7 @@ TIME, PART = 8, 18  # columns at which the time of a line ends, and the name of 
 
 
 class TailSink:
-    """Keeps records, and writes them as the timeline does only when somebody asks."""
+    """Keeps records, and formats them like the timeline only on request."""
 
     def __init__(self) -> None:
         self._pods: dict[str, deque[Record]] = {}

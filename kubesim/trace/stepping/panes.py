@@ -35,7 +35,7 @@ def fitted(lines: Iterable[str], width: int, height: int) -> list[str]:
 
 
 def labelled(label: str, text: str, width: int) -> list[str]:
-    """`LABEL  text`, wrapped; the label stands once."""
+    """`LABEL text`, wrapped; the label is printed once."""
     lines = textwrap.wrap(text, width - MARGIN, break_long_words=True) or [""]
     return [f"{label if n == 0 else '':<{MARGIN}}{line}" for n, line in enumerate(lines)]
 

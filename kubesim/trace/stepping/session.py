@@ -159,7 +159,8 @@ class StepSession:
             self.message = self.playback.passed(elapsed, self.stepper)
 
     def follow(self) -> None:
-        """Records come while the user looks: the place is the newest one until somebody moves, and at the end again."""
+        """Records come while the user looks: the position is the newest record until the user moves, and again at the
+        end."""
         self._follows = True
         self.grew()
 

@@ -30,7 +30,7 @@ class LoopPicture:
 
 @value_object
 class WorkerPicture:
-    """A pod worker: its state, the update that waits for it, the sync it is in, and when it looks again."""
+    """A pod worker: its state, the update that waits for it, the sync it is in, and when it syncs again."""
 
     pod: str
     state: str = "syncing"

@@ -205,7 +205,7 @@ def _ephemeral(errors: Errors, source: JsonObject, path: str) -> None:
         validate_claim_template(errors, template, f"{path}.volumeClaimTemplate")
 
 
-# In the order in which upstream looks; where two are given, all but the first are refused unread.
+# In the order in which upstream checks them; of several, all but the first are rejected unread.
 SOURCES: Mapping[str, SourceRule] = {
     "emptyDir": _empty_dir,
     "hostPath": _host_path,

@@ -16,7 +16,7 @@ Volumes = dict[str, JsonObject]
 
 _ISCSI_NAME_MAX = 64
 
-# In the order in which upstream looks; where two are given, all but the first are refused unread.
+# In the order in which upstream checks them; of several, all but the first are rejected unread.
 _ORDER = {kind: position for position, kind in enumerate((*SOURCES, "image"))}
 # Upstream's spelling in two of its messages.
 _REFUSED_AS = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}

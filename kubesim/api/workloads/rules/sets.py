@@ -276,7 +276,7 @@ def _number(value: int | str | None) -> int:
 
 
 def _validate_daemon_set_update(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    """What cannot change is reported before what is wrong with the new spec."""
+    """Changes of immutable fields are reported before errors in the new spec."""
     found = Errors()
     validate_immutable_selector(found, new["spec"].get("selector"), old["spec"].get("selector"), "spec.selector")
     index = sum(error.field.startswith("metadata.") for error in errors)

@@ -21,7 +21,7 @@ PodsByNode = Mapping[str, Sequence[Pod]]
 
 @value_object
 class DaemonNodePlan:
-    """What is to do on one node. Pods that have ended are deleted too, but each for a reason of its own."""
+    """What to do on one node. Pods that have ended are deleted too, but each for a reason of its own."""
 
     create: bool = False
     delete: tuple[Pod, ...] = ()
@@ -72,7 +72,7 @@ def _surplus_of_surge(set_: DaemonSet, running: Sequence[Pod], revision_hash: st
 
 
 def pods_without_node(pods: PodsByNode, nodes: Iterable[str]) -> list[Pod]:
-    """Pods that wait for a node that does not exist: nobody else deletes them."""
+    """Deletes pods that wait for a node that does not exist."""
     known = set(nodes)
     return [pod for node, there in pods.items() if node not in known for pod in there if not pod.spec.node_name]
 

@@ -1,7 +1,7 @@
 """The rolling update of a DaemonSet: which old pods may go now, and on which nodes a new one may come first.
 
 Without a surge old pods are deleted as far as maxUnavailable allows, and their nodes get new pods when they have ended.
-With a surge new pods come first, as far as maxSurge allows, and each old pod goes when its new one is available.
+With a surge new pods come first, as far as maxSurge allows, and each old pod is deleted when its new one is available.
 
 Mirrors: pkg/controller/daemon/update.go rollingUpdate, findUpdatedPodsOnNode, updatedDesiredNodeCounts;
 daemon/util/daemonset_util.go SurgeCount, UnavailableCount

@@ -64,7 +64,7 @@ def reconcile_old_replica_sets(deployment: Deployment, old: Sequence[ReplicaSet]
 
 
 def cleanup_unhealthy_replicas(old: Sequence[ReplicaSet], budget: int) -> tuple[list[Resize], bool]:
-    """The oldest ReplicaSet first. It deletes pods that are not ready before others by itself.
+    """The oldest ReplicaSet first. It deletes pods that are not ready before others.
 
     A ReplicaSet that still reports more available pods than it shall have is on its way down: then nothing else is
     decided until it has reported again, and the second value is False.

@@ -1,4 +1,4 @@
-"""What the EndpointSlices of a Service should be, as far as possible by changing those that there are.
+"""The desired EndpointSlices of a Service, reusing existing ones where possible.
 
 Pure. An endpoint stays in its slice and at its position; new ones are appended to a slice with room for all of them,
 or create a new slice. Pods with other port numbers for a named port have slices of their own.

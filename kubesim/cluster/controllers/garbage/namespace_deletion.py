@@ -44,7 +44,7 @@ Failures = dict[str, tuple[str, str]]  # condition -> reason and message
 
 @value_object
 class Remaining:
-    """What is left of a kind after everything was deleted. `problem`: it should have gone immediately."""
+    """The kinds that still have objects after all were deleted. `problem`: it should have gone immediately."""
 
     kind: str
     count: int

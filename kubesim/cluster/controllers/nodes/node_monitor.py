@@ -63,8 +63,8 @@ def zone_states(nodes: Iterable[Node]) -> Mapping[str, ZoneState]:
 def nodes_to_taint(nodes: Iterable[Node]) -> dict[str, str]:
     """Which taint the nodes that are not ready should get, by their names.
 
-    None if no node is ready at all: then it is rather the controller that is cut off. Of a small zone in which most
-    nodes are not ready nobody is evicted either.
+    None if no node is ready at all: then it is rather the controller that is cut off. No pods are evicted from a small
+    zone in which most nodes are not ready, either.
     """
     nodes = list(nodes)
     states, sizes = zone_states(nodes), Counter(map(zone_of, nodes))

@@ -143,7 +143,7 @@ class TaintEviction:
 
 
 def _tolerance(pod: Pod) -> tuple[str, tuple[Toleration, ...]]:
-    """Of what, by whom: all that matters here about a pod."""
+    """The pod's kind and owner: all that matters here about it."""
     return pod.spec.node_name, pod.spec.tolerations
 
 

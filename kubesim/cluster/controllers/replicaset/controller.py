@@ -76,7 +76,7 @@ class ReplicasController(Controller):
     # -- watching -----------------------------------------------------------------------------------------------
 
     def _orphan_changed(self, change: WatchEvent) -> None:
-        """A pod that nobody controls, new or with new labels or without its former owner, may be adopted."""
+        """A pod without a controller, new or with new labels or without its former owner, may be adopted."""
         pod, old = change.object, change.previous
         if change.type == "DELETED" or pod.metadata.deletion_timestamp is not None or controller_of(pod) is not None:
             return

@@ -21,7 +21,7 @@ from kubesim.cluster.store.watches import WatchEvent
 
 
 def size_of(claim: ApiObject) -> Quantity:
-    """What the claim has, by its status."""
+    """The capacity of the claim, from its status."""
     return quantity((status_of(claim).get("capacity") or {}).get("storage") or 0)
 
 

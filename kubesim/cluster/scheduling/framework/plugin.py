@@ -24,7 +24,7 @@ MAX_NODE_SCORE = 100
 
 
 class PluginState:
-    """What a plugin works out before it looks at nodes. `node_names`: the only nodes that come into question."""
+    """What a plugin computes before it looks at nodes. `node_names`: the only nodes that come into question."""
 
     node_names: frozenset[str] | None = None
 

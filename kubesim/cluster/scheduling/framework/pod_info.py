@@ -1,4 +1,4 @@
-"""What the plugins ask of a pod, worked out once: its requests, host ports, terms of affinity and claims.
+"""What the plugins need to know about a pod, computed once: its requests, host ports, terms of affinity and claims.
 
 Mirrors: pkg/scheduler/framework/types.go PodInfo, CalculateResource; pkg/scheduler/util/pod_resources.go
 """

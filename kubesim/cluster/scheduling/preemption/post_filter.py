@@ -1,4 +1,5 @@
-"""What is done about a pod that fits nowhere: a node is chosen where other pods make room, or the reason is added.
+"""Preemption for a pod that fits nowhere: choose a node where deleting pods makes room, or add the reason why none
+does.
 
 Pure: The caller deletes `victims`.
 

@@ -25,7 +25,7 @@ def guaranteed_cpus(pod: Pod, container: Container, gates: FeatureGates) -> int:
 
 
 def pod_guaranteed_cpus(pod: Pod, gates: FeatureGates) -> int:
-    """What the whole pod needs immediately: init containers run one after the other, beside the sidecars before
+    """What the whole pod needs at the same time: init containers run one after the other, beside the sidecars before
     them."""
     if manages_pod_level(pod, gates):
         requests = pod.spec.resources.requests if pod.spec.resources is not None else {}

@@ -94,7 +94,7 @@ class DraManager:
         self.cache.sync_to_checkpoint()
 
     def _checked(self, pod: Pod, name: str, must_check_owner: bool) -> ClaimInfo:
-        """What is to be known of a claim that this pod may use."""
+        """What the kubelet records about a claim that this pod may use."""
         try:
             claim = self._read("ResourceClaim", pod.metadata.namespace, name)
         except ApiError as error:

@@ -87,7 +87,7 @@ class StaticMemoryPolicy:
         self._shrink_init_containers(pod, container, blocks)
 
     def _choose_nodes(self, pod: Pod, hint: TopologyHint, requested: Sizes) -> NumaNodes:
-        """What the topology manager chose, or more of it if that is too little, or else the best of our own."""
+        """The topology manager's choice, extended if it is too small, or else our own best one."""
         best = hint
         if best.numa_nodes is None:
             best = self._default_hint(pod, requested)

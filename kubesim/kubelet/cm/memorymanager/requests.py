@@ -41,7 +41,7 @@ def container_requested_resources(pod: Pod, container: Container, gates: Feature
 
 
 def pod_requested_resources(pod: Pod, gates: FeatureGates) -> Sizes:
-    """What the whole pod needs immediately. Only resources that a regular container requests count."""
+    """What the whole pod needs at the same time. Only resources that a regular container requests count."""
     if manages_pod_level(pod, gates):
         requests = pod.spec.resources.requests if pod.spec.resources is not None else {}
         return {name: size for name, size in _sizes(requests).items() if size > 0}

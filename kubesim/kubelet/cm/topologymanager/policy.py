@@ -81,7 +81,7 @@ class HintMerger:
         return best or TopologyHint(self._policy.numa.default_affinity, preferred=False)
 
     def _merged_permutations(self) -> list[TopologyHint]:
-        """What one hint of each resource comes to, for all combinations.
+        """The merged hint of every combination of one hint per resource.
 
         The nodes are what the hints have in common. The result is preferred if all hints are, and have the same nodes.
         Combinations that come to the same are taken further as one: `compare` is an order, so one of each is enough,

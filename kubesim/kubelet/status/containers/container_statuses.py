@@ -110,7 +110,7 @@ def convert_to_api_container_statuses(
 
 
 def two_newest_records(runtime: RuntimePodStatus) -> dict[str, list[ContainerRecord]]:
-    """What there is to report each name: its newest record and the one before."""
+    """The records to report for each name: its newest and the one before."""
     found: dict[str, list[ContainerRecord]] = {}
     for record in sorted(runtime.containers, key=_CREATION_TIME, reverse=True):
         seen = found.get(record.name)

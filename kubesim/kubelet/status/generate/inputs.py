@@ -52,5 +52,5 @@ class StatusInputs:
 
     @property
     def old_status(self) -> PodStatus:
-        """The status to continue from: what the kubelet said last, else what the API server says."""
+        """The status to continue from: the kubelet's last one, else the one at the API server."""
         return self.pod.status if self.cached_status is None else self.cached_status

@@ -74,7 +74,7 @@ class Leak:
 
 def find_leaks(found: Inventory, living: Collection[str] = (), busy: Collection[str] = ()) -> list[Leak]:
     """What belongs to none of the living sandboxes. `busy` are their namespaces, known before they are noted. The
-    network itself is left when nobody lives."""
+    network itself stays after the last node ends."""
     everything = [
         *(Leak("sandbox", each, each) for each in found.sandboxes),
         *_namespaces(found, busy),
@@ -106,8 +106,8 @@ def _devices(found: Inventory) -> Iterator[Leak]:
 
 
 def _addresses(found: Inventory) -> Iterator[Leak]:
-    """host-local makes a file and then writes into it, with a lock: one that stays empty is that of a killed one, and
-    nobody can give it back. Where ours were, it is taken to be ours."""
+    """host-local makes a file and then writes into it, with a lock: a file that stays empty belongs to a killed
+    process, and its address can never be released. Where ours were, it is taken to be ours."""
     for path, owner in found.addresses.items():
         if owner.startswith(f"{found.owner}-") or owner in found.sandboxes:
             yield Leak("address", path, owner)

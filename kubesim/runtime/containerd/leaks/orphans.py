@@ -1,6 +1,6 @@
 """Plugins that still run though kubesim and the holder that started them were killed.
 
-They would continue making what nobody writes down any more. Every plugin on the host, and all that it starts, has a
+They would continue to make changes that are no longer recorded. Every plugin on the host, and all that it starts, has a
 locked
 file of the state directory open, which it inherits: so it is known at the next start that there still is one, and by
 that lock which processes they are. They are ended as the holder would have done it, before anything is cleaned up.

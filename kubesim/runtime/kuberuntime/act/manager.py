@@ -1,6 +1,6 @@
 """The runtime manager: carries out what compute_pod_actions decided, step by step, and reads pods back.
 
-It stands between `Kubelet.sync_pod` above and the CRI-shaped runtime below.
+It is the layer between `Kubelet.sync_pod` and the CRI-shaped runtime.
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod, KillPod, GetPods, GetPodStatus
 """
 

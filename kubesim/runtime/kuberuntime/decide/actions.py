@@ -184,7 +184,7 @@ def _is_done(decision: Decision, container: Container) -> bool:
 
 
 def _adjust(decision: Decision) -> None:
-    """The sandbox stands: bring its containers to what the pod requests."""
+    """The sandbox is ready: bring its containers to what the pod requests."""
     spec, actions = decision.pod.spec, decision.actions
     for ephemeral in spec.ephemeral_containers:
         if ephemeral.name not in decision.newest:

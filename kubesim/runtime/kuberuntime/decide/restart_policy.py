@@ -25,7 +25,7 @@ ALL_CONTAINERS_RESTARTING = "AllContainersRestarting"
 
 
 def find_matching_container_restart_rule(container: Container, exit_code: int) -> ContainerRestartRule | None:
-    """The first rule that speaks about this exit code; an operator nobody knows matches nothing."""
+    """The first rule that speaks about this exit code; an unknown operator matches nothing."""
     for rule in container.restart_policy_rules:
         codes = rule.exit_codes
         if codes is not None and codes.operator == ("In" if exit_code in codes.values else "NotIn"):

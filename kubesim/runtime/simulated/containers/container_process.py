@@ -35,7 +35,7 @@ class ContainerProcess(Protocol):
     """The main process of one container and everything that runs beside it."""
 
     def start(self, on_exit: Callable[[Exit], None]) -> None:
-        """Begin; `on_exit` is called once, when the main process ends by itself or by a signal."""
+        """Start; `on_exit` is called once, when the main process exits or is killed by a signal."""
 
     def signal(self, number: int) -> None:
         """Deliver a signal. KILL ends it immediately: `on_exit` is called before this returns."""

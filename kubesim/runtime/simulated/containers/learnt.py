@@ -71,8 +71,8 @@ class RealContainer:
         return self.ends[max(self.ends)] if self.ends and attempt < self.attempt else None
 
     def answer(self, ours: int, *, ready: bool) -> Literal["success", "failure", "wait"]:
-        """How a readiness or startup probe of the attempt that ours stands for is answered: it fails only for a
-        container that was ready and no longer is; before that, nothing can be concluded."""
+        """The simulated result of a readiness or startup probe of a real container: it fails only for a container that
+        was ready and no longer is; before that, nothing can be concluded."""
         attempt = self.first + ours
         once = attempt in (self.ready if ready else self.started)
         if attempt == self.attempt and self.running and not (self.is_ready if ready else self.is_started):

@@ -1,4 +1,4 @@
-"""Steps and faults that somebody adds to a scenario at a moment of its run, in the words of the scenario language.
+"""Steps and faults that the user adds to a scenario at a moment of its run, in the scenario language.
 
 `kill: {pod: web}` is a step, `operation: CreateContainer, error: no space left` is a fault. They take effect one
 microsecond after the moment, so that everything until then stays as it was.

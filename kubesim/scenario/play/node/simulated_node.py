@@ -317,7 +317,7 @@ class SimulatedNode:
             settings = coming_up(self._settings, randomness.stream("phases"))
             self._agent = NodeAgent(self, self._context, settings, randomness)
             if self._docker is not None and self.gates.rules.sandbox_order != CONTAINERD:
-                self._docker.kubelet_starts()  # later kubelets use docker through a shim, which goes on
+                self._docker.kubelet_starts()  # later kubelets use docker through a shim, which continues
         try:
             self._agent.start()
         except MachineError as error:

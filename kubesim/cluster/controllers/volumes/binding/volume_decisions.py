@@ -1,4 +1,4 @@
-"""What becomes of a volume next: it is available, bound, released, unbound again, or reclaimed.
+"""The next step of a volume: it is available, bound, released, unbound again, or reclaimed.
 
 Mirrors: pkg/controller/volume/persistentvolume/pv_controller.go syncVolume, reclaimVolume, deleteVolumeOperation,
 findDeletablePlugin, doDeleteVolume; pkg/volume/hostpath/host_path.go Delete
@@ -96,7 +96,7 @@ class Reclaiming:
 
 
 def decide_reclaim(volume: ApiObject) -> Reclaiming:
-    """What the reclaim policy of a released volume comes to."""
+    """What the reclaim policy does with a released volume."""
     if volume.metadata.annotations.get(MIGRATED_TO):
         return Reclaiming("external")
     match _policy(volume):

@@ -172,7 +172,7 @@ def _is_allowed(storage_class: ApiObject, labels: Mapping[str, str]) -> bool:
 def _has_enough_capacity(
     claim: ApiObject, storage_class: ApiObject, provisioner: str, labels: Mapping[str, str], listers: Listers
 ) -> bool:
-    """Only drivers that report their capacity are requested it."""
+    """Capacity is requested only from drivers that report it."""
     driver = listers.csi_driver(provisioner)
     if driver is None or not field(driver, "spec").get("storageCapacity"):
         return True
