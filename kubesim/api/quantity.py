@@ -263,8 +263,8 @@ def _divide_away_from_zero(amount: int, digits: int) -> int:
 
 
 def _shift_up_int64(amount: int, digits: int) -> int:
-    """`amount * 10**digits`. Beyond int64 it wraps for the powers that upstream multiplies immediately; others give
-    0."""
+    """`amount * 10**digits`. Beyond int64 it wraps for the powers that upstream multiplies in one step; others result
+    in 0."""
     if digits == 0 or amount == 0:
         return amount
     if digits <= 19 and _fits(result := amount * _power(digits)):

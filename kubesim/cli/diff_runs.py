@@ -110,7 +110,7 @@ def difference_of(name: str, left: Played, right: Played, *, all_rules: bool = F
 
 
 class RuleSearch:
-    """Plays the left side again with values of the right one."""
+    """Runs the left side again with values of the right one."""
 
     def __init__(self, left: Played, right: Played) -> None:
         self._left, self._right = left, right

@@ -91,7 +91,7 @@ class LoopClock:
         return self.sleep_until(moment)
 
     def sleep_in_tick(self, duration: int) -> Awaitable[None]:
-        """As `sleep`, for a part that works on a tick: the end of this wait is not something else that happens."""
+        """As `sleep`, for a component that works on a tick: the end of this wait does not count as other activity."""
         return self.sleep(duration)
 
     def sleep(self, duration: int) -> Awaitable[None]:
@@ -135,8 +135,7 @@ class LoopClock:
     async def outside(self, limit_s: float, *, hold: bool = False) -> AsyncIterator[None]:
         """Around an exchange with the real world that may take this many seconds of the wall; then TimeoutError.
 
-        Virtual time does not advance during that time, unless it is paced: then an exchange takes the time that it
-        takes, or
+        Virtual time does not advance during an exchange, unless it is paced: then an exchange takes its real time, or
         none with `hold`.
         """
         virtual = self.virtual

@@ -22,8 +22,7 @@ def collected_rarely() -> Iterator[None]:
 
 
 def collect_young() -> None:
-    """Look for garbage among what was created since the last look. A run that is over is one great cycle: found
-    immediately,
-    while it is in the caches of the machine, it costs a fifth of what it costs later among hundreds of others.
+    """Look for garbage among what was created since the last look. A run that is over is one great cycle: collected
+    immediately, while it is in the machine's caches, it costs a fifth of what it costs later among hundreds of others.
     """
     gc.collect(0)

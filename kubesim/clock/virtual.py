@@ -142,7 +142,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._next: _Ready | None = None  # runs before everything in _ready
         self._placing_next = False
         self.happenings = 0
-        self.happened = True  # something did since they were counted
+        self.happened = True  # a pod changed since they were counted
         self.unfinished_ticks: set[Periodic] = set()  # those whose tick the reader has not finished
 
     def _make_self_pipe(self) -> None:
@@ -200,7 +200,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         heappush(self._timers, (due, tick.rank + order, tick))
 
     def tick_again(self, tick: Tick, due: int) -> None:
-        """Arm a tick that is firing, but not before time moves on: by then it may be idle."""
+        """Re-arm a firing tick, but only when time advances: by then it may be idle."""
         tick._when = due
         self._fired.append(tick)
 
@@ -448,7 +448,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                 timer.set_result(None)
                 self._placing_next = False
         if due is None:
-            # A callback from another thread or a signal may have come in during that time.
+            # A callback from another thread or a signal may have arrived during the wait.
             self._listen(0)
             if not self._ready and not self._stopping:  # type: ignore[attr-defined]
                 raise Deadlock(self._describe_deadlock())

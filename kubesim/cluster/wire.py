@@ -94,7 +94,7 @@ def _unknown(type_: Type, value: Json, path: str) -> Iterator[str]:
 def misfit(type_name: str, value: Json) -> str | None:
     """Why a merged document is no object of this type, in the words of the converter that strategic patches go through.
 
-    Quantities and times speak for themselves: their misfits are left to the decoder.
+    Quantities and times are left to the decoder, which has its own errors for them.
     """
     return _misfit(parse_type(type_name), value)
 

@@ -178,7 +178,7 @@ def _first(
 
 
 def _begin(selector: selectors.BaseSelector, n: int, jobs: list[PluginCall]) -> None:
-    """ADD of all networks immediately, DEL one after the other, as go-cni has it."""
+    """ADD of all networks concurrently, DEL one after the other, as in go-cni."""
     for job in jobs[:1] if jobs[0].environ["CNI_COMMAND"] == "DEL" else list(jobs):
         _spawn(selector, n, job, jobs)
 
@@ -217,7 +217,7 @@ def run_bench(bin_dir: str, pods: int, pairs: int, parallel: Sequence[int], out:
 
 
 def time_left(done: int, of: int, seconds: float) -> str:
-    """A pair takes as long as those before it took on average."""
+    """Assumes that a pair takes as long as the earlier ones on average."""
     return f"cni bench: {done} of {of} pairs of runs, about {round(seconds / done * (of - done))} s left"
 
 

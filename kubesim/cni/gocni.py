@@ -113,7 +113,7 @@ class CNI:
                 await self.libcni.get_status_network_list(network.config, ctx)
 
     async def setup(self, namespace: Namespace, ctx: Context = BACKGROUND) -> CNIResult:
-        """Attach to all networks immediately. All are waited for; the first error to arrive is the one that counts."""
+        """Attach to all networks concurrently. Waits for all; the first error to arrive counts."""
         async with self._lock.read():
             self._check_ready()
             results: list[Result | None] = [None] * len(self.networks)

@@ -71,7 +71,7 @@ class NoopNetworkPlugin:
 
 
 def init_network_plugin(plugins: Sequence[NetworkPlugin], wanted: str, given: InitArguments) -> NetworkPlugin:
-    """The plugin of that name, initialized. All that is wrong with any of them is reported immediately."""
+    """The plugin of that name, initialized. All errors in any of them are reported together."""
     if not wanted:
         noop = NoopNetworkPlugin()
         noop.init(given)

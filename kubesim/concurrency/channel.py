@@ -28,7 +28,7 @@ class Channel(Generic[T]):
         self.dropped = 0
         self._items: deque[T] = deque()
         self._waiters: deque[Future[T]] = deque()  # first come, first served
-        self._reader: Select | None = None  # who alone reads, over and over; then nobody is among the waiters
+        self._reader: Select | None = None  # who alone reads, again and again; then nobody is among the waiters
         self._senders: dict[Future[None], T] = {}  # who waits for room, and with what
 
     def __len__(self) -> int:
@@ -38,7 +38,7 @@ class Channel(Generic[T]):
         return self.name
 
     def try_send(self, item: T) -> bool:
-        """Hand the item to the first who waits, or store it; False if the channel is full."""
+        """Hand the item to the first waiting receiver, or store it; False if the channel is full."""
         if self._reader is not None:
             if self._reader.take(self, item):
                 return True
@@ -157,7 +157,7 @@ class Select:
             raise
 
     def close(self) -> None:
-        """From now on another client may read."""
+        """From now on another task may read."""
         for channel in self._channels:
             channel._reader = None
 

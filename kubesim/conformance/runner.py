@@ -53,7 +53,7 @@ def find_corpora(paths: Iterable[Path]) -> list[Path]:
 
 
 def _is_input(path: Path) -> bool:
-    """In a directory, JSON that is no story is another client's."""
+    """In a directory, JSON that is not a story belongs to something else."""
     return path.name.endswith(SUFFIXES) or is_story(path)
 
 

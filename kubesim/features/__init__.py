@@ -22,7 +22,7 @@ from kubesim.values import value_object
 
 DEFAULT_PROFILE: Final = "v1.36"
 _ALL_OF_STAGE = {"AllAlpha": "A", "AllBeta": "B"}
-_UNKNOWN = {".": False, "+": True}  # cells of gates that a kubelet does not know, and what holds there instead
+_UNKNOWN = {".": False, "+": True}  # cells of gates that a kubelet does not know, and their effective value
 
 
 class Gate(NamedTuple):

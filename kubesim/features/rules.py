@@ -20,7 +20,7 @@ class Rules:
     bootstrap_checkpoints: bool = False  # pods that were written down start before the API server answers
     static_pod_fields: str = ""  # the version whose fields of a pod the uid of a static pod covers; empty: v1.36
     has_config_modes: bool = False  # the mux can report snapshots of all pods (SET)
-    repeats_run: bool = False  # a sync loop that ended is started again immediately, over and over
+    repeats_run: bool = False  # a sync loop that ended is started again immediately, again and again
     # Pod workers and the sync loop.
     pod_worker_states: bool = True  # False: one kind of sync, and one update that waits for its end
     emits_sync_errors: bool = False  # an Event FailedSync for each sync that failed

@@ -1,6 +1,6 @@
 """Addresses as Go's net package reads and prints them.
 
-An address that is missing is not an error there: it prints as `<nil>`, and so it does here.
+A missing address is not an error upstream: it prints as `<nil>`, here as well.
 
 Mirrors: net ParseIP, ParseCIDR, IP.String, IPNet.String; utils/net ParseIPSloppy; pkg/types IPNet
 """

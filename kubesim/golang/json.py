@@ -67,7 +67,7 @@ _LITERALS = {"t": "true", "f": "false", "n": "null"}
 
 
 def kind_of(value: object) -> str:
-    """How Go's errors call the kind of a JSON value."""
+    """The name of a JSON value's kind in Go's errors."""
     return _KINDS.get(type(value), "object")
 
 

@@ -154,7 +154,7 @@ def is_text(value: Any) -> bool:
 
 
 def as_number(value: Any) -> Any:
-    """A number of Python's as JSON has it; every other value as it is."""
+    """A Python number as in JSON; every other value unchanged."""
     return Number(json.dumps(value)) if type(value) in (int, float) else value
 
 

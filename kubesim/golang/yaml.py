@@ -64,7 +64,7 @@ def _fail(message: str) -> NoReturn:
 
 def _first_document(text: str) -> YamlNode | None:
     try:
-        # Bytes that were no text are given to the parser as they were: it has its own words for them.
+        # Bytes that are not valid text are passed to the parser unchanged: it has its own error for them.
         return next(documents(text.encode(errors="surrogateescape"), _MAX_DEPTH), None)
     except UnknownAnchor as error:
         _fail(f"unknown anchor '{error.anchor}' referenced")

@@ -373,7 +373,7 @@ class Kubelet:
         )
 
     def start(self) -> None:
-        """Begin everything, each part at its own moment."""
+        """Start everything, each part at its own time."""
         settings = self.settings
         self.container_manager.start(self.context.clock, self._begin)
         self._begin("runtime poll", 0, lambda: self.runtime_state.run(settings.runtime_poll_period))

@@ -104,7 +104,7 @@ class ReadOnlyServer:
         bound = listeners.extra(SocketAttribute.local_address)
         self.address = f"http://[{bound[0]}]:{bound[1]}" if ":" in bound[0] else f"http://{bound[0]}:{bound[1]}"
         tasks.start(f"server on {self.address}", self._accept(listeners))
-        await anyio.lowlevel.checkpoint()  # a task that never ran would not close them
+        await anyio.lowlevel.checkpoint()  # a task that never started would not close them
 
     async def _accept(self, listeners: MultiListener[SocketStream]) -> None:
         async with listeners:

@@ -59,7 +59,7 @@ def read_configuration(given: Any) -> Values:
 
 
 def _struct(struct: str, given: Any, path: Path, values: dict[str, Any], before: str) -> None:
-    """A struct that stands by itself: its fields are values with a dotted name."""
+    """A plain struct: its fields are values with a dotted name."""
     if not isinstance(given, dict):
         raise ConfigurationProblem(path, f"must be a mapping of fields, not {_found(given)}")
     fields = struct_fields(struct)

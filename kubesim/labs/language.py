@@ -191,8 +191,8 @@ class StopItem(Strict):
 
 
 class Task(Strict):
-    """A change to make in the scenario. It is done when these expectations are met. After the two `hints` the third one
-    is the solution."""
+    """A change to make in the scenario. It is done when these expectations are met. The third hint, after the two
+    `hints`, is the solution."""
 
     ask: str = Field(min_length=1)  # what to change
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = Field(min_length=1)  # true of the changed run

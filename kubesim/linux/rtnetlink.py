@@ -54,7 +54,7 @@ def set_up(name: str) -> None:
 
 
 def add_address(name: str, address: str) -> None:
-    """`10.0.0.1/16`; an IPv6 address is usable immediately, as nobody else can have it."""
+    """`10.0.0.1/16`; an IPv6 address is usable immediately, because no other host can have it."""
     interface = ipaddress.ip_interface(address)
     packed = interface.ip.packed
     body = _ADDRESS.pack(_family(packed), interface.network.prefixlen, _IFA_NODAD, 0, socket.if_nametoindex(name))

@@ -53,14 +53,14 @@ class PodWork:
     options: UpdatePodOptions
 
 
-# Why a worker has no work. `wait`: a static pod of the same name is in the way; `never`: the pod was terminated before
+# Why a worker has no work. `wait`: it waits for a static pod of the same name; `never`: the pod was terminated before
 # it could begin, so the worker stops; `nothing`: there was no update.
 NoWork = Literal["wait", "never", "nothing"]
 
 
 @value_object
 class PodWorkerSync:
-    """A worker as housekeeping sees it."""
+    """The state of a worker that housekeeping needs."""
 
     state: PodWorkerState
     orphan: bool

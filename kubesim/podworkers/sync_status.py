@@ -92,7 +92,7 @@ class PodWorkerQueries:
         return self.pods_synced if status is None else status.terminated_at is not None
 
     def should_pod_content_be_removed(self, uid: str) -> bool:
-        """An evicted pod's content may go immediately, a deleted pod's when its containers are stopped."""
+        """An evicted pod's content may be removed immediately, a deleted pod's when its containers are stopped."""
         status = self.statuses.get(uid)
         if status is None:
             return self.pods_synced

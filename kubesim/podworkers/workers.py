@@ -238,7 +238,7 @@ class PodWorkers:
                 worker.last_sync = self.clock.now()
         except KubesimError as failure:
             error = failure
-        except Exception as crash:  # a defect: say so, and let this worker try again like after any failed sync
+        except Exception as crash:  # a defect: report it, and let this worker retry as after any failed sync
             error = crash
             self.on_crash(worker.uid, crash)
         return self._complete(worker, work, outcome or NOTHING_MORE, error)

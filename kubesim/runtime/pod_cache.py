@@ -83,7 +83,7 @@ class PodCache:
         self._notify(uid, timestamp)
 
     def update_time(self, timestamp: int) -> None:
-        """A relist that began then has looked at every pod."""
+        """A relist that began at that time has listed every pod."""
         self._timestamp = timestamp
         for uid in list(self._waiters):
             self._notify(uid, timestamp)

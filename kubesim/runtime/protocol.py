@@ -2,7 +2,7 @@
 
 `SimulatedRuntime` implements this, and `SandboxedRuntime` with sandboxes on a real network (`--runtime cni`). Ids here
 are the runtime's own, without the `containerd://` of the API. Durations and times are microseconds. A call that fails
-raises `RuntimeCallError` with the runtime's text; asking for something that is gone raises `NotFound`.
+raises `RuntimeCallError` with the runtime's text; for an object that is gone it raises `NotFound`.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class ContainerConfig:
 
 @value_object
 class SandboxInfo:
-    """A sandbox as list and status show it."""
+    """A sandbox as in a listing or a status."""
 
     id: str
     pod_uid: str

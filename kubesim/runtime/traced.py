@@ -1,6 +1,6 @@
 """A runtime whose calls are written to the trace: one record when a call begins, one when it has ended.
 
-Asking for states (list, status) is not recorded: it changes nothing and happens all the time.
+Reads (list, status) are not recorded: they change nothing and are frequent.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ CPU_BOUND_TURNS = 64  # after this many of them in a container they are half as 
 SHORTEST_TURN = 10
 LONGEST_PAUSE = 3600 * 1_000_000
 CHARACTERS_PER_STEP = 64  # of text that is split, matched or parsed
-LONG_TEXT = 1024  # characters; what is done with shorter ones is part of the step that does it
+LONG_TEXT = 1024  # characters; the step itself implements this for shorter ones
 PATTERN_WORK = 50_000_000  # characters of a pattern times those of the text that it is matched against
 NESTING = 40  # of functions, substitutions, parentheses
 
@@ -31,7 +31,7 @@ PROCESS_LIMIT = 512
 MEMORY_LIMIT = 64 << 20  # bytes that all processes of a container without a limit may hold
 LARGEST_MEMORY = 256 << 20  # ... and those of any container
 VARIABLE_LIMIT = 1 << 20  # characters of one variable
-VARIABLE_SIZE = 64  # bytes of an entry in a table, beside its text
+VARIABLE_SIZE = 64  # bytes of an entry in a table, without its text
 SYNTAX_SIZE = 32  # bytes of a function for each character of its text
 ARGUMENT_LIMIT = 128 << 10  # characters of one argument of a program (MAX_ARG_STRLEN)
 ARGUMENTS_LIMIT = 2 << 20  # ... and of all arguments and variables together (a quarter of the stack)

@@ -210,7 +210,7 @@ class ShellContainer:
             self.kernel.finish(self.kernel.init, ExitStatus(128 + KILL, KILL, oom_killed=True))
 
     async def exited(self) -> ExitStatus:
-        """Wait for the end; gives immediately what is known already."""
+        """Wait for the end; returns immediately if it is known."""
         if self.status is not None:
             return self.status
         future: Awaited[ExitStatus] = Awaited(f"the end of {' '.join(self.argv)!r}")

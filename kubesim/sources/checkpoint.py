@@ -1,8 +1,7 @@
 """Bootstrap checkpoints: pods that a kubelet of v1.12 writes down, to start them again without an API server.
 
-A pod that requests it with an annotation is written whenever the kubelet receives it, and removed with it. At
-the next
-start all of them are handed over as RESTORE before the API server is asked. Where they lie is another's matter
+A pod that requests it with an annotation is written whenever the kubelet receives it, and removed with it. At the next
+start all of them are passed on as RESTORE before the API server is queried. Where they lie is another's matter
 (`CheckpointStore`): in memory for a simulated node, in a directory for a real one.
 
 Mirrors: v1.12 pkg/kubelet/checkpoint/checkpoint.go, checkpointmanager, util/store/filestore.go

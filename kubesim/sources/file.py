@@ -1,5 +1,5 @@
-"""The file source: a directory of manifests, each a static pod. Changes count immediately; every 20 s all is read
-again.
+"""The file source: a directory of manifests, each a static pod. Changes take effect immediately; every 20 s everything
+is read again.
 
 What the source wants is kept by pod name, not by file: of two files with the same pod the one read last wins, and the
 removal of either takes the pod away until the next reading of everything. Where the files are is another's matter
@@ -192,7 +192,7 @@ class FileSource:
             self._config.snapshot(SOURCE, pods)
 
     def _pod_in(self, name: str) -> Pod:
-        """The pod that a file wants. A text is looked into once; that it is the same again costs nothing."""
+        """The pod that a file wants. A text is parsed once; an unchanged text costs nothing."""
         text = self._files.read(name)
         known = self._known.get(name)
         if known is None or known[0] != text:

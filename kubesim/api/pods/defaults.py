@@ -200,7 +200,7 @@ def _fill_in(resources: JsonObject, kind: str, amounts: JsonObject) -> None:
 
 
 def resources_pod(spec: JsonObject) -> Pod:
-    """As much of the pod as adding up the resources of its containers needs: no resources of its own, no overhead."""
+    """The part of the pod that is needed to sum its containers' resources: no pod-level resources, no overhead."""
     return Pod.from_json(
         {
             "spec": {

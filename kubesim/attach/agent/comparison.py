@@ -50,7 +50,7 @@ class Comparison:
         if uid not in self._before:
             statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
             self._before[uid] = {status.name: status.restart_count for status in statuses}
-            return  # the agent is notified of it after this
+            return  # the agent is notified after this
         self._compare(uid)
 
     def lost(self, pod: Pod) -> None:

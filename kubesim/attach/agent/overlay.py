@@ -3,7 +3,7 @@
 It is the API server in memory of the attached node. `ApiServerSource` brings the live pods here; specs, labels,
 annotations, deletions and conditions set by others are taken from there at each change. The status is that of our
 kubelet from the beginning: a pod that has not finished starts with an empty status, because its containers do not run
-here yet. A pod that our kubelet would have deleted stays away until the real one is gone.
+here yet. A pod that our kubelet would have deleted stays removed until the real one is gone.
 
 Static pods are left out: their files are on the node.
 """

@@ -52,7 +52,7 @@ class Memory:
     """What was learnt by watching, by container name."""
 
     crashes: Mapping[str, CrashEntry] = field(default_factory=dict)
-    # When the exit of the present attempt was first seen in a status: the kubelet looked then.
+    # When the exit of the present attempt was first seen in a status: the kubelet synced then.
     exits_seen: Mapping[str, int] = field(default_factory=dict)
     watched_since: int | None = None
     kubelet_since: int = 0  # when the node's kubelet started; 0 = not known

@@ -1,6 +1,6 @@
 """The runtime status that the observed status was made from: the input of the kubelet's own decisions.
 
-With it `compute_pod_actions` says what the kubelet does next about a pod that another client's kubelet runs. Of each
+With it `compute_pod_actions` says what the kubelet does next about a pod that a real kubelet runs. Of each
 container the newest attempt is known; hashes are assumed to be those of the spec, because a status does not contain
 them.
 """

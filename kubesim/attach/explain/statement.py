@@ -1,6 +1,6 @@
 """The statement about a pod: where it is in its life, which rules keep it there, what follows and when.
 
-A statement has causes, the weightiest first. Each names a rule of the kubelet and where upstream has it, the fields
+A statement has causes, the most important first. Each names a rule of the kubelet and where upstream has it, the fields
 that show it, the steps that follow, and what would change that. Steps are in the vocabulary of
 `attach/shadow/changes.py`, so that later observations can be compared with them.
 """

@@ -33,7 +33,7 @@ from kubesim.runtime.kuberuntime.naming import backoff_key
 from kubesim.values import value_object
 
 INTERVALS = Intervals()
-# A failed mount: twice as long from failure to failure.
+# A failed mount: the delay doubles with each failure.
 MOUNT_INITIAL, MOUNT_MAXIMUM = 500 * MILLISECOND, 122 * SECOND
 MOUNT_POLL = 300 * MILLISECOND  # how often the waiting sync looks whether all is mounted
 PROBE_PERIOD = 10  # seconds, where a probe does not say

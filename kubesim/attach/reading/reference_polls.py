@@ -48,7 +48,7 @@ def is_ready(pod: Pod) -> bool:
 
 @part
 class ReferencePolls:
-    """Writes into `found`; `changed` is notified of each object that came or went, `problem` of what went wrong."""
+    """Writes into `found`; `changed` is called for each object that appeared or vanished, `problem` for each error."""
 
     clock: LoopClock
     transport: Transport

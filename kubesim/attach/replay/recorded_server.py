@@ -2,8 +2,8 @@
 
 A change that was recorded at t is sent at t. Between a BROKEN line and the next LIST of a kind the server is out of
 reach for that kind: lists and watches wait until it is back, so that the follower's own back-off does not make it blind
-for longer than the recorder was; a get is refused. A watch from a version before that LIST gets 410, because nobody
-knows what happened in between.
+for longer than the recorder was; a get is refused. A watch from a version before that LIST gets 410, because the
+changes in between are unknown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pods that are over: rejected, evicted, shut down with their node, out of time, completed, failed.
+"""Pods that have ended: rejected, evicted, shut down with their node, past their deadline, completed, failed.
 
 Mirrors: kubelet.go rejectPod, eviction/eviction_manager.go, nodeshutdown, active_deadline.go, kubelet_pods.go getPhase
 """

@@ -161,7 +161,7 @@ def _changed(cause: Cause, *, says: str, rule: str) -> Cause:
 
 
 def _finishing(seen: Observation, actions: PodActions) -> Cause | None:
-    """No container runs or will run, and the phase does not say so yet; or only sidecars are left to stop."""
+    """No container runs or will run, but the phase is not terminal yet; or only sidecars are left to stop."""
     if not actions.kill_pod or actions.create_sandbox:
         return None
     running = [view for view in seen.containers() if view.status.state.running is not None]

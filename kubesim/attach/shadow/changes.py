@@ -41,7 +41,7 @@ class ObservedChange:
 
 
 def changes(old: Pod, new: Pod | None, before: int, now: int) -> tuple[ObservedChange, ...]:
-    """From the old observation to the new one; None = the object is gone."""
+    """The transition from the old observation to the new one; None = the object is gone."""
     if new is None:
         return (ObservedChange("removed", earliest=before, latest=now),)
     found = [ObservedChange(kind, container, detail, before, now) for kind, container, detail in _pod(old, new)]

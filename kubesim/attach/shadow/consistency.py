@@ -60,8 +60,8 @@ def status_divergences(seen: Observation, old: PodStatus | None) -> Iterator[Div
 
 def _startup_begins(view: ContainerView, old: PodStatus | None) -> bool:
     """Whether the first result of a startup probe, unknown, took `started` back: the status manager writes that alone,
-    and the sync that follows computes `ready` from it (SetContainerStartup). It does so after a restart of the kubelet
-    or of a container, which had started before."""
+    and the sync that follows computes `ready` from it (SetContainerStartup). It does so after a restart of the kubelet,
+    or of a container that had started before."""
     known = () if old is None else (*old.init_container_statuses, *old.container_statuses)
     was = next((one for one in known if one.name == view.name), None)
     return view.spec.startup_probe is not None and (was is None or (was.ready and bool(was.started)))
@@ -189,7 +189,8 @@ def _computed(seen: Observation, old: PodStatus | None) -> dict[str, list[PodCon
     pod, status = seen.pod, seen.pod.status
     before = status if old is None else old
     statuses = (*status.init_container_statuses, *status.container_statuses)
-    # Conditions are computed with the phase of that moment; a terminal one is written later, or was decided by others.
+    # Conditions are computed with the phase of that moment; a terminal phase is written later, or was decided
+    # elsewhere.
     phases = _phases(pod) | {status.phase, RUNNING}
     if is_over_deadline(seen):
         phases.add(FAILED)  # the conditions are already those of a failed pod while its containers are being stopped
@@ -213,7 +214,7 @@ def is_over_deadline(seen: Observation) -> bool:
 
 
 def _gates(seen: Observation, old: PodStatus | None) -> list[tuple[PodCondition, ...]]:
-    """The conditions that Ready may have been computed from: another client writes those of a readiness gate,
+    """The conditions that Ready may have been computed from: other controllers write those of a readiness gate,
     and the kubelet's status follows. Without an earlier status, the gates may have had any value."""
     status, gates = seen.pod.status, [gate.condition_type for gate in seen.pod.spec.readiness_gates]
     if not gates:

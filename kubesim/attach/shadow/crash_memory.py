@@ -32,7 +32,7 @@ class CrashMemory:
         self._since = 0  # when the kubelet started, as far as known
 
     def entries(self, pod: Pod) -> Mapping[str, CrashEntry]:
-        """By container name; only those whose every move was seen."""
+        """By container name; only those whose every change was seen."""
         keys = self._keys.get(pod.metadata.uid)
         if not keys:
             return {}

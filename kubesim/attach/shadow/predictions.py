@@ -1,4 +1,4 @@
-"""Predictions: what a statement holds the kubelet to, and whether what was observed keeps it.
+"""Predictions: what the kubelet must do according to a statement, and whether the observations agree.
 
 A prediction is made from every step with a `due`; the same step seen again only sharpens it. It is kept, broken (too
 early, too late), or dropped because somebody intervened.
@@ -38,7 +38,7 @@ _CHANGES: dict[Due, tuple[str, ...]] = {
 # Reported by Events alone. Those can be lost, and of a mount or a retry only the failure is reported.
 REPORTED_BY_EVENTS: frozenset[Due] = frozenset({"mount", "retry", "pull"})
 _BY_THE_WORKER: frozenset[Due] = frozenset({"restart", "restart-by", "pull", "retry"})
-# When they may come next is in the kubelet's memory alone, and a new kubelet does them immediately.
+# Their next time is only in the kubelet's memory, and a new kubelet retries immediately.
 _OF_MEMORY: frozenset[Due] = frozenset({"restart", "pull", "mount"})
 _HELD_BACK = ("CrashLoopBackOff", "ImagePullBackOff")  # found at a glance: they cost a sync no time
 

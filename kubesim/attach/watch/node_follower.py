@@ -1,8 +1,8 @@
 """The watch-only agent: follows the pods, Events, Lease and Node of one node, and lets the shadow speak about them.
 
-A thin shell around `attach/shadow/shadow.py`: it lists and watches over a transport that refuses everything else,
+A thin shell around `attach/shadow/shadow.py`: it lists and watches over a transport that rejects everything else,
 estimates the time at the node, and passes every report to the viewer. A connection problem is reported in one line and
-retried; changes missed during that time are not blamed on the kubelet.
+retried; changes missed during that time are not reported as divergences.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class NodeFollower:
         itself = {"fieldSelector": f"metadata.name={self.node_name}"}
         leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
         of_pods = Watched("/api/v1/events", Event, "Event", selectors=about_pods, most=MAX_EVENTS)
-        # Events and the Node first: a pod is better explained with them.
+        # Events and the Node first: they improve the explanation of a pod.
         self._follow(tasks, chance, Watched("/api/v1/nodes", Node, "Node", selectors=itself), _OfNode(self))
         self._follow(tasks, chance, of_pods, _OfEvents(self))
         of_node = Watched("/api/v1/events", Event, "Event", selectors=about_node)

@@ -1,10 +1,10 @@
 """Findings that a restart of the kubelet would explain, held back for as long as a sign of one may take to come.
 
-A kubelet that starts forgets its back-offs: what waited is tried immediately, and the waits start over. It says so in
-Events about its node; but those travel by another watch than the pods, and can be lost. So a finding that counts on the
-kubelet's memory is reported only when no sign has come. The signs: an Event or a lease that reports the start
-(`Shadow.kubelet_started`), a Node status that is written out of turn, or that several pods are tried too early
-immediately.
+A kubelet that starts has no back-offs: waiting containers are retried immediately, and the delays start over. It says
+so in Events about its node; but those travel by another watch than the pods, and can be lost. So a finding that counts
+on the kubelet's memory is reported only when no sign has come. The signs: an Event or a lease that reports the start
+(`Shadow.kubelet_started`), a Node status that is written out of turn, or several pods that are retried too early at the
+same time.
 
 Mirrors: kubelet_node_status.go tryUpdateNodeStatus, calculateDelay (a status that changed is written immediately; one
 that
@@ -39,7 +39,7 @@ class Doubts:
         self._held.append(found)
 
     def saw_node(self, node: Node | None) -> None:
-        """A status that says nothing new and comes out of turn is that of a kubelet that has just started. If every
+        """A status without changes at an unexpected time comes from a kubelet that has just started. If every
         such status comes out of turn, the node has another turn. A status that changed says nothing about the turn."""
         before, self._node = self._node, node
         then, at = (None if one is None else _heartbeat(one.status) for one in (before, node))

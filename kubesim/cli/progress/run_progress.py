@@ -1,4 +1,4 @@
-"""How far a long run is: virtual and real time, the share that is done where the duration is known, and its pods.
+"""The progress of a long run: virtual and real time, the completed share if the duration is known, and its pods.
 
 On a terminal that is a view of three lines at the bottom, which what is printed pushes down; elsewhere a line on stderr
 every half minute. A run that takes no time shows nothing.

@@ -153,7 +153,7 @@ def wanted(args: argparse.Namespace, resource: Resource) -> ObjectSelection:
 
 
 def complain(problem: object) -> int:
-    """In kubectl's own words; the answer is the exit code."""
+    """Prints kubectl's words; returns the exit code."""
     from kubesim.cli.output.terminal import safe
 
     print(safe(str(problem)), file=sys.stderr, flush=True)

@@ -141,7 +141,7 @@ class RevisionHistory:
         return created
 
     def renumber(self, revision: ControllerRevision, number: int) -> ControllerRevision:
-        """An old template that is the newest again gets the highest number."""
+        """An old template that becomes the current one again gets the highest number."""
         why = f"the pod template is that of revision {revision.revision} again, which becomes revision {number}"
         written = self._client.update(revision.changed(revision=number), why)
         assert isinstance(written, ControllerRevision)

@@ -24,7 +24,7 @@ _TYPES = {
     **dict.fromkeys(("Role", "ClusterRole"), "AccessRole"),
     **dict.fromkeys(("RoleBinding", "ClusterRoleBinding"), "AccessBinding"),
 }
-# Kinds whose objects do not count their changes.
+# Kinds whose objects have no generation.
 _WITHOUT_GENERATION = ("Endpoints", "PodTemplate", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 
 
@@ -67,7 +67,7 @@ def validate_undeclared(errors: Errors, resource: Resource, obj: JsonObject) -> 
 
 
 def prepare_update(resource: Resource, new: JsonObject, old: JsonObject) -> None:
-    """In place: a write of the object leaves its status as it is, if that is written apart."""
+    """In place: a write of the object leaves its status as it is, if the kind has a status subresource."""
     if "status" in resource.subresources:
         if "status" in old:
             new["status"] = old["status"]

@@ -47,7 +47,7 @@ class Shape(Protocol):
 
 
 class Deduced:
-    """A value of no declared type: what it is shows when it is there. Its lists are replaced as a whole."""
+    """A value of no declared type: its kind is known only from the value. Its lists are replaced as a whole."""
 
     scalar: Scalar = "untyped"
     keys: tuple[str, ...] = ()

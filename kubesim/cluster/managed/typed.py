@@ -342,7 +342,7 @@ def _go(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as it is printed plainly."""
+    """A value as plain text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):

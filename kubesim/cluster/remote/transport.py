@@ -31,7 +31,7 @@ READS: frozenset[Verb] = frozenset({"get", "list", "watch"})
 PATIENCE_S = 60.0
 # A GET of these opens a way into a container or a node: to the server that is reading, to the container it is not.
 CONNECTS = frozenset({"attach", "exec", "portforward", "proxy"})
-# Of these only the metadata is read. A server that cannot give it refuses: there is no second choice.
+# Only the metadata of these is read. A server that cannot return metadata alone is an error: there is no fallback.
 CONFIDENTIAL = frozenset({"secrets", "configmaps"})
 METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 METADATA_LIST_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -40,7 +40,7 @@ METADATA_LIST_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.i
 @value_object
 class Call:
     """`patience_s` is how long the server may be silent before the connection counts as broken; None: forever. A
-    transport with a limit for the whole answer may use that instead of the usual patience."""
+    transport with a limit for the whole answer may use that instead of the usual timeout."""
 
     verb: Verb
     path: str

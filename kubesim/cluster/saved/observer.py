@@ -12,7 +12,7 @@ from kubesim.trace.records import Record
 from kubesim.trace.sinks.jsonl import record_line
 from kubesim.trace.sinks.line_file import LineFile
 
-BATCH = 1 << 16  # bytes that are written immediately: a process that is killed loses no more
+BATCH = 1 << 16  # bytes between two writes: a killed process loses no more
 
 
 class RunListener(Protocol):

@@ -45,7 +45,7 @@ class NodeResources:
                 self.scalars[name] = self.scalars.get(name, 0) + amount.value()
 
     def add_all(self, other: NodeResources, sign: int = 1) -> None:
-        """Add amounts that are counted already; `sign` -1 takes them away."""
+        """Add summed amounts; `sign` -1 subtracts them."""
         self.milli_cpu += sign * other.milli_cpu
         self.memory += sign * other.memory
         self.ephemeral_storage += sign * other.ephemeral_storage

@@ -35,7 +35,7 @@ def bind_pod_volumes(client: SchedulerClient, pod: Pod, node: str, volumes: PodV
 
 
 def check_bindings(listers: Listers, pod: Pod, node: str, volumes: PodVolumes) -> bool:
-    """Whether all claims are bound. A `CycleError` says why that will not happen for this node."""
+    """Whether all claims are bound. Raises a `CycleError` with the reason if the pod cannot get this node."""
     found = listers.store.find("Node", "", node)
     if found is None:
         raise CycleError(f'{_PROBLEM}failed to get node "{node}": node "{node}" not found')

@@ -1,8 +1,7 @@
 """The cluster over HTTP: what `rest.handle` answers, on a real connection, so that real clients can talk to it.
 
-A request is answered immediately, but for one that names a version that has not been reached: that waits three
-seconds for
-it. A watch is a stream of lines until its time is over, the client goes, or the client is too slow.
+A request is answered immediately, except one for a version that has not been reached: that one waits three seconds. A
+watch is a stream of lines until its time is over, the client disconnects, or the client is too slow.
 
 Mirrors: apiserver/pkg/endpoints/handlers/watch.go WatchServer.HandleHTTP; pkg/server/filters (body limit,
 authentication); pkg/storage/cacher/watch_cache.go waitUntilFreshAndBlock
@@ -130,7 +129,7 @@ class ClusterServer:
         return len(self._server.connections)
 
     def cut(self) -> None:
-        """Break every connection in the middle, as a crash would."""
+        """Break every open connection, as a crash would."""
         for connection in list(self._server.connections):
             if connection.transport is not None:
                 connection.transport.abort()

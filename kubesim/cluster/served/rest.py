@@ -345,7 +345,7 @@ def _patch_text(call: _Call) -> str:
 
 
 def _undecodable(call: _Call, problem: str) -> str:
-    """Only one of the three kinds of patches does not say what it did."""
+    """Only one of the three kinds of patches does not report its changes."""
     return problem if call.body.media_type == STRATEGIC_MERGE_PATCH else f"error decoding patch: {problem}"
 
 

@@ -14,7 +14,7 @@ from kubesim.errors import ApiError
 
 
 class WatchStream:
-    """A version that is too old, or in the future, gives one line of error and the end."""
+    """A version that is too old, or in the future, ends the command with one line of error."""
 
     def __init__(self, store: Store, resource: Resource, options: ListOptions, form: Form = WHOLE) -> None:
         self.options = options

@@ -35,7 +35,7 @@ class ObjectWatcher(Protocol):
 
 
 class FoundObjects:
-    """Objects that are simply looked up, once and immediately: for an agent without an API server to watch."""
+    """Objects that are looked up once and immediately: for an agent without an API server to watch."""
 
     def __init__(self, find: Callable[[str, str, str], ApiObject | None]) -> None:
         self._find = find

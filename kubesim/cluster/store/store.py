@@ -127,7 +127,7 @@ class Store:
     def open_watch(
         self, kind: str, selection: Selection = EVERYTHING, since: int = 0, *, limit: int = QUEUE_LIMIT
     ) -> Watch:
-        """A queue of the changes after a version; from 0 it begins with every object that there is."""
+        """A queue of the changes after a version; from 0 it begins with every existing object."""
         watch = Watch(kind, selection, max(since, 0), limit)
         if since:
             for event in self.history(kind).since(since):

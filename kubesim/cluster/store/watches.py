@@ -83,7 +83,7 @@ class History:
     __slots__ = ("_appended", "_floor", "events")
 
     def __init__(self, limit: int, floor: int = 0) -> None:
-        """Nothing is known of what was before the version `floor`."""
+        """Changes before the version `floor` are unknown."""
         self._floor = floor
         self.events: deque[WatchEvent] = deque(maxlen=limit)
         self._appended = 0

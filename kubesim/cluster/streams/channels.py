@@ -45,7 +45,7 @@ class Channels(Protocol):
 
     @property
     def waiting(self) -> int:
-        """Bytes that the client has not taken."""
+        """Bytes that the client has not read."""
         ...
 
     async def closed(self) -> None:

@@ -1,6 +1,6 @@
 """SPDY/3.1 as kubectl speaks it: streams with headers, and data in both directions, on one connection.
 
-The side of the server. Nobody here limits the flow: clients of Kubernetes never did. Callbacks receive the data;
+The side of the server. There is no flow control: Kubernetes clients never used it. Callbacks receive the data;
 `SpdyConnection` takes bytes and writes bytes, on any transport.
 
 Mirrors: github.com/moby/spdystream (connection.go, spdy/read.go, spdy/write.go)
@@ -45,7 +45,7 @@ class SpdyError(ValueError):
 
 
 class SpdyStream:
-    """One stream that the client has opened. `on_data` gets what arrives, empty bytes for its end."""
+    """One stream that the client has opened. `on_data` gets the received bytes, empty ones at the end."""
 
     def __init__(self, connection: SpdyConnection, identifier: int, headers: Headers) -> None:
         self.headers = headers
@@ -57,7 +57,7 @@ class SpdyStream:
         self._ended = False
 
     def listen(self, on_data: Callable[[bytes], None]) -> None:
-        """Also to what has arrived before."""
+        """Also for data that has arrived before."""
         self.on_data = on_data
         waiting, self._waiting = self._waiting, []
         for data in waiting:

@@ -93,7 +93,7 @@ class NetworkConfigList:
     load_only_inlined_plugins: bool = False
 
     def supports(self, version: str) -> bool:
-        """Is it of this version or a later one? A version that cannot be read supports nothing."""
+        """Is it of this version or a later one? A version that cannot be parsed supports nothing."""
         try:
             return at_least(self.cni_version, version)
         except CniError:

@@ -1,12 +1,12 @@
 """Real plugins: processes with a bound on their number, their output and, through the context, their time.
 
-A plugin runs in a process group of its own. When its context is done, it is killed together with everything that it
+A plugin runs in its own process group. When its context is done, it is killed together with everything that it
 started; libcni kills only the plugin itself and then waits for the process that still holds its output. A call that
 is cancelled
 leaves nothing behind either.
 
 Most plugins print little: what they print waits in its pipes until they have ended, so that one wake-up is enough for a
-run. The output of a slow process is read during that time, because a full pipe would block it.
+run. The output of a slow process is read while it runs, because a full pipe would block it.
 
 The processes are our own and not those of `anyio.run_process`: that takes at least 1.3 times as long for a run of `cat`
 (best of 15 rounds of 40), kills only the plugin itself and, before Python 3.12, starts a thread for each process.
@@ -59,7 +59,7 @@ class Execution:
 
 
 class RealExec:
-    """Runs plugins from disk. `observe` is notified of every run, `log` of what a successful plugin wrote to stderr;
+    """Runs plugins from disk. `observe` is called for every run, `log` with what a successful plugin wrote to stderr;
     `spawn`
     starts their processes."""
 
@@ -178,7 +178,7 @@ class _Process:
         for fd in self._outputs:
             os.set_blocking(fd, False)
         patience: asyncio.TimerHandle | None = None
-        if isinstance(loop, VirtualLoop):  # its timers stand still during that time
+        if isinstance(loop, VirtualLoop):  # its timers stand still during the pause
             self._read_while_running()
         else:
             patience = loop.call_later(_PATIENCE_S, self._read_while_running)

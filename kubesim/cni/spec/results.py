@@ -172,7 +172,7 @@ def _supported(version: str, versions: tuple[str, ...]) -> str:
 
 
 def result_of_plugin(config_version: str, stdout: bytes) -> AnyResult:
-    """What a plugin printed for ADD. An answer without a version is of the configuration's (fixupResultVersion)."""
+    """What a plugin printed for ADD. An answer without a version has the configuration's (fixupResultVersion)."""
     try:
         raw = unmarshal(OBJECT, stdout) or {}
     except ValueError as error:

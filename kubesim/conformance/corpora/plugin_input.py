@@ -277,7 +277,7 @@ class _Cri(_Gocni):
 
     def __init__(self, case: Case, base: Path) -> None:
         super().__init__(case, base)
-        # With the internal loopback the recording ran in a real namespace; here nobody enters it.
+        # With the internal loopback the recording ran in a real namespace; here none is entered.
         self.netns = "@NETNS@" if case["use_internal_loopback"] else case["netns"]
         self.pod = pod_config(case["pod"])
 

@@ -81,7 +81,7 @@ async def _play(case: Json) -> Json:
     restart_all = given["restartAllContainers"]
     result = await manager.sync_pod(pod, status, probes, restart_all_containers=restart_all)
     out: Json = {
-        # A list that nothing was added to is nil in Go, and null in its JSON.
+        # An empty list is nil in Go, and null in its JSON.
         "calls": (recording.calls if restart_all else _with_sorted_calls(recording.calls)) or None,
         "results": _results(result) if restart_all else _with_sorted_kills(_results(result)),
         "events": _with_sorted_events(recording.events),

@@ -52,7 +52,7 @@ class ScriptedRuntime(SimulatedRuntime):
         self._kill_sandbox(self._sandbox(sandbox_id))
 
     def sandboxes_die(self) -> None:
-        """All that are alive, and each is noted."""
+        """Records and returns all that are alive."""
         for info in list(self._sandboxes.values()):
             if info.ready:
                 self._diary.add("container", what="sandboxDied", id=info.id)

@@ -67,7 +67,8 @@ class _ScriptedProcess:
         self._timer = self._clock.call_at(self._clock.now() + delay, self._end_soon, exit)
 
     def _end_soon(self, exit: Exit) -> None:
-        """A container ends after the timers of that instant have fired: what was to end then has just made it."""
+        """A container ends after the timers of that instant have fired, so that a timeout at the same instant does not
+        hit it."""
         asyncio.get_running_loop().call_soon(self._on_exit, exit)
 
     def _end(self, exit: Exit) -> None:

@@ -1,4 +1,4 @@
-"""Matching: all ways through an expression are followed immediately, character by character, so nothing is tried twice.
+"""Matching: all ways through an expression are followed in parallel, character by character, so nothing is tried twice.
 
 An expression is a list of instructions. `search` keeps the groups of each way (Pike's machine); `found_in` only asks
 whether there is a match, and remembers for each set of ways and each character where it leads (a lazy automaton).

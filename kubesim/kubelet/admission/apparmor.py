@@ -48,8 +48,8 @@ def validate(pod: Pod, host_error: str = "") -> str:
 
 
 def _is_required(pod: Pod) -> bool:
-    """Does the pod or a container state a profile other than Unconfined? Of several annotations, upstream looks at one
-    of Go's choice; here it is the first by name."""
+    """Does the pod or a container state a profile other than Unconfined? Upstream checks an arbitrary one of several
+    annotations; here it is the first by name."""
     for context in (pod.spec.security_context, *[container.security_context for container in _containers(pod)]):
         profile = context and context.get("appArmorProfile")
         if profile and profile.get("type") != "Unconfined":

@@ -1,7 +1,7 @@
 """Critical pods get in: where only resources are lacking, other pods are killed until there is room.
 
-Asked when a pod fails admission. As few pods as possible go, Guaranteed ones only if all others would not be enough,
-then Burstable, then BestEffort; the caller that asks waits until each of them has stopped.
+Called when a pod fails admission. Kills as few pods as possible: Guaranteed ones only if all others are not enough,
+then Burstable, then BestEffort; the caller waits until each of them has stopped.
 
 Mirrors: pkg/kubelet/preemption/preemption.go; pkg/kubelet/types/pod_update.go Preemptable;
 pkg/api/v1/resource/helpers.go GetResourceRequest

@@ -1,4 +1,5 @@
-"""The kubelet's event recorder: tells the trace immediately, and the API server through a queue and the correlator.
+"""The kubelet's event recorder: writes to the trace immediately, and to the API server through a queue and the
+correlator.
 
 To emit an Event about a pod, one of its containers or the node, call `event` or `node_event` and
 continues;
@@ -164,7 +165,7 @@ class KubeletEvents:
                 return await self._client.patch_event(event)
             except ApiError as error:
                 if error.code != 404:
-                    raise  # 404: it has expired during that time
+                    raise  # 404: it has expired in between
         await self._its_turn()
         if event.metadata.resource_version:  # it was counted with one that has gone
             event = event.changed(metadata=event.metadata.changed(resource_version=""))

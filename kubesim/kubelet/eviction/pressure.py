@@ -31,7 +31,7 @@ class PressureState:
 
     @property
     def is_quiet(self) -> bool:
-        """Nothing is met and nothing is left of earlier pressure: only a new observation can change that."""
+        """No threshold is met and no earlier pressure is left: only a new observation can change that."""
         return not self.first_observed and not self.node_conditions
 
 

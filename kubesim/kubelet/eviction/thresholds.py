@@ -27,7 +27,7 @@ DEFAULT_EVICTION_HARD: Mapping[str, str] = {
 
 
 class InvalidThreshold(KubesimError):
-    """A threshold, grace period or minimum reclaim that the kubelet would not start with."""
+    """A threshold, grace period or minimum reclaim with which the kubelet would not start."""
 
 
 @value_object

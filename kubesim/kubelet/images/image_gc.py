@@ -87,7 +87,7 @@ def usage_percent(available: int, capacity: int) -> int:
 
 
 def bytes_to_free(available: int, capacity: int, policy: ImageGCPolicy) -> int | None:
-    """How much is too much on the file system; None below the high threshold."""
+    """How many bytes to free on the file system; None below the high threshold."""
     if usage_percent(available, capacity) < policy.high_threshold_percent:
         return None
     return capacity * (100 - policy.low_threshold_percent) // 100 - min(available, capacity)

@@ -46,7 +46,7 @@ class Housekeeping:
     orphans: int = 0  # pods that only the runtime knew
 
     async def handle_pod_cleanups(self) -> int:
-        """Acts on pods that are wanted and not worked on, or worked on and not wanted.
+        """Reconciles wanted pods without a worker, and workers without a wanted pod.
 
         Returns the moment before which the next clean-up finds nothing to do; 0 if this one changed something.
         """

@@ -90,7 +90,7 @@ class SyncLoop:
             select.close()
 
     async def run_readiness(self) -> None:
-        """Of an older kubelet: readiness goes into the status beside the loop, and no sync follows from it.
+        """In an older kubelet readiness goes into the status outside the loop, and triggers no sync.
 
         Mirrors: pkg/kubelet/prober/prober_manager.go updateReadiness (v1.12)
         """

@@ -108,7 +108,7 @@ class GenericPleg:
         self._relists.try_send(None)
 
     def restart(self, period: int, threshold: int) -> None:
-        """Continue with another period and threshold, beginning with a relist immediately."""
+        """Continue with another period and threshold, starting with an immediate relist."""
         self._period, self._threshold = period, threshold
         self.relist_now()
 

@@ -113,7 +113,7 @@ async def http_probe(network: NodeNetwork, clock: LoopClock, request: NodeReques
 
 
 async def http_get(network: NodeNetwork, clock: LoopClock, request: NodeRequest, timeout: int) -> HttpResponse:
-    """A GET that follows redirects on the same host, all within one timeout (0: none); to another it does not go."""
+    """A GET that follows redirects on the same host, but to no other, all within one timeout (0: none)."""
     deadline = clock.now() + timeout
     first_host = request.host
     requests = 0

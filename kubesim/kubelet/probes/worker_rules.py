@@ -1,7 +1,7 @@
 """What a probe worker does when its turn comes, and what a probe's answer means: the pure half of a worker.
 
 `before_probe` looks at the pod's status and says wait, end or probe; `after_probe` counts the answer against the
-thresholds. Both give the worker's next memory and the verdicts to write, in order, each with its reason in words.
+thresholds. Both return the worker's next state and the verdicts to write, in order, each with its reason in words.
 
 Mirrors: pkg/kubelet/prober/worker.go doProbe, newWorker
 """

@@ -163,7 +163,8 @@ class AllocationManager:
                 self._pending = [pod.metadata.uid for pod in self._sorted((*self._pending, uid))]
 
     def _sorted(self, uids: Sequence[str]) -> list[Pod]:
-        """By insertion, as upstream sorts a short list; its order of pods that do not grow is no order at all."""
+        """Insertion sort, as upstream sorts a short list; its comparison of pods that do not grow is not a consistent
+        order."""
         pods = [pod for uid in uids if (pod := self.views.manager.by_uid(uid)) is not None]
         for end in range(1, len(pods)):
             for index in range(end, 0, -1):

@@ -19,7 +19,7 @@ STATIC_MEMORY = "Static"
 
 @value_object
 class NodePolicies:
-    """A static manager gives cpus or memory away permanently."""
+    """A static manager assigns cpus or memory permanently."""
 
     cpu_manager: str = "none"
     memory_manager: str = "None"

@@ -85,7 +85,7 @@ class ResizeConditions:
         return None if pod is None or pod.pending is None else pod.pending.reason
 
     def backfill(self, pods: Iterable[Pod], now: int) -> None:
-        """After a restart of the kubelet: take up again what the API server says."""
+        """After a restart of the kubelet: continue from the status at the API server."""
         for pod in pods:
             for c in pod.status.conditions:
                 if c.type not in (POD_RESIZE_PENDING, POD_RESIZE_IN_PROGRESS):

@@ -276,7 +276,7 @@ class VolumeManager:
         )
 
     def pod_volumes_exist(self, uid: str) -> bool:
-        """Is something of the pod mounted, or may be?"""
+        """Is or may any volume of the pod be mounted?"""
         return bool(self._actual.volumes_of(uid))
 
     def volumes_in_use(self) -> tuple[str, ...]:

@@ -102,7 +102,7 @@ def _sub_path(mount: Mapping[str, Any], env: Sequence[tuple[str, str]]) -> str:
 
 
 def resolve_recursive_read_only(mount: Mapping[str, Any], supported: bool) -> bool:
-    """Whether a read-only mount is recursively so. Raises ValueError if the mode cannot be had."""
+    """Whether a read-only mount is recursively read-only. Raises ValueError if the mode cannot be had."""
     mode = mount.get("recursiveReadOnly")
     if mode is None or mode == "Disabled":
         return False

@@ -29,7 +29,7 @@ _SECRET_REFS = ("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "st
 
 
 class ObjectUnavailable(KubesimError):
-    """An object that cannot be had; the text is the kubelet's."""
+    """An object that cannot be read; the text is the kubelet's."""
 
 
 class ObjectNotFound(ObjectUnavailable):

@@ -84,7 +84,7 @@ class Holder:
                 os.close(reported)
 
     def _kill_children(self) -> None:
-        """All of them have ended when this returns: what they did may then be undone."""
+        """All of them have ended when this returns: then their effects can be undone."""
         for pid in self._children:
             try:
                 os.killpg(pid, signal.SIGKILL)

@@ -21,7 +21,8 @@ NETNS_DIR: Final = "/var/run/netns"
 OWN_DIR: Final = "/run/kubesim"  # what kubesim itself keeps in the node
 
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "net/tun")
-# What root could change of the whole machine. Of /proc/sys, only what belongs to the node's network stays writable.
+# Paths with which root could change the whole machine. In /proc/sys, only the settings of the node's network stay
+# writable.
 _READ_ONLY_PROC: Final = ("acpi", "bus", "fs", "irq", "mtrr", "pressure", "scsi", "sys", "sysrq-trigger", "tty")
 
 _SYS_MOUNT_SETATTR, _AT_RECURSIVE, _AT_FDCWD = 442, 0x8000, -100

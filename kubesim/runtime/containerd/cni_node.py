@@ -73,7 +73,7 @@ class CniNode:
         self._home = home
         self._name = plan.name
         self._environ = {} if settings.state else {"TMPDIR": "/run"}  # /tmp is the host's, and read-only
-        # Of a network that the user brings to the host, another client may have attachments.
+        # A network that the user brings to the host may have other attachments.
         self._is_network_shared = bool(settings.state and settings.conf_dir)
         self._bin_dirs = bin_dirs
         self._faults = [fault.with_own_counts() for name, fault in settings.faults if name in ("", plan.name)]
@@ -128,7 +128,7 @@ class CniNode:
         return runtime
 
     def _network_settings(self) -> PodNetworkSettings:
-        """Several networks are attached immediately, as containerd does, while `InTurn` runs their plugins in turn."""
+        """Several networks are attached concurrently, as containerd does, while `InTurn` runs their plugins in turn."""
         settings = self._settings
         loopback = self.node.bring_up_loopback if settings.internal_loopback else None
         return PodNetworkSettings(setup_serially=settings.setup_serially, bring_up_loopback=loopback)
@@ -243,9 +243,8 @@ class CniNode:
 
 
 class InTurn:
-    """Runs plugins by another Exec, one at a time with all who have the same lock: of two that run immediately, which
-    ends
-    first would depend on the machine."""
+    """Runs plugins by another Exec, one at a time for each lock: which of two concurrent ones ends first would depend
+    on the machine."""
 
     def __init__(self, exec: PluginExec, turn: asyncio.Lock) -> None:
         self._exec, self._turn = exec, turn

@@ -161,7 +161,7 @@ class PodSandboxService:
         self._lost: set[str] = set()  # stored, but nobody knows of them any more
 
     def all(self) -> list[PodSandbox]:
-        """Also those that are being created at this moment."""
+        """Also those that are being created now."""
         return [*self.sandboxes.values(), *self._attempts.values()]
 
     def forget(self) -> None:
@@ -171,7 +171,7 @@ class PodSandboxService:
         self._names = NameIndex()
 
     def recover(self, containers: Mapping[str, bool]) -> None:
-        """After a restart: all that is stored exists. `containers` are the sandboxes that have a pause container, and
+        """After a restart: all stored objects exist. `containers` are the sandboxes that have a pause container, and
         whether it runs. One that has none is NOTREADY and its name is free, so the kubelet stops it and runs the next.
 
         Mirrors: containerd internal/cri/server/restart.go recover, podsandbox/recover.go RecoverContainer

@@ -64,7 +64,7 @@ class NameIndex:
         self._by_name: dict[str, str] = {}
 
     def reserve(self, name: str, key: str) -> str:
-        """The problem, if another client has the name."""
+        """The problem, if another object has the name."""
         holder = self._by_name.setdefault(name, key)
         return "" if holder == key else f"name {quoted(name)} is reserved for {quoted(holder)}"
 

@@ -89,8 +89,8 @@ class DockerRuntime(SimulatedRuntime):
     def use(
         self, order: str, begin: Callable[[], NetworkPlugin], status_period: int = POLL_PERIOD, configured_at: int = 0
     ) -> None:
-        """Make sandboxes in this order, with the plugin that `begin` starts and that is requested its status that
-        often. Its simulated configuration is there `configured_at` after the beginning of the story."""
+        """Make sandboxes in this order, with the plugin that `begin` starts and its status is polled with
+        `status_period`. Its simulated configuration is there `configured_at` after the beginning of the story."""
         self._begin, self._configured_at, self._status_period = begin, configured_at, status_period
         self._network = PluginManager(begin())
         kind = Dockershim if order == "dockershim" else Dockertools

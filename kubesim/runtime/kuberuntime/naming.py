@@ -28,7 +28,7 @@ _LOG_SUFFIX = ".log"
 
 @value_object
 class SandboxMetadata:
-    """A sandbox' identity for the runtime."""
+    """The identity of a sandbox for the runtime."""
 
     name: str
     namespace: str

@@ -150,7 +150,7 @@ class Connection:
         self._to = (address, port)
         self._socket: socket.socket | None = None
         self.problem = ""  # the kernel's, where it knows that there is no way
-        self.has_no_route = False  # the kernel says so immediately
+        self.has_no_route = False  # the kernel reports it immediately
 
     async def open(self, timeout: int) -> Failure:
         """Microseconds, 0 = none."""

@@ -24,7 +24,7 @@ Address = tuple[str, int]
 class Silences:
     """Clients of ours that wait for an answer which their server will never give, so that they need not wait for long.
 
-    By the client's own address and port; one that comes through a translation of addresses is not found, and waits.
+    By the client's own address and port; a connection through address translation is not found, and waits.
     They have their `turn`, one after the other: which of two is answered first would depend on the machine.
     """
 
@@ -47,7 +47,7 @@ class Silences:
 
 
 def plain_address(name: tuple[str, int, int, int] | Address) -> Address:
-    """An IPv4 address is the same one, also where an IPv6 socket reports it."""
+    """An IPv4 address reported by an IPv6 socket is the same address."""
     return name[0].removeprefix("::ffff:"), name[1]
 
 

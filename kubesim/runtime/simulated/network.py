@@ -88,7 +88,7 @@ class SimulatedNetwork:
             await self._clock.sleep(latency)
 
     async def _no_answer(self, listener: Listener, timeout: int) -> NoReturn:
-        """Who waits without a limit is notified of the end of the server."""
+        """A caller that waits without a limit gets the end of the server as an error."""
         if timeout:
             await self._clock.sleep(max(timeout - ROUND_TRIP, 0))
             raise ResponseTimeout("net/http: timeout awaiting response headers")

@@ -139,7 +139,7 @@ class SimulatedRuntime(RuntimeListeners):
     async def stop_pod_sandbox(self, sandbox_id: str) -> None:
         info = self._sandbox(sandbox_id)
         await self._take(self.settings.latencies.stop_sandbox)
-        if sandbox_id in self._sandboxes:  # it was not removed during that time
+        if sandbox_id in self._sandboxes:  # it was not removed during the wait
             self._tell_nri("StopPodSandbox", info)
             self._kill_sandbox(info)
 
@@ -262,7 +262,7 @@ class SimulatedRuntime(RuntimeListeners):
     async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig) -> str:
         info = self._sandbox(sandbox_id)
         await self._take(self.settings.latencies.create_container)
-        self._sandbox(sandbox_id)  # it may have been removed during that time
+        self._sandbox(sandbox_id)  # it may have been removed during the wait
         others = (self._containers[one] for one in self._by_pod[info.pod_uid][1]) if self.reserves_names else ()
         problem = reserved_name_problem(others, config, sandbox)
         if not problem and config.security_context is not None:
@@ -319,7 +319,7 @@ class SimulatedRuntime(RuntimeListeners):
         problem = self._dead_sandbox(container) or self._processes.start_error(context)
         latencies = self.settings.latencies
         await self._take(latencies.failed_start if problem else latencies.start_container)
-        self._container(container_id)  # it may have been removed during that time
+        self._container(container_id)  # it may have been removed during the wait
         problem = problem or self._dead_sandbox(container)
         now = self._clock.wall()
         if problem:

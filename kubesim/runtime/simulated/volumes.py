@@ -161,7 +161,7 @@ class NodeVolumes:
         mounts: Sequence[ContainerMount],
         late: Callable[[VirtualFiles], None] | None = None,
     ) -> VirtualFiles:
-        """Its root, with its mounts; a volume that has not been set up does not exist."""
+        """The container's root with its mounts; a volume that has not been set up does not exist."""
         context = container.security_context or {}
         files = VirtualFiles(read_only=bool(context.get("readOnlyRootFilesystem")), late=late)
         if not mounts:

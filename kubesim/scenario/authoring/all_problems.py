@@ -1,4 +1,4 @@
-"""All mistakes of a file immediately, where the loader stops at the first.
+"""All mistakes of a file together, where the loader stops at the first.
 
 A mistake can hide others: an unknown field those of its siblings, a wrong item those of the whole spec. So what is
 wrong is left out, and the rest is read again, until something valid is left or nothing more can be left out.
@@ -28,7 +28,7 @@ _NODES = ("spec", "nodes")
 
 
 def all_problems(text: SourceText, *, strict: bool = False, allow_host: bool = False) -> list[UsageError]:
-    """By their place in the file; empty if it can be run."""
+    """Sorted by position in the file; empty if it can be run."""
     found = _Everything(allow_host)
     try:
         found.read(text, strict)

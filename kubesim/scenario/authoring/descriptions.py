@@ -55,9 +55,9 @@ def of_field(model: type[BaseModel], name: str, field: FieldInfo) -> Description
 
 
 def all_types(first: type[Strict] = Scenario) -> list[type[Strict]]:
-    """A type, and all types that a field of it may hold, each once."""
+    """A type and all types of its fields, each once."""
     found = [first]
-    for model in found:  # grows during that time
+    for model in found:  # grows during the call
         for field in model.model_fields.values():
             found += [each for each in dict.fromkeys(_types_in(field.annotation)) if each not in found]
     return found

@@ -39,7 +39,7 @@ class WatchedQuestion:
         self._counted = 0  # log lines and calls
         self._before = 0  # what was counted before the time of the expectation began
         self._existed = not target.kind
-        # Whether plugins are called at all is only known when one was.
+        # Only a first call shows that plugins are called at all.
         self._known = not target.kind and not (question.call or "").startswith(occurrences.CNI)
         self.near = ""  # what came closest
 

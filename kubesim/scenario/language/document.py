@@ -103,7 +103,7 @@ class NodeItem(Strict):
     swap: Amount | None = None  # the size of its swap space; kubeletConfiguration.memorySwap says who may use it
     security_profiles: SecurityProfilesItem = defaults()
     runtime_handlers: Texts = ("runc",)  # that a RuntimeClass can name
-    # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
+    # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin fails.
     sandbox_errors: Texts = ()
     # The first control groups of pods, and the first directories of pods, cannot be created, with these texts.
     cgroup_errors: Texts = ()
@@ -204,7 +204,7 @@ class Spec(Strict):
     faults: Annotated[tuple[OnUse[FaultItem], ...], BeforeValidator(as_list)] = ()  # operations that go wrong
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()
     matrix: OnUse[Matrix] | None = None  # several runs of this file
-    # Files beside this one that are part of it: lists are joined, mappings merged; of other values those here count.
+    # Files that are included in this one: lists are joined, mappings merged; for other values, this file wins.
     include: Texts = ()
     invariants: Annotated[Invariants, BeforeValidator(_invariants)] = defaults()
     seed: int = 0

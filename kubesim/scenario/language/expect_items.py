@@ -32,7 +32,7 @@ QUESTIONS = (*STATES, *OCCURRENCES)
 _CONTAINER_STATES = ("state", "waiting", "exit_code")
 OF_PODS = ("phase", "restart_count", *_CONTAINER_STATES, "log")
 QUANTITIES = ("equals", "at_least", "at_most", "matches")
-# Which questions a field adds something to; beside any other it would be ignored.
+# The questions that a field refines; with any other it would be ignored.
 BELONGS = {
     "container": ("restart_count", *_CONTAINER_STATES, *OCCURRENCES),
     "message": ("event", *_CONTAINER_STATES),

@@ -124,7 +124,7 @@ class KubeletConfiguration:
 
     @property
     def reserved(self) -> dict[str, Quantity]:
-        """By resource: what of the node is not for pods. CPUs that are named count instead of amounts of CPU."""
+        """By resource: what of the node is reserved. CPUs that are named count instead of amounts of CPU."""
         system, kube = dict(self.values["systemReserved"] or {}), dict(self.values["kubeReserved"] or {})
         if self.values["reservedSystemCPUs"]:
             kube.pop("cpu", None)
@@ -231,7 +231,7 @@ def merged(base: Any, patch: Any) -> Any:
 
 
 def _says_something(dotted: str, known: ConfigurationField, given: Mapping[str, Any]) -> bool:
-    """Given, and not with the zero that stands for the default."""
+    """Set, and not to the zero that means the default."""
     value: Any = given
     for step in dotted.split("."):
         if not isinstance(value, Mapping) or value.get(step) is None:

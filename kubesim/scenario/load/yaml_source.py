@@ -32,8 +32,8 @@ Path = tuple[str | int, ...]
 
 
 class Marked:
-    """A value, its line and column; `items` are the values inside it, `key_lines` and `key_columns` where the keys of
-    a mapping stand."""
+    """A value, its line and column; `items` are the values inside it, `key_lines` and `key_columns` are the positions
+    of a mapping's keys."""
 
     __slots__ = ("column", "items", "key_columns", "key_lines", "line", "repeated", "size", "value")
 

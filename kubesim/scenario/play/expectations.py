@@ -244,7 +244,7 @@ class Judge:
         for item in list(self._waiting()):
             expect = item.expect
             cut_short = (item.closes or 0) > self._now and (expect.never or expect.always)
-            if cut_short:  # by --until: what comes after it is not known
+            if cut_short:  # by --until: the rest is unknown
                 self._open.remove(item)
                 self._undecided.append(item.text)
             else:

@@ -1,4 +1,4 @@
-"""Plays a scenario: its objects at time 0, its steps at their times, and then the end.
+"""Plays a scenario: its objects at time 0, its steps at their times, until the end.
 
 When a run ends:
 

@@ -13,7 +13,7 @@ from kubesim.shell.language.patterns import MAGIC, compile_pattern
 from kubesim.shell.limits import ENTRY_LIMIT, FILE_LIMIT, NAME_LIMIT, PATH_LIMIT, VOLUME_LIMIT
 from kubesim.values import value_object
 
-# Without the leading slash. What an image holds is not modelled, so the usual places simply exist.
+# Without the leading slash. The content of an image is not modelled, so the usual directories simply exist.
 STANDARD_DIRECTORIES = frozenset(
     """
     app bin code config data dev etc etc/init.d etc/nginx etc/nginx/conf.d etc/ssl etc/ssl/certs home lib lib64 logs
@@ -74,13 +74,13 @@ class Volume:
 
     def __init__(self, files: Mapping[str, str] | None = None, now: int = 0) -> None:
         self._entries: dict[str, File | None] = {}  # None is a directory
-        self._names: dict[str, list[str]] | None = None  # by directory, once somebody has asked
+        self._names: dict[str, list[str]] | None = None  # by directory, filled on first use
         self._used = 0  # characters, counted again before the volume is taken for full
         self.watchers: dict[Callable[[], None], None] = {}  # called after every change, in the order of registration
         for path, text in (files or {}).items():
             self.write(path, text, now)
 
-    # For the embedding: parents are created as needed.
+    # For programs that embed the shell: parents are created as needed.
 
     def write(self, path: str, text: str, now: int = 0, *, executable: bool = False) -> None:
         parent = posixpath.dirname(path) if "/" in path else ""
@@ -98,7 +98,7 @@ class Volume:
         self.changed()
 
     def copy(self) -> Volume:
-        """As it is now; what is written to a file is seen in both, what is put in its place is not."""
+        """As it is now; a write to the file is visible in both, a replacement of the file is not."""
         copy = Volume()
         copy._entries.update(self._entries)
         return copy
@@ -150,7 +150,7 @@ class Volume:
         self.changed()
 
     def _use(self, file: File, size: int) -> None:
-        """Is there room for so much more in this file? Files that were removed or emptied are found by counting."""
+        """Does this file have room for this much more? Files that were removed or emptied are found by counting."""
         self._used += size
         if self._used > VOLUME_LIMIT:
             self._used = size + sum(entry.size for entry in self._entries.values() if entry is not None)

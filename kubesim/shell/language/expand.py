@@ -82,7 +82,7 @@ async def expand_text(host: ExpansionHost, word: Word) -> str:
 
 
 async def expand_pattern(host: ExpansionHost, word: Word) -> str:
-    """A word as a pattern: what was quoted matches only itself."""
+    """A word as a pattern: quoted parts match only themselves."""
     if word.plain is not None:
         return patterns.escape(word.plain)
     return "".join([patterns.escape(text) if quoted else text for text, quoted in await _segments(host, word)])

@@ -1,6 +1,6 @@
 """Programs that match lines against regular expressions: grep, sed. The work that this takes is counted.
 
-Back-references in an expression are refused: no way is known to match them in a bounded time.
+Back-references in an expression are rejected: they cannot be matched in bounded time.
 """
 
 from __future__ import annotations

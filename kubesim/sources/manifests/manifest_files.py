@@ -36,7 +36,7 @@ class FileEvent:
 
 
 class ManifestWatcher(Protocol):
-    """Who wants to are notified of changes."""
+    """Callers that need changes register for them."""
 
     def changed(self, event: FileEvent) -> None: ...
 

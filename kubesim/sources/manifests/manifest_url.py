@@ -1,8 +1,7 @@
 """What the http source asks of a url, and what its answers mean.
 
 `simulated_url.py` and `real_url.py` answer. `UrlReader` is the source without its waiting: it decides what an answer
-wants to run and what is worth reporting. A text that cannot be used is reported once: the next time it is the same
-text, which is no failure.
+wants to run and what is worth reporting. An invalid text is reported once: the same text again is not a failure.
 
 Mirrors: pkg/kubelet/config/http.go sourceURL.run, extractFromURL
 """

@@ -74,8 +74,7 @@ class RealUrl:
             raise FetchError(f"Get {exchange.shown}: {_words(error)}") from None
 
     def _session(self) -> aiohttp.ClientSession:
-        """One for each exchange: with it all its connections end immediately, and none is left between two
-        exchanges."""
+        """One for each exchange: it closes all its connections, and none is left between two exchanges."""
         import aiohttp
 
         connector = aiohttp.TCPConnector(happy_eyeballs_delay=None, ssl=self._tls)

@@ -2,7 +2,7 @@
 
 The thin shell around `reflector.py`: it makes the calls, reads the lines, waits between attempts. A watch that ends is
 taken up where it ended; one that failed leads to a new list. Listeners get every object once, then every
-change. Cancelling `run` ends everything that is under way.
+change. Cancelling `run` ends everything in progress.
 
 Mirrors: client-go/tools/cache/reflector.go ListAndWatch, watchList, list, watch; tools/pager
 """
@@ -172,7 +172,8 @@ class ListWatch(Generic[T]):
                 return self._decoder.page(await read_all(reply))
             except Undecodable as error:
                 problem = str(error)
-        # Raised outside of the handler: the first error's traceback would keep the whole answer until the next attempt.
+        # Raised outside the handler: the first error's traceback would keep the whole answer in memory until the next
+        # attempt.
         raise Undecodable(problem)
 
     def _check_count(self, count: int) -> None:

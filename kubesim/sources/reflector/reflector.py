@@ -5,8 +5,8 @@ Pure: events go in, the set of objects and decisions come out; nothing here wait
 A watch reports changes in the order in which they were made. One that comes twice, or late, is recognised by its
 version
 and left out. Only one kind of late event cannot be judged: an object that is not known, in a version that has been
-passed. It may be one that was overlooked, or one that is long gone; then the stream is not believed any more, and
-everything is listed again.
+passed. It may be an overlooked object, or one that is long gone; then the stream is no longer trusted, and everything
+is listed again.
 
 Mirrors: client-go/tools/cache/reflector.go
 """
@@ -29,7 +29,7 @@ SHORT_WATCH = 1 * SECOND
 
 
 class OutOfOrder(ValueError):
-    """A watch that cannot be believed."""
+    """A watch with implausible events."""
 
 
 class Next(Enum):
@@ -150,7 +150,7 @@ def is_older(version: str, other: str) -> bool:
 
 
 def after_watch(error: Exception | None, lasted: int, events: int) -> Next:
-    """A watch that was open has ended, with an error or just so."""
+    """An open watch has ended, with or without an error."""
     if isinstance(error, ApiError) and error.code == 429:
         return Next.RESUME_LATER
     if error is not None or (lasted < SHORT_WATCH and events == 0):
@@ -159,7 +159,7 @@ def after_watch(error: Exception | None, lasted: int, events: int) -> Next:
 
 
 def after_refusal(error: Exception) -> Next:
-    """A watch could not be opened: a server that does not exist will most likely know where we were when it is back."""
+    """A watch could not be opened: an unreachable server will most likely know our version when it is back."""
     if isinstance(error, TransportError) and error.refused:
         return Next.RESUME_LATER
     return Next.RESUME_LATER if isinstance(error, ApiError) and error.code == 429 else Next.RELIST

@@ -71,7 +71,7 @@ class DrivenSimulation:
             self.gone.pop(key, None)
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
-        """Let time continue until this is done. Raises what a part of the cluster raises during that time."""
+        """Let time continue until this is done. Raises the errors of the cluster's parts."""
         result: T = self._run(self._tasks.run_until(main))
         return result
 

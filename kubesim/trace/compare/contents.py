@@ -3,7 +3,7 @@
 Runs of the same seed agree in every time and name until something differs: all that a record says counts (`exact`),
 but for its number, the number of its cause and what comes from outside the simulation.
 
-Another seed draws other times and names, and what is concurrent comes in another order. Then only what happens to each
+Another seed draws other times and names, and another order of concurrent actions. Then only what happens to each
 pod counts (`outlines`): decisions, calls, Events, phases, states of containers and verdicts of probes, each kind in its
 own order, without ids, addresses and durations.
 """

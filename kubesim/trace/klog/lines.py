@@ -157,7 +157,7 @@ def _sync_begin(record: r.SyncBegin, causes: Causes) -> _Lines:
 def _sync_end(record: r.SyncEnd, causes: Causes) -> _Lines:
     about = _pod(record, causes)
     work, _, leave = _WORK[record.sync]
-    # A sync that succeeded and is followed by another phase immediately has found the pod at its end.
+    # A sync that succeeded and is followed by another state at once has found that the pod ended.
     terminal = {"isTerminal": not record.error and record.requeue == 0} if record.sync == "SyncPod" else {}
     yield info(f"kubelet/kubelet.go:{leave}", 4, f"{record.sync} exit", **about, **terminal)
     if record.error.endswith("context canceled"):  # wrapped errors end with their cause

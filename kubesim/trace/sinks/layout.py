@@ -36,7 +36,7 @@ _TONE_COLOURS = {"plain": "", "good": "\x1b[32m", "warning": "\x1b[33m", "bad": 
 class Line:
     """One thing that happened. `mark` shows the sync it belongs to; the rest is for a numbered timeline.
 
-    A `seq` of 0 is that of a detail, which has none.
+    A detail has no number: its `seq` is 0.
     """
 
     t: int

@@ -11,7 +11,7 @@ from kubesim.trace.sinks.console import ConsoleSink
 
 KEPT = 40  # records of a pod
 SHOWN = 6  # lines
-TIME, PART = 8, 18  # columns at which the time of a line ends, and the name of the part that speaks
+TIME, PART = 8, 18  # columns at which the time of a line ends, and the name of the component
 
 
 class TailSink:

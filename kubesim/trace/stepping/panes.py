@@ -27,7 +27,7 @@ UNSEEN = "cannot be seen from outside"
 
 
 def fitted(lines: Iterable[str], width: int, height: int) -> list[str]:
-    """At most so many lines of at most that width, with control characters escaped."""
+    """At most this many lines of at most this width, with control characters escaped."""
     found = [printable(line)[:width].rstrip() for line in lines]
     if len(found) <= height or height < 2:
         return found[:height]

@@ -1,7 +1,7 @@
 """What the node looks like after a part of the trace, put together from the records alone.
 
 `Picture` holds the sync loop, the workers, sandboxes and containers, calls in progress and writes to the API server;
-`take` adds one record to it. A picture is copied before it is changed, so that one can go back to an earlier one.
+`take` adds one record to it. A picture is copied before it is changed, so that earlier ones stay available.
 """
 
 from __future__ import annotations

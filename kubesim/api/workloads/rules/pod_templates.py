@@ -96,7 +96,7 @@ def validate_immutable_selector(errors: Errors, new: JsonObject | None, old: Jso
 
 
 def is_empty_selector(selector: Mapping[str, Any] | None) -> bool:
-    """It selects everything. A selector that is missing selects nothing."""
+    """It selects everything. A missing selector selects nothing."""
     return selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions")
 
 

@@ -325,7 +325,7 @@ def _validate_traffic_policies(errors: Errors, spec: JsonObject) -> None:
 
 
 def _validate_update(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    """An address stays, except where a Service becomes or was an external name, or stays headless."""
+    """An address stays, unless the Service becomes or was an external name, or stays headless."""
     spec, before = new["spec"], old["spec"]
     if needs_cluster_ip(spec) and needs_cluster_ip(before) and not (is_headless(spec) and is_headless(before)):
         addresses, former = spec.get("clusterIPs") or [], before.get("clusterIPs") or []

@@ -60,7 +60,7 @@ def plan_node(set_: DaemonSet, fit: Fit, pods: Sequence[Pod], revision_hash: str
 
 
 def _surplus_of_surge(set_: DaemonSet, running: Sequence[Pod], revision_hash: str, now: int) -> tuple[Pod, ...]:
-    """An old pod stays beside a new one only while the old one is ready and the new one is not available yet."""
+    """An old pod is kept along with a new one only while the old one is ready and the new one is not available yet."""
     if len(running) <= 1:
         return ()
     new = [pod for pod in running if pod.metadata.labels.get(HASH_LABEL) == revision_hash]

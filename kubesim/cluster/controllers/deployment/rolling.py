@@ -1,6 +1,6 @@
 """A rolling update: how many pods the new ReplicaSet may have now, and which old ones can go.
 
-All sums are of the sizes that ReplicaSets shall have, so a pod that is still stopping does not count.
+All sums use the desired sizes of ReplicaSets, so a pod that is still stopping does not count.
 
 Mirrors: pkg/controller/deployment/rolling.go; util/deployment_util.go NewRSNewReplicas
 """

@@ -23,7 +23,7 @@ from kubesim.values import value_object
 
 @value_object
 class Resize:
-    """Give a ReplicaSet another size. `force`: write its annotations even if the size stays."""
+    """Scale a ReplicaSet. `force`: write its annotations even if the size stays."""
 
     replica_set: ReplicaSet
     size: int

@@ -44,7 +44,7 @@ Failures = dict[str, tuple[str, str]]  # condition -> reason and message
 
 @value_object
 class Remaining:
-    """The kinds that still have objects after all were deleted. `problem`: it should have gone immediately."""
+    """The kinds that still have objects after all were deleted. `problem`: it should have been removed immediately."""
 
     kind: str
     count: int

@@ -185,7 +185,7 @@ class NodeMonitor:
             key, name = wanted.get(node.metadata.name), node.metadata.name
             if key is None:
                 self._waiting.pop(name, None)
-            if key is None or _own_taints(node):  # taken away, or one changed for the other, immediately
+            if key is None or _own_taints(node):  # added, removed or replaced in one step
                 self._taint(name, key)
             elif name not in self._waiting:
                 self._waiting[name] = self._turn(zone_of(node))

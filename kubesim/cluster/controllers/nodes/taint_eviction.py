@@ -1,4 +1,4 @@
-"""Pods that do not tolerate a NoExecute taint of their node are deleted: immediately, or when their patience is over.
+"""Pods that do not tolerate a NoExecute taint of their node are deleted: immediately, or after their tolerationSeconds.
 
 This is a controller of the cluster. The kubelet itself looks at such taints only when it admits a pod.
 

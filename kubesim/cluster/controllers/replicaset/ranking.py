@@ -84,7 +84,7 @@ def compare(one: RankedPod, other: RankedPod, now: int) -> int:
 
 
 def _younger_first(time: int, other_time: int, one: RankedPod, other: RankedPod, now: int) -> int:
-    """A time that is not known is the youngest. Ages in the same power of two are equal: then the uid decides."""
+    """An unknown time counts as the most recent. Ages in the same power of two are equal: then the uid decides."""
     if not time or not other_time:
         return -1 if not time else 1
     difference = _magnitude(now - time) - _magnitude(now - other_time)

@@ -1,7 +1,7 @@
 """Which claims of a StatefulSet are deleted with what: by their owner references, which the garbage collector follows.
 
-A claim that should go with the set is owned by the set. A claim that should go when the set is scaled down is owned by
-its pod once that pod is condemned.
+A claim that should go with the set is owned by the set. A claim that is deleted on scale-down is owned by its pod once
+that pod is condemned.
 
 Mirrors: pkg/controller/statefulset/stateful_set_utils.go isClaimOwnerUpToDate, updateClaimOwnerRefForSetAndPod,
 hasUnexpectedController; stateful_pod_control.go PodClaimIsStale

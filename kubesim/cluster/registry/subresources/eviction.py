@@ -36,7 +36,7 @@ MOST_DISRUPTED_PODS = 2000
 
 
 def evict(store: Store, target: Target, eviction: JsonObject, options: DeleteOptions) -> None:
-    """Ask the pod's disruption budget, mark the pod as disrupted, then delete it gracefully.
+    """Check the pod's disruption budget, mark the pod as disrupted, then delete it gracefully.
 
     A pod that has not started, has ended or is being deleted already needs nobody's permission.
     """

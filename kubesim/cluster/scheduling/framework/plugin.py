@@ -33,7 +33,7 @@ class PluginState:
         return self
 
     def update(self, pod: PodInfo, node: Node, delta: int) -> None:
-        """In a dry run a pod comes to a node (1) or leaves it (-1)."""
+        """In a dry run a pod is added to a node (1) or removed from it (-1)."""
 
 
 @mutable(eq=False)

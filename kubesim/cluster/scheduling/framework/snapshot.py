@@ -71,7 +71,7 @@ class Snapshot:
         old = self._pods[old_node][uid]
         new = updated_pod_info(old, pod, self.gates)
         if old_node == node and new.requests is old.requests and new.is_terminating == old.is_terminating:
-            # What is counted has not changed.
+            # The counted values have not changed.
             self._replace(new, node)
         else:
             self.remove_pod(uid)

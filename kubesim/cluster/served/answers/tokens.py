@@ -1,6 +1,7 @@
 """Tokens of service accounts: TokenRequest, and the user that a token stands for.
 
-A token has the form and the claims of a real one; nothing secret signs it, so it is worth as much as the name in it.
+A token has the form and the claims of a real one; it is not signed with a secret, so it proves nothing but the name in
+it.
 
 Mirrors: pkg/registry/core/serviceaccount/storage token.go; pkg/serviceaccount claims.go
 """

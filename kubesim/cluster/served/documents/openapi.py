@@ -278,7 +278,7 @@ def openapi_v3_index(store: Store, groups: Groups) -> Json:
 
 
 def openapi_v2(store: Store, groups: Groups) -> Json:
-    """All of it in one document of the older version, as JSON."""
+    """Everything in one document of the older version, as JSON."""
     schemas: dict[str, Json] = {}
     for resources in groups.values():
         schemas |= _components(store, resources)

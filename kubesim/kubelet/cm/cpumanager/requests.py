@@ -1,6 +1,6 @@
 """How many CPUs of its own a container, or a pod, requests.
 
-Only a Guaranteed pod gets CPUs of its own, and only for whole numbers of them.
+Only a Guaranteed pod gets exclusive CPUs, and only for a whole number of them.
 
 Mirrors: pkg/kubelet/cm/cpumanager/policy_static.go guaranteedCPUs, podGuaranteedCPUs, validatePodScopeResources;
 pkg/kubelet/cm/qos

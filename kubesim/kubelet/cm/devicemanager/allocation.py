@@ -55,7 +55,7 @@ def devices_to_allocate(
 ) -> set[str]:
     """The devices to allocate now, which are in use from here on; none if the container has what it needs.
 
-    Raises AllocationError. As upstream, the health of what a container holds is checked before how many it needs.
+    Raises AllocationError. As upstream, the health of a container's devices is checked before their number.
     """
     resource, required, healthy = request.resource, request.required, state.healthy
     if healthy is None:

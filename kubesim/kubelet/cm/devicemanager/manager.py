@@ -1,8 +1,8 @@
 """The device manager: plugins register with it, containers get their devices from it.
 
 A device is allocated when its pod is admitted, and free again once the pod is no longer active, which is noticed when
-another client requests devices. Allocations and registered resources are on disk, so the next kubelet knows them before
-the plugins have registered again: until then a resource has no devices.
+another container requests devices. Allocations and registered resources are on disk, so the next kubelet knows them
+before the plugins have registered again: until then a resource has no devices.
 
 Where upstream iterates over a map (the limits of a container, the resources of a node), the order here is that of the
 manifest and of registration.

@@ -201,7 +201,7 @@ class DraManager:
     # -- pods that are gone -------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Claims of pods that nobody wants any more are unprepared once a minute."""
+        """Claims of pods that no longer exist are unprepared once a minute."""
         await act_every(self._clock, "dra reconcile", RECONCILE_PERIOD, self.reconcile)
 
     async def reconcile(self) -> bool:

@@ -1,8 +1,7 @@
 """The API status of each container, from the runtime's records, what was said before and why starts failed.
 
 Where the runtime has a record, it speaks; where it has none, the old status is carried on and what must have happened
-is inferred; and a container that cannot be started shows why. Ready and Started of regular containers are said
-immediately
+is inferred; and a container that cannot be started shows why. Ready and Started of regular containers are set first
 (probe_overlay.py), those of init containers later.
 
 Mirrors: pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses.
@@ -138,7 +137,7 @@ def _course_from_records(
                 if old.restart_count >= record.restart_count:
                     restart_count = old.restart_count + 1
         if record.state == "unknown" and old.state.running is not None:
-            # The runtime did not count the end that is inferred here.
+            # The runtime did not record the exit that is inferred here.
             restart_count = old.restart_count + 1
     return _Course(state, last_state, restart_count)
 

@@ -50,8 +50,8 @@ def with_probe_results_of_init(
 
 
 def readiness_workers_to_trigger(inputs: StatusInputs, status: PodStatus) -> list[str]:
-    """The containers whose readiness probe is to run immediately, because the status of `inputs` found no success of
-    it."""
+    """The containers whose readiness probe must run immediately, because it has no success in the status of
+    `inputs`."""
     names: list[str] = []
     if not inputs.probe_workers:
         return names

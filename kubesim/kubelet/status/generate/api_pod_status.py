@@ -155,7 +155,7 @@ def _conditions(
 
 
 def _resize_condition(inputs: StatusInputs, condition: PodCondition) -> PodCondition:
-    """A resize condition speaks of the generation it was made for, unless generations are not tracked."""
+    """A resize condition applies to the generation it was made for, unless generations are not tracked."""
     if make.condition_observed_generation(inputs.pod, inputs.old_status, condition.type, inputs.gates):
         return condition
     return condition.changed(observed_generation=0)

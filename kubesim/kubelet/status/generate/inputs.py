@@ -46,7 +46,7 @@ class StatusInputs:
     resize_conditions: tuple[PodCondition, ...] = ()
     # What the pod's cgroup holds; None = it cannot be read.
     pod_cgroup: ResourceConfig | None = None
-    # Whether the runtime handler of the pod can mount so.
+    # Whether the runtime handler of the pod supports such mounts.
     supports_recursive_read_only: bool = False
     gates: FeatureGates = DEFAULT_GATES
 

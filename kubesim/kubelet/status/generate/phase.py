@@ -147,7 +147,7 @@ def _count_regular(
         return
     terminated = state.terminated
     if terminated is not None:
-        # A container that waits for its restart is not "succeeded", however well it ended the last time.
+        # A container that waits for its restart is not "succeeded", even if its last exit code was 0.
         counts.succeeded += terminated.exit_code == 0
     elif state.waiting is None:
         counts.unknown += 1

@@ -42,7 +42,7 @@ class DesiredStateOfWorldPopulator:
         self._processed: dict[str, bool] = {}  # False: to be processed again
         self._to_process: dict[str, None] = {}
         self._to_remove: dict[str, None] = {}
-        self.has_added_pods = False  # all pods of all sources have been looked immediately
+        self.has_added_pods = False  # all pods of all sources have been seen once
 
     # -- what there is to look at -------------------------------------------------------------------------------
 
@@ -51,7 +51,7 @@ class DesiredStateOfWorldPopulator:
             self._to_process[uid] = None
 
     def reprocess_pod(self, uid: str) -> None:
-        """A sync of the pod wants its volumes, as they should be now."""
+        """A sync of the pod requests its volumes with their current contents."""
         self._processed[uid] = False
         self._to_process[uid] = None
 
@@ -85,7 +85,7 @@ class DesiredStateOfWorldPopulator:
                 is_ending = states.should_pod_runtime_be_removed(uid)
             if pod is None or is_ending or self._process_pod_volumes(pod):
                 del self._to_process[uid]
-        # What is left failed before any sync requested it, and is tried again in the next round.
+        # The rest failed before any sync requested it, and is retried in the next round.
 
     def _process_pod_volumes(self, pod: Pod) -> bool:
         """True if the pod counts as processed now."""

@@ -53,8 +53,8 @@ class Reconciler:
         return len(self._open)
 
     def reconstruct_volumes(self, directories: VolumeDirectories) -> None:
-        """An earlier kubelet left them. Whether they are really mounted nobody knows: what is wanted is set up again,
-        what is not wanted is taken down."""
+        """They are left from an earlier kubelet. Whether they are really mounted nobody knows: what is wanted is set up
+        again, what is not wanted is taken down."""
         for uid, directory in directories.volumes():
             plugin = PLUGINS[directory.plugin]
             self.actual.add_pod_to_volume(uid, MountedVolume(directory.volume_name, plugin, uncertain=True))
@@ -136,7 +136,7 @@ class Reconciler:
     def _verify_attached(self, volume_name: str, attachable: bool) -> int:
         """Volumes that the cluster has to attach wait for that, and then until the node's status reports their use.
 
-        Before the first only a change of the node helps; the second is asked again with a back-off.
+        Until the first succeeds only a change of the node helps; the second is retried with a back-off.
         """
         if attachable:
             now = self.context.clock.now()

@@ -1,7 +1,7 @@
 """Which sandboxes may hold something of the network: written before the first plugin runs, removed when all plugins
 have reported the release.
 
-A runtime forgets a sandbox that never came up, even if its DEL failed; one that is killed forgets what it was doing.
+A runtime forgets a sandbox that never came up, even if its DEL failed; a killed one forgets its calls in progress.
 The ledger remembers, with all that a DEL needs: it does not matter what is configured or cached by then.
 """
 
@@ -81,7 +81,7 @@ class Ledger:
 
 
 class LedgerNetworking(CniNetworking):
-    """Attaches sandboxes as any runtime does, and keeps the ledger."""
+    """Attaches sandboxes as any runtime does, and records them in the ledger."""
 
     def __init__(self, cni: CNI, ledger: Ledger, settings: PodNetworkSettings) -> None:
         super().__init__(cni, settings)

@@ -32,7 +32,7 @@ from kubesim.runtime.types import ListedContainer, bare_id, container_id
 
 
 class TerminationOrdering:
-    """Lets each container wait until those it must outlive have ended, but no longer than its grace."""
+    """Makes each container wait until those it must outlive have ended, but no longer than its grace period."""
 
     def __init__(self, clock: LoopClock, waits_for: Mapping[str, Sequence[str]]) -> None:
         self._clock = clock

@@ -443,7 +443,7 @@ class RuntimeManager:
         return await self._listed.get_one(uid)
 
     async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus:
-        """Request every sandbox and container of a listing; one that has gone during that time is left out."""
+        """Request the status of every sandbox and container of a listing; removed ones are left out."""
         sandboxes, containers = [], []
         for sandbox in pod.sandboxes:
             try:

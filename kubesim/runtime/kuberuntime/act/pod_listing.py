@@ -127,7 +127,7 @@ def runtime_pod_status(
     runtime_name: str = RUNTIME_NAME,
 ) -> RuntimePodStatus:
     """Everything about one pod; `actuated`, by container name, is what the kubelet last applied. Addresses come from
-    the newest sandbox of the listing only, and only while it is ready; what has gone since the listing is not among
+    the newest sandbox of the listing only, and only while it is ready; objects removed since the listing are not in
     `sandboxes` and `containers`."""
     if len(containers) > 1:
         containers = sorted(containers, key=_CREATED_AT, reverse=True)

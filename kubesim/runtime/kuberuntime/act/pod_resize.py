@@ -177,7 +177,7 @@ class _Resize:
         return ResourceConfig(cpu_quota=wanted.cpu_quota, cpu_period=wanted.cpu_period)
 
     async def _write_cgroup(self, config: ResourceConfig) -> None:
-        """The runtime is notified of it first, and may refuse."""
+        """The runtime gets it first, and may reject it."""
         sandbox, merged = self._actions.sandbox_id, self._current.merged(config)
         try:
             await self._resizer.runtime.update_pod_sandbox_resources(bare_id(sandbox), merged)

@@ -229,7 +229,7 @@ def _adjust_stopped(decision: Decision, container: Container, record: ContainerR
     elif record.state == "created":
         why.append(f"container {name} was created but did not start, so it is started again")
     else:
-        # It may still run, and two instances of one container must never run immediately.
+        # It may still run, and two instances of one container must never run at the same time.
         actions.kill(record, container, "Unknown", 'Container is in "unknown" state, try killing it before restart')
         why.append(
             f"container {name} is in unknown state and may still run, so it is killed before it is started again"

@@ -1,6 +1,6 @@
 """How a container is stopped: the grace period it gets, and whom it waits for when the whole pod goes.
 
-Asked by killContainer and killContainersWithSyncResult in the runtime manager; the waiting itself is done there.
+Used by killContainer and killContainersWithSyncResult in the runtime manager; the waiting itself is done there.
 
 Mirrors: kuberuntime_container.go setTerminationGracePeriod, kuberuntime_termination_order.go newTerminationOrdering.
 """
@@ -15,8 +15,8 @@ from kubesim.api.pods.sidecars import is_restartable_init_container
 
 KillReason = Literal["", "StartupProbe", "LivenessProbe", "FailedPostStartHook", "RestartAllContainers", "Unknown"]
 
-# What every container gets at least, whatever the pod, a probe or an override says.
-MINIMUM_GRACE_PERIOD_S = 2  # always give a container a chance to end by itself
+# The minimum for every container, whatever the pod, a probe or an override says.
+MINIMUM_GRACE_PERIOD_S = 2  # always give a container a chance to exit
 
 
 def termination_grace_period(pod: Pod, container: Container, reason: KillReason) -> int:

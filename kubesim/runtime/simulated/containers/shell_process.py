@@ -113,7 +113,7 @@ class ShellProcess:
         return PidNamespace.of(self._process.kernel)
 
     def _assumed(self, text: str) -> None:
-        """An unknown program is taken for a server, and a server listens on the ports that its container declares."""
+        """An unknown program counts as a server, and a server listens on the ports that its container declares."""
         self.note(text)
         self._listeners.extend(listen_on(self.view.ports, self.context.container))
 

@@ -40,7 +40,7 @@ NOT_ASKED = Asked()
 
 
 def ask(needs: Sequence[Needed], path: str, stream: Stream) -> Asked:
-    """Ask one after the other; one that is down refuses immediately, and the rest are not asked."""
+    """Call one after the other; one that is down fails immediately, and the rest are not called."""
     latency = 0
     for need in needs:
         if fnmatchcase(path, need.path):

@@ -1,7 +1,7 @@
 """The machine of a simulated node: how much memory, disk and process ids it has left, and what its pods use.
 
-A container uses what its behaviour says, or else what it requests. A step of the scenario says how much is available at
-that moment; from then on it changes with what pods take and give back. What no step and no behaviour speaks of is not
+A container uses what its behaviour says, or else what it requests. A step of the scenario sets the available amount at
+that moment; from then on it changes with the usage of the pods. What no step and no behaviour speaks of is not
 measured, and so never short. Images lie on the disk of the node, unless it has one of its own for them.
 """
 

@@ -361,7 +361,7 @@ class SimulatedNode:
         return self._running and self._agent.config_is_open
 
     def close_config(self) -> None:
-        """The kubelet is notified of no pods any more."""
+        """The kubelet gets no more pods."""
         self._agent.close_config()
 
     async def stop_kubelet(self) -> None:
@@ -382,7 +382,7 @@ class SimulatedNode:
         return max(self._disturbed_at, self.service.disturbed_at, 0 if faults is None else faults.disturbed_at)
 
     def _signs_of_life(self) -> None:
-        """The cluster is notified of a node while its agent runs and has a way to the API server."""
+        """The cluster sees a node while its agent runs and can reach the API server."""
         self._disturbed_at = self._context.clock.now()
         health = self._context.health
         if self._running and self.api.up:

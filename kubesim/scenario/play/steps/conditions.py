@@ -48,5 +48,5 @@ def _condition_status(obj: ApiObject, type: str) -> str:
 
 
 def counted(when: When, event: Event, before: int) -> int:
-    """How many Events that the condition requests there are, with this one; `before` of the Event's own before."""
+    """How many Events match the condition, with this one; `before` is the number before it."""
     return before if event.reason != when.event else max(before, times_emitted(event))

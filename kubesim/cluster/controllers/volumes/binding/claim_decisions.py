@@ -64,7 +64,7 @@ class AssignClass:
 
 @value_object
 class ProvisionBy:
-    """An external provisioner is to make a volume."""
+    """An external provisioner must create a volume."""
 
     provisioner: str
 

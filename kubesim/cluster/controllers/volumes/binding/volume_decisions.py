@@ -20,7 +20,7 @@ from kubesim.cluster.controllers.volumes.storage_fields import (
 from kubesim.values import value_object
 
 Reclaim = Literal["retain", "external", "delete", "recycle", "fail"]
-# In-tree plugins that the controller has; of the others it knows nothing.
+# In-tree plugins that the controller has; the others are unknown to it.
 _PLUGINS = ("hostPath", "nfs", "local")
 _RECYCLABLE = ("hostPath", "nfs")
 

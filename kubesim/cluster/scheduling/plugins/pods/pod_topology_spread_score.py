@@ -96,7 +96,7 @@ def _normalized(nodes: Sequence[NodeState], raw: dict[str, int]) -> Sequence[int
 
 
 def is_schedulable_after_pod_change(pod: Pod, event: ClusterEvent) -> bool:
-    """A pod that the constraints count came, went or changed its labels."""
+    """A pod that the constraints count was added, removed or relabelled."""
     old, new = event.old_pod, event.new_pod
     if any(each is not None and not _is_involved(each, pod) for each in (old, new)):
         return False

@@ -37,7 +37,7 @@ def find_matching_volume(
 
 
 def _can_hold(claim: ApiObject, volume: ApiObject) -> bool:
-    """Whether the volume is large enough, of the right mode, and not another client's."""
+    """Whether the volume is large enough, of the right mode, and not reserved for another claim."""
     spec, wanted = field(volume, "spec"), field(claim, "spec")
     if spec.get("claimRef") is not None and not is_bound_to_claim(volume, claim):
         return False
