@@ -233,7 +233,7 @@ def _reason(problem: str) -> str:
 
 
 def _screen() -> tuple[int, int | None]:
-    """Columns and lines; whatever is no terminal takes everything."""
+    """Columns and lines; an output that is not a terminal has no limit."""
     from kubesim.attach.watch.table import UNBOUNDED
 
     return shutil.get_terminal_size() if sys.stdout.isatty() else (UNBOUNDED, None)

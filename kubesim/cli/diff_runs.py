@@ -125,7 +125,7 @@ class RuleSearch:
         known = [record for record in self._right.records if record.t <= moment[0]]
 
         def is_enough(more: Sequence[DifferingValue], asked: set[str] | None = None) -> bool:
-            """Does the left side with these values do as the right side does, past this difference?"""
+            """Does the left side with these values behave like the right side beyond this difference?"""
             played = self._play([*taken, *more], moment[0] + 1, asked)
             met = compare([record for record in played if record.t <= moment[0]], known, is_exact=True).first
             return met is None or met.moment > moment

@@ -115,7 +115,7 @@ class LoopClock:
 
     @contextmanager
     def external(self) -> Iterator[None]:
-        """Hold virtual time while something real is awaited."""
+        """Hold virtual time during a wait for something real."""
         with external():
             yield
 
@@ -133,7 +133,7 @@ class LoopClock:
 
     @asynccontextmanager
     async def outside(self, limit_s: float, *, hold: bool = False) -> AsyncIterator[None]:
-        """Around an exchange with the real world that may take this many seconds of the wall; then TimeoutError.
+        """Guards an exchange with the real world, which may take this many wall-clock seconds; then TimeoutError.
 
         Virtual time does not advance during an exchange, unless it is paced: then an exchange takes its real time, or
         none with `hold`.

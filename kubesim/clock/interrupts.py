@@ -41,7 +41,7 @@ def interrupts_postponed() -> Iterator[None]:
 
 @contextmanager
 def cancelled_by_interrupts(task: asyncio.Task[Any]) -> Iterator[None]:
-    """Ctrl-C cancels the task, so that it ends in order; a second one ends it where it is. Only if nothing else handles
+    """Ctrl-C cancels the task, so that it cleans up; a second one ends it immediately. Only if nothing else handles
     it."""
     if not _is_ours():
         yield

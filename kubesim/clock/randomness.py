@@ -37,7 +37,7 @@ class _Unseeded:
         return Stream(_seed(self._names))
 
     def __getattr__(self, name: str) -> Any:
-        """Called for what is not here yet: the first draw of its kind. From then on it is the generator's method."""
+        """Called for a missing key: the first draw of its kind. From then on it is the generator's method."""
         if name.startswith("_"):
             raise AttributeError(name)
         method = getattr(self._generator, name)

@@ -155,7 +155,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             super()._close_self_pipe()  # type: ignore[misc]
 
     def pace(self, speed: float) -> None:
-        """From this instant on, let this many virtual seconds pass in each second on the wall."""
+        """From this instant on, let this many virtual seconds pass in each wall-clock second."""
         self.speed = speed
         if speed:
             self._wall_start = wall_time.monotonic() - self._micros / SECOND / speed

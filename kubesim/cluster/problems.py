@@ -101,7 +101,7 @@ def too_many_requests(message: str, causes: Sequence[Mapping[str, str]], retry_a
 
 
 def rejected() -> ApiError:
-    """The answer to a JSON patch that cannot be applied, whatever is wrong with it."""
+    """The answer to a JSON patch that cannot be applied, for any reason."""
     return ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {})
 
 

@@ -111,7 +111,7 @@ class Bench:
         await asyncio.gather(*(work() for _ in range(parallel)))
 
     def bare(self, parallel: int) -> BenchRun:
-        """Both phases are timed, preparing the input of the second is not."""
+        """Both phases are timed, but not preparing the input of the second."""
         adding = [self._jobs(pod, "ADD", {}) for pod in self.pods]
         watch = Stopwatch()
         outputs = run_bare(adding, parallel)
@@ -139,7 +139,7 @@ class Bench:
 
 
 def run_bare(pods: Sequence[Sequence[PluginCall]], parallel: int) -> list[dict[str, bytes]]:
-    """Execute the jobs of this many pods at the same time; what each binary printed."""
+    """Execute the jobs of this many pods at the same time; returns the output of each binary."""
     outputs: list[dict[str, bytes]] = [{} for _ in pods]
     waiting = iter(enumerate(pods))
     with selectors.EpollSelector() as selector:
@@ -256,7 +256,7 @@ def main() -> None:
                     pairs.append(bench.pair(parallel, n % 2 == 0))
                     done += 1
                     print(json.dumps({"done": done, "of": of, "seconds": watch.seconds()}), flush=True)
-                del pairs[0]  # not counted: afterwards everything is in the caches
+                del pairs[0]  # not counted: it fills the caches
                 reported = [
                     {"bare": [pair.bare.wall, pair.bare.cpu], "library": [pair.library.wall, pair.library.cpu]}
                     for pair in pairs

@@ -83,7 +83,7 @@ class CNI:
         self._lock = RWLock()
 
     async def load(self, *options: LoadOption) -> None:
-        """Load again. An error leaves what the options before it gave: usually just loopback."""
+        """Load again. An error keeps the result of the options before it: usually just loopback."""
         async with self._lock.write():
             self.load_now(*options)
 

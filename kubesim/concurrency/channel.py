@@ -129,7 +129,7 @@ class Select:
         self._channels = channels
         self._stream = stream
         self._waiting: Future[Selected] | None = None
-        self._left = True  # may a channel hold an item? If not, none is looked at
+        self._left = True  # may a channel hold an item? If not, none is checked
         for channel in channels:
             assert channel._reader is None, f"{channel} has a reader already"
             channel._reader = self

@@ -62,7 +62,8 @@ class Ticker:
 
     def done(self, idle_until: int = 0) -> None:
         """The reader has finished the tick. Before `idle_until` only something that happens elsewhere can make the next
-        one different; `NEVER`: no tick ever. By default this tick changed something, or the next one may."""
+        one different; `NEVER`: no tick ever. By default, assumes that this tick changed something, or that the next one
+        may."""
         loop = self._loop
         if loop is not None:
             if not self.channel:

@@ -189,7 +189,7 @@ def play(line: str) -> str:
 
 
 def main() -> None:
-    """Every case gets a process of its own, which ends with all that it made."""
+    """Every case gets its own process, which ends together with everything that it created."""
     for line in sys.stdin:
         child = os.fork()
         if child == 0:

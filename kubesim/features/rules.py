@@ -17,7 +17,7 @@ from kubesim.values import value_object
 class Rules:
     """The rules of one kubelet. The defaults are those of v1.36."""
 
-    bootstrap_checkpoints: bool = False  # pods that were written down start before the API server answers
+    bootstrap_checkpoints: bool = False  # checkpointed pods start before the API server answers
     static_pod_fields: str = ""  # the version whose fields of a pod the uid of a static pod covers; empty: v1.36
     has_config_modes: bool = False  # the mux can report snapshots of all pods (SET)
     repeats_run: bool = False  # a sync loop that ended is started again immediately, again and again

@@ -79,7 +79,7 @@ class IP:
 
 @value_object
 class IPNet:
-    """An address with the length of its network's prefix; no address at all is the zero value."""
+    """An address with the length of its network's prefix; the zero value has no address."""
 
     ip: IP | None = None
     prefix: int = 0

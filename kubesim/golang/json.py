@@ -114,7 +114,7 @@ def _merge_duplicates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def dumps(value: Json) -> str:
-    """Compact text, keys sorted (but see `InOrder`), with the characters escaped that HTML cares about."""
+    """Compact text, keys sorted (but see `InOrder`), with HTML's special characters escaped."""
     if isinstance(value, str):
         return str(value) if isinstance(value, Number) else quote(value)
     if isinstance(value, dict):

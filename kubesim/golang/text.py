@@ -1,4 +1,4 @@
-"""Go's way of printing things that end up in messages: quoted strings, slices, errors, durations."""
+"""Go's formatting of values in messages: quoted strings, slices, errors, durations."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class WrongAnswer(Strict):
     """A common wrong answer, and the hint for it. Given exactly, it is wrong although the rule's range includes it."""
 
     answer: str  # as a learner would write it
-    hint: str = Field(min_length=1)  # shown for this answer; it does not give the right one away
+    hint: str = Field(min_length=1)  # shown for this answer, without revealing the right one
 
 
 class Question(Strict):
@@ -160,7 +160,7 @@ class Question(Strict):
     choices: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()  # shown with letters
     # other words for an answer: `{"no": [it keeps running]}`
     accept: dict[str, Annotated[tuple[str, ...], BeforeValidator(as_list)]] = Field(default_factory=dict)
-    instead: MomentOrText | None = None  # the record that shows why something does not happen, or not again
+    instead: MomentOrText | None = None  # the record that shows why an action does not happen, or is not repeated
     profile: Annotated[str, AfterValidator(_profile)] = ""  # use a run of the scenario with this kubelet version
     kubectl: str = ""  # shown with the answer, instead of the lab's
     wrong: Annotated[tuple[WrongAnswer, ...], BeforeValidator(as_list)] = Field(min_length=1)

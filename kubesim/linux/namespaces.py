@@ -66,7 +66,7 @@ def set_up(interface: str) -> None:
 
 
 def become_private_host(*state: str) -> None:
-    """Give this process a host of its own: no links but loopback, and empty directories for the state that plugins
+    """Give this process its own host: no links but loopback, and empty directories for the state that plugins
     keep. Who is not root becomes root in a user namespace. A path that does not exist is created on a tmpfs on its
     parent."""
     if os.geteuid() == 0:

@@ -27,7 +27,7 @@ EVICTED = "Evicted"
 
 @mutable
 class Mailbox(PodSyncStatus):
-    """`pending_update` is what the worker takes up next; `undelivered` came in while it was working."""
+    """`pending_update` is the worker's next update; `undelivered` arrived while it was working."""
 
     undelivered: UpdatePodOptions | None = None
 

@@ -104,7 +104,7 @@ class TracedRuntime:
         await self._on("UpdatePodSandboxResources", sandbox_id, updating, **_shown(resources))
 
     async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig) -> str:
-        metadata = sandbox.pod.metadata  # the answer with the id of the sandbox may have got lost
+        metadata = sandbox.pod.metadata  # the answer with the id of the sandbox may be lost
         pod = f"{metadata.namespace}/{metadata.name}"
         name = config.container.name
         args: dict[str, Any] = {"attempt": config.attempt, "name": name, "sandbox": sandbox_id}

@@ -32,7 +32,7 @@ from kubesim.values import part, value_object
 
 @value_object
 class CommandResult:
-    """An exec that came to its end."""
+    """An exec that has ended."""
 
     exit_code: int
     stdout: str

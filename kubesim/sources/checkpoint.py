@@ -128,7 +128,7 @@ class MemoryCheckpoints:
 
 
 class CheckpointDirectory:
-    """Files, each written beside its place and then renamed, so that a crash leaves the old or the new one."""
+    """Files, each written under a temporary name and then renamed, so that a crash leaves the old or the new one."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)

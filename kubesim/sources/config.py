@@ -1,4 +1,4 @@
-"""From sources to the sync loop: every snapshot or change goes through the mux, and what comes out is queued.
+"""From sources to the sync loop: every snapshot or change goes through the mux, and the result is queued.
 
 Mirrors: pkg/kubelet/config/config.go PodConfig.Channel, Updates
 """

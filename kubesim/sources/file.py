@@ -153,7 +153,7 @@ class FileSource:
     # -- one change ---------------------------------------------------------------------------------------------
 
     def changed(self, event: FileEvent) -> None:
-        """Heard in the same instant; what the whole directory says may differ from what one file says."""
+        """Received at the same instant; the view of the whole directory may differ from that of one file."""
         if not event.name.startswith("."):
             self._clock.call_at(self._clock.now(), self._consume, event)
 

@@ -210,7 +210,7 @@ def _is_time(type_: Type) -> bool:
 
 
 def _omitted(field: Field) -> bool:
-    """Whether nothing is written for an absent field. Structs and times without a pointer are never empty to Go."""
+    """Whether nothing is written for an absent field. Structs and times without a pointer are never empty in Go."""
     type_ = field.type
     if not field.omit_empty:
         return False

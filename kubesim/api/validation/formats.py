@@ -1,4 +1,4 @@
-"""The formats that names, keys, ports and addresses must have. Each function gives the complaints about one text.
+"""The formats that names, keys, ports and addresses must have. Each function returns the errors of one text.
 
 Mirrors: apimachinery/pkg/util/validation validation.go, ip.go; api/validate/content; api/validation/generic.go
 """

@@ -96,7 +96,7 @@ class PodOverlay:
 
 
 def first_seen(pod: Pod) -> Pod:
-    """A live pod as a kubelet meets it that has none of its containers."""
+    """A live pod as a new kubelet without any of its containers finds it."""
     pod = pod.changed(api_version="v1", kind="Pod")
     if pod.status.phase in TERMINAL_PHASES:
         return pod

@@ -123,7 +123,7 @@ def _containers(real: Pod, ours: Pod, before: Restarts) -> PodVerdict | None:
 
 
 def _position(status: ContainerStatus | None, before: int) -> tuple[int, int]:
-    """How often it was restarted, and how far it is since then."""
+    """How often it was restarted, and its current state since then."""
     if status is None:
         return 0, _WAITING
     if status.state.running is not None:

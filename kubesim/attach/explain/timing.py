@@ -148,7 +148,7 @@ def amnesty(started_at: int) -> int:
 
 
 def pull_wait(failures: int) -> int:
-    """How long the next pull is held back after this many failures in a row."""
+    """How long the next pull is delayed after this many consecutive failures."""
     backoff: Backoff = new_image_backoff()
     for _ in range(max(1, min(failures, 32))):
         backoff.next("", 0, 0)
@@ -202,7 +202,8 @@ def failure_window(probe: Probe, started_at: int) -> Window:
 
 
 def success_earliest(probe: Probe, started_at: int) -> int:
-    """The earliest success. Readiness may be asked out of turn, so that further ones need not wait a period."""
+    """The earliest success. A readiness probe may be triggered out of turn, so that further ones need not wait a
+    period."""
     return first_probe(probe, started_at)
 
 
@@ -214,7 +215,7 @@ def kill_deadline(pod: Pod, container: Container, begun: Window) -> Window:
     grace = termination_grace_period(pod, container, "") * SECOND
     least = MINIMUM_GRACE_PERIOD_S * SECOND
     held = container.lifecycle is not None and container.lifecycle.pre_stop is not None
-    # A hook that uses the time up, and a sidecar that waits for the others, still leave the container this much.
+    # Even after a hook or a wait for other containers that used up the grace period, the container gets this much.
     sidecars = [each for each in pod.spec.init_containers if is_restartable_init_container(each)]
     turns = int(held or any(_has_hook(each) for each in pod.spec.containers)) + len(sidecars)
     longest = max(grace, least) + least * turns

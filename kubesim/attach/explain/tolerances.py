@@ -1,4 +1,4 @@
-"""How far what is observed may lie from what the rules say before anybody is blamed, and why so far.
+"""How far an observation may deviate from the rules before it is reported as a divergence, and why.
 
 Each number is one of the kubelet's own periods, a property of the data, or (one of them) the speed that the project
 promises. None was fitted to recordings: those only test them.

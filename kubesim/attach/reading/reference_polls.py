@@ -1,7 +1,7 @@
 """Looks from time to time whether the ConfigMaps and Secrets that waiting pods refer to are there.
 
 Only those of pods that are not ready are looked for: a running pod has what it needed. Each object is requested by its
-name, one at a time and not in haste, so that a node of thousands of pods is no burden to the API server.
+name, one at a time and slowly, so that a node with thousands of pods does not burden the API server.
 """
 
 from __future__ import annotations

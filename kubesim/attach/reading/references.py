@@ -1,4 +1,4 @@
-"""The ConfigMaps and Secrets that a pod names, and whether they are there: of these objects nothing else is ever kept.
+"""The ConfigMaps and Secrets that a pod names, and whether they are there: nothing else of these objects is kept.
 
 Asked is for metadata alone, by a get for each object. An object is reduced to "exists" or "missing" immediately: even
 an annotation can hold a value, after `kubectl apply` of a Secret.

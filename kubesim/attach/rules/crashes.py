@@ -88,7 +88,7 @@ def _steps(seen: Observation, view: ContainerView, wait: CrashWait) -> tuple[Nex
     if wait.wait and view.waiting_reason != CRASH_LOOP_BACK_OFF:
         steps = (restart, shown)
     elif not wait.wait:
-        # An attempt that fails before it runs shows as a waiting reason.
+        # An attempt that fails before it runs is visible as a waiting reason.
         failing = NextStep("waits", "if it cannot be started, the reason is shown", container=view.name, firm=False)
         steps = (restart, failing)
     # Whether the program runs this time cannot be predicted.

@@ -93,7 +93,7 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         because = "the kubelet has restarted since the last failure, and its back-off begins again"
     elif failed is not None:
         failures, failed_at = event_count(failed), event_time(failed)
-        # An error that varies makes Events of their own, each with its count; every attempt says Pulling.
+        # Different errors make separate Events, each with its count; every attempt emits Pulling.
         at_most = max(failures, event_count(pulling)) if pulling is not None else failures
         intervals = seen.periods.intervals
         at_least = failures if pulls_in_a_row(failures, failed_at - first_time(failed), intervals) else 1

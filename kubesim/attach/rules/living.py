@@ -238,7 +238,7 @@ def _static_pod_stops(seen: Observation) -> Cause | None:
 
 
 def _sandbox_gone(seen: Observation, views: list[ContainerView]) -> Cause | None:
-    """Containers were there, the sandbox is not: it died, and everything begins again."""
+    """There were containers, but the sandbox is gone: it died, and everything starts again."""
     if not any(view.status.state.running is not None or newest_end(view) is not None for view in views):
         return None
     cause = no_sandbox(seen)

@@ -1,4 +1,4 @@
-"""From a place on the node to a running container: volumes, sandbox and network, creating and starting.
+"""From the binding to a running container: volumes, sandbox and network, creating and starting.
 
 Mirrors: kubelet.go SyncPod, kuberuntime_manager.go SyncPod, kuberuntime_container.go startContainer,
 volumemanager/volume_manager.go WaitForAttachAndMount

@@ -119,7 +119,7 @@ def kill_begun(seen: Observation) -> Window:
 
 def _deleted_again(seen: Observation, begun: Window) -> bool:
     """Whether the containers were asked to stop before the deletion that the object names: then by an earlier one. The
-    API server writes the shorter grace; the containers may still have that of the first."""
+    API server writes the shorter grace period; the containers may still have the first one."""
     meta = seen.pod.metadata
     deadline = moment(meta.deletion_timestamp)
     if deadline is None or begun.latest is None:

@@ -76,7 +76,7 @@ class Prediction:
 
 @value_object
 class PredictionVerdict:
-    """How a prediction came out, and between which moments what it is about happened."""
+    """The outcome of a prediction, and the time window of its event."""
 
     prediction: Prediction
     outcome: Outcome

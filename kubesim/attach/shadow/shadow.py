@@ -89,7 +89,7 @@ class Shadow:
         self.node_gone = False
         self.clock_known = True  # until it is, times here are not compared with times there
         self.kubelet_since = 0  # when the kubelet started, as far as known
-        self.objects: dict[ObjectKey, bool] = {}  # ConfigMaps and Secrets that somebody looked for
+        self.objects: dict[ObjectKey, bool] = {}  # ConfigMaps and Secrets that were looked up
         self.outcomes: dict[tuple[str, Outcome], int] = {}
         self._crashes = CrashMemory(periods)
         self._uids: dict[tuple[str, str], str] = {}
@@ -188,14 +188,14 @@ class Shadow:
             self._drop(tracked)
 
     def clock_set(self, now: int) -> None:
-        """The node's clock was measured: moments that were noted by another one say nothing any more."""
+        """The node's clock was measured: times from the previous estimate are no longer valid."""
         self.missed()
         for tracked in self.pods.values():
             tracked.exits_seen.clear()
             tracked.seen_at, tracked.since = min(tracked.seen_at, now), min(tracked.since, now)
 
     def missed_events(self) -> None:
-        """For a while no Event was received: one that comes now says nothing about those before it."""
+        """No Event was received for a while: a new one proves nothing about earlier ones."""
         for tracked in self.pods.values():
             self._drop(tracked, [key for key in tracked.open if key[0] in REPORTED_BY_EVENTS])
 

@@ -95,7 +95,7 @@ def table(agent: NodeFollower, *, width: int = UNBOUNDED, height: int | None = N
 
 
 def _entries(rows: list[tuple[str, ...]], width: int) -> Iterator[list[str]]:
-    """Columns as wide as they need to be, but not wider than leaves room for the others; the last gets the rest."""
+    """Columns as wide as they need to be, as long as the others have room; the last gets the rest."""
     limit = max(12, width // 3)
     sizes = [min(limit, max(len(row[column]) for row in rows)) for column in range(len(rows[0]) - 1)]
     beside = width - sum(sizes) - len(_GAP) * len(sizes) >= ROOM_FOR_NEXT

@@ -87,7 +87,7 @@ def state_of(pods: PodSyncStatuses) -> str:
 
 
 def transitions() -> list[Transition]:
-    """Every change of state that some input makes, from the states that can be reached."""
+    """Every transition that an input causes, from the reachable states."""
     ways: dict[str, tuple[str, ...]] = {UNKNOWN: ()}  # to each state the shortest way: inputs
     found: list[Transition] = []
     todo = [UNKNOWN]

@@ -38,7 +38,7 @@ class ReportedRun:
         return self._data, self._observer
 
     def record(self, record: Record) -> None:
-        """Records go to the data alone."""
+        """Records are only written to the data."""
 
     def change(self, change: ObjectChange) -> None:
         self._rows.change(change)

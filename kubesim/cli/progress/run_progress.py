@@ -17,7 +17,7 @@ from kubesim.clock.stopwatch import Stopwatch
 from kubesim.golang.text import duration
 from kubesim.trace import Record
 
-FIRST_S, PERIOD_S = 1.0, 0.5  # on a terminal: from when on, and how often
+FIRST_S, PERIOD_S = 1.0, 0.5  # on a terminal: first time and interval
 PLAIN_PERIOD_S = 30.0
 BAR = 10  # columns
 STOP = "stop with Ctrl-C"

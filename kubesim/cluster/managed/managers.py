@@ -113,7 +113,7 @@ def conflict_error(found: Mapping[Manager, FieldSet]) -> ApiError:
 
 
 def decoded(entries: Iterable[Entry]) -> Managed:
-    """Raises ValueError for entries that nobody could have written."""
+    """Raises ValueError for impossible entries."""
     managed = Managed({}, {}, {})
     for entry in entries:
         operation, version = entry.get("operation", ""), entry.get("apiVersion", "")

@@ -183,7 +183,7 @@ def compare(shape: Shape, left: Any, right: Any) -> FieldChanges:
 
 
 def merge(shape: Shape, left: Any, right: Any) -> Any:
-    """The left value with everything that the right one says. `MISSING`: nothing is left of it."""
+    """The left value, overridden by everything in the right one. `MISSING`: nothing is left of it."""
     kind = shape.kind_for(left if right is MISSING or right is None else right)
     empty = left in (MISSING, None, [], {}) and right in (MISSING, None, [], {})
     if kind == "scalar" or _is_atomic(shape, left if right is MISSING else right) or empty:

@@ -41,7 +41,7 @@ def check_base64(values: Mapping[str, str] | None) -> None:
 
 
 def check_micro_time(text: str | None) -> None:
-    """Exactly six digits of a second, or none of it is understood."""
+    """Exactly six digits of a second, or the whole time is invalid."""
     if text is None:
         return
     found = _SECONDS.match(text)

@@ -63,7 +63,7 @@ class KubeconfigAccess:
         try:
             merged = KubeConfigMerger(self._paths).config
             loader = KubeConfigLoader(merged, self._context or None, config_base_path=None)
-            user = loader._user  # the package has no other way to it, nor to what is wrong with it
+            user = loader._user  # the package has no other access to it, nor to its errors
             if user is None:
                 raise UsageError(f"{self._paths}: the context names no user that is in it")
             credential = await self._from_plugin(user)

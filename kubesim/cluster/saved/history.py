@@ -56,7 +56,7 @@ class RunHistory:
         self.end, self.is_whole = max(self.end, t), True
 
     def objects_at(self, t: int) -> Iterable[JsonObject]:
-        """Every object as it stood at this time, also after what happened at that very instant."""
+        """Every object as it was at this time, including changes at that very instant."""
         objects: dict[tuple[str, str, str, str], JsonObject] = {}
         for change in self.changes:
             if change.t > t:

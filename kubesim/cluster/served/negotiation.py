@@ -87,7 +87,8 @@ WHOLE = Form()
 
 
 def negotiate(accept: str, *, watching: bool = False, watchable: bool = False, included: str = "") -> Form:
-    """The form that a client gets; 406 if it takes nothing that there is. A path that can be watched offers streams."""
+    """The form that a client gets; 406 if it accepts none of the available ones. A path that can be watched offers
+    streams."""
     known_type = False
     for media_type, parameters in clauses(accept.strip() or "*/*"):
         if media_type not in (*MEDIA_TYPES, "*/*"):  # the router in front does not know `application/*`

@@ -116,7 +116,7 @@ flowcontrol.apiserver.k8s.io/v1:
 
 @value_object
 class Subresource:
-    """`kind` is what it takes and answers: `group/version/Kind`, or only the kind."""
+    """`kind` is its input and output: `group/version/Kind`, or only the kind."""
 
     name: str
     kind: str

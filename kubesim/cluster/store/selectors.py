@@ -22,7 +22,7 @@ _END = ("end", "")
 
 
 class SelectorError(ValueError):
-    """A selector that cannot be understood."""
+    """A selector that cannot be parsed."""
 
 
 @value_object

@@ -94,13 +94,13 @@ class Store:
         return self._history[kind]
 
     def compact(self, kind: str) -> None:
-        """Forget how the objects of a kind came to be what they are."""
+        """Forget the history of a kind's objects."""
         self._history[kind] = History(self._history_limit, self.resource_version)
 
     # -- watching -----------------------------------------------------------------------------------------------
 
     def watch(self, kind: str, listener: Listener) -> Callable[[], None]:
-        """Tell the listener about every later change; the answer ends the watch."""
+        """Notify the listener of every later change; returns a function that ends the watch."""
         self._listeners[kind] += (listener,)
 
         def stop() -> None:

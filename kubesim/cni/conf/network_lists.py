@@ -1,7 +1,7 @@
 """Network configurations: reading lists and single plugins, and putting values into what a plugin is given.
 
-All of it is text in, values out; `conf_files` reads the files. A plugin's configuration is kept as it will be written
-to its stdin: keys sorted, numbers through float64, as libcni's re-encoding leaves it.
+These functions turn text into values; `conf_files` reads the files. A plugin's configuration is kept as it will be
+written to its stdin: keys sorted, numbers through float64, as libcni's re-encoding leaves it.
 
 Mirrors: containernetworking/cni libcni/conf.go, libcni/api.go buildOneConfig
 """

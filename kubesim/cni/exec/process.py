@@ -142,7 +142,7 @@ class _Process:
         self._child: Child | None = None  # until it has ended
         self._pid = 0
         self._status: int | None = None
-        self._outputs: dict[int, bytearray] = {}  # the open ends, and where what comes out is collected
+        self._outputs: dict[int, bytearray] = {}  # the open ends, and the list of results
         self._reading = False  # are we woken by its outputs?
         self._killed = False
         self._interrupted = False  # it was killed while it ran

@@ -87,7 +87,7 @@ class _ScriptedProcess:
             self._end(Exit(self._script["termExitCode"]))
         elif delay > 0:
             due = self._clock.now() + seconds(delay)
-            # A container that would have ended by itself before the signal has its effect still does.
+            # A container that would have exited before the signal takes effect still does.
             if self._timer is None or due < self._moment():
                 self._signalled = True
                 self._end_after(seconds(delay), Exit(self._script["termExitCode"]))

@@ -16,7 +16,7 @@ from kubesim.values import value_object
 
 Story = Mapping[str, Any]
 
-BRIEF_S = 0.25  # how long something must stand, or be apart, to be sure to be seen, or in its order
+BRIEF_S = 0.25  # how long a state must last to be seen for certain, or how far apart events must be to keep their order
 SHORT_DELAY_S = 3  # up to here a delay may be off by SLACK_S (a relist and noise), above it by the jitter's factors
 SLACK_S = 1.5
 FASTEST, SLOWEST = 0.6, 1.7

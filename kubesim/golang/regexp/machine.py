@@ -29,7 +29,7 @@ class TooMuchWork(Exception):
 class Op(Enum):
     TAKE = "take"  # a character for which the predicate holds, then go to `to`
     SPLIT = "split"  # go to `to`, or else to `other`
-    SAVE = "save"  # note where we are as `other`, then go to `to`
+    SAVE = "save"  # store the current position as `other`, then go to `to`
     CHECK = "check"  # go to `to` if the check holds here: (before, after), the characters around; empty at the ends
     DONE = "done"
 

@@ -44,6 +44,6 @@ class ContainerDeletor:
             try:
                 await self._runtime.remove_container(identifier)
             except RuntimeCallError:
-                pass  # the garbage collector comes by once a minute
+                pass  # the garbage collector runs once a minute
             identifier = self._queue.try_receive()
         self._busy = False

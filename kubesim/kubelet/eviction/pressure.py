@@ -103,6 +103,6 @@ def _updated_since(
 
 
 def by_eviction_priority(thresholds: tuple[Threshold, ...]) -> tuple[Threshold, ...]:
-    """Memory before everything else. Among equals upstream leaves the order to chance; here it is the configured one,
-    in which hard thresholds come first."""
+    """Memory before everything else. Upstream's order of equal ones is random; here it is the configured one, in which
+    hard thresholds come first."""
     return tuple(sorted(thresholds, key=lambda threshold: signals.RESOURCE[threshold.signal] != signals.MEMORY))

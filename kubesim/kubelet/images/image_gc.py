@@ -198,7 +198,7 @@ class ImageGC:
             raise ImageGCError(message)
 
     async def delete_unused_images(self) -> None:
-        """All of them, whatever the thresholds say: there is disk pressure."""
+        """Remove all of them, regardless of the thresholds: there is disk pressure."""
         now = self._clock.now()
         await self._free_space(None, await self._images_in_eviction_order(now), now)
 

@@ -34,8 +34,9 @@ Next = Literal["wait", "end", "probe"]
 
 @value_object
 class WorkerSubject:
-    """Who is probed. The pod is the one the worker was made for: later changes of it are not seen. So is the context
-    that of the sync that made the worker; from the pod's deletion on it is cancelled, and commands fail with it."""
+    """Who is probed. The pod is the one the worker was made for: later changes of it are not seen. The context is
+    therefore that of the sync that created the worker; it is cancelled when the pod is deleted, and then commands
+    fail."""
 
     pod: Pod
     container: Container

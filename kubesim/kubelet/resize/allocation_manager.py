@@ -228,7 +228,7 @@ class AllocationManager:
         return self.views.statuses.resize.is_deferred(uid)
 
     async def _handle_resize(self, pod: Pod) -> bool:
-        """Allocate what the pod requests by now, or say why not; true if something was allocated."""
+        """Allocate what the pod requests now, or record why not; true if something was allocated."""
         uid, generation = pod.metadata.uid, pod.metadata.generation
         allocated = self.update_pod(pod)
         if allocated is pod:

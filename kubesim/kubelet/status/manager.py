@@ -1,9 +1,9 @@
 """The status manager: keeps the newest status of every pod and brings the API server up to date.
 
 Syncs and probe results put statuses in (`set_pod_status` ... `terminate_pod`); each change wakes one writer (`run`). A
-batch is the statuses as they were when it began: later changes go into the next one. Every
-10 s a full pass also finds pods whose API status is not what the kubelet says, among those that changed here or in the
-pod manager since the last pass (`pod_changed`).
+batch is the statuses as they were when it began: later changes go into the next one. Every 10 s a full pass also finds
+pods whose API status differs from the kubelet's, among those that changed here or in the pod manager since the last
+pass (`pod_changed`).
 
 Mirrors: pkg/kubelet/status/status_manager.go.
 """
@@ -92,7 +92,8 @@ class StatusManager:
         return self._statuses.get(uid)
 
     def set_pod_status(self, pod: Pod, status: PodStatus) -> bool:
-        """Take a generated status; was it new? For a pod being deleted every one counts as new, to keep it moving."""
+        """Take a generated status; was it new? For a pod being deleted every result counts as new, so that it makes
+        progress."""
         generation = self._generation_observed(pod)
         return self._update(pod, status, generation, force=pod.metadata.deletion_timestamp is not None)
 

@@ -201,7 +201,7 @@ def _sort_init(containers: Sequence[Container], statuses: list[ContainerStatus])
 
 
 def is_pod_status_by_kubelet_equal(old: PodStatus, new: PodStatus, gates: FeatureGates = DEFAULT_GATES) -> bool:
-    """Do two normalized statuses say the same, in what is the kubelet's to say? Times of conditions do not count."""
+    """Are two normalized statuses equal in the fields that the kubelet owns? Times of conditions do not count."""
     if old.conditions != new.conditions:
         own = conditions_by_kubelet(gates)
         if _said_by_kubelet(old.conditions, own) != _said_by_kubelet(new.conditions, own):

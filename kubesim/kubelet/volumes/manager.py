@@ -249,7 +249,7 @@ class VolumeManager:
     # -- questions ----------------------------------------------------------------------------------------------
 
     def is_up_to_date(self, uid: str) -> bool:
-        """Would setting up the pod's volumes again leave everything as it is?"""
+        """Would setting up the pod's volumes again change nothing?"""
         pod = self._views.manager.by_uid(uid)
         if pod is None or not pod.spec.volumes:
             return True

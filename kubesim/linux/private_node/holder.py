@@ -35,7 +35,7 @@ class Holder:
         self._requests = requests
         self._is_private = is_private
         self._own_netns = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        self._children: dict[int, int] = {}  # process id -> where its exit status is written to
+        self._children: dict[int, int] = {}  # process id -> the pipe to which its exit status is written
         self._acts: dict[str, Callable[..., Answer]] = {
             "new netns": self._new_netns,
             "remove netns": self._remove_netns,

@@ -1,8 +1,8 @@
 """What lies under the nodes: the process that makes them, and the switch that their cables lead to.
 
 It owns the user namespace; every node is a process with namespaces for mounts, network and process ids in it. The user
-namespace is common to the nodes of a cluster because nobody could lay a cable between two of them otherwise. Started
-by `holder_client.py` as a program of its own, before it imports or does anything that could make a second thread.
+namespace is common to the nodes of a cluster because nobody could lay a cable between two of them otherwise. Started by
+`holder_client.py` as a separate program, before any import or action that could create a second thread.
 
     python -c '...' ROOT FD PARENT private|host [FD-TO-KEEP-OPEN ...]
 """

@@ -221,7 +221,7 @@ class CniNode:
         return self.around_exec(exec)
 
     def _write_stand_ins(self, names: Iterable[str]) -> StandIns:
-        """For plugins that may be started by others, where the node finds them."""
+        """For plugins that other plugins may start, where the node finds them."""
         directory, written = f"{self._home.directory}/faults", []
         os.makedirs(directory, exist_ok=True)
         for name in {*names} - {"*"}:

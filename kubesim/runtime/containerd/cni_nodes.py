@@ -59,7 +59,7 @@ class CniNodes:
         return [leak for node in self.nodes for leak in asyncio.run(node.cleaner(node.plain_libcni()).clean())]
 
     def close(self) -> list[Leak]:
-        """End them; what could not be removed, which of a private node is nothing."""
+        """End them; returns what could not be removed, which for a private node is nothing."""
         try:
             return self._clean()
         finally:
@@ -73,7 +73,7 @@ class CniNodes:
 
 @contextmanager
 def host_underlay(state: str) -> Iterator[Underlay]:
-    """The host itself, as far as it is this state directory's: nobody else, and no earlier run, is at work on it."""
+    """The part of the host that belongs to this state directory: no other and no earlier run uses it."""
     with (
         lock_state(state) as lock,
         lock_plugins(state) as plugins_lock,

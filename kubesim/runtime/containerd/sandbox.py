@@ -55,7 +55,7 @@ class SandboxStartFailed(RuntimeCallError):
 
 @value_object
 class SandboxRequest:
-    """RunPodSandbox' argument, as far as the order of things depends on it."""
+    """The argument of RunPodSandbox, as far as the order of actions depends on it."""
 
     id: str
     name: str
@@ -158,7 +158,7 @@ class PodSandboxService:
         self._names = NameIndex()
         self.sandboxes: dict[str, PodSandbox] = {}
         self._attempts: dict[str, PodSandbox] = {}
-        self._lost: set[str] = set()  # stored, but nobody knows of them any more
+        self._lost: set[str] = set()  # stored, but unknown to every user
 
     def all(self) -> list[PodSandbox]:
         """Also those that are being created now."""
@@ -258,7 +258,7 @@ class PodSandboxService:
             await self._tear_down(sandbox, ctx)
 
     async def _tear_down(self, sandbox: PodSandbox, ctx: Context) -> None:
-        """DEL also runs where the namespace is gone already, then with an empty path."""
+        """DEL also runs if the namespace is gone already, then with an empty path."""
         namespaces, path = self._parts.namespaces, sandbox.netns_path
         try:
             closed = await namespaces.is_closed(path)

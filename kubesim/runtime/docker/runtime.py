@@ -89,8 +89,8 @@ class DockerRuntime(SimulatedRuntime):
     def use(
         self, order: str, begin: Callable[[], NetworkPlugin], status_period: int = POLL_PERIOD, configured_at: int = 0
     ) -> None:
-        """Make sandboxes in this order, with the plugin that `begin` starts and its status is polled with
-        `status_period`. Its simulated configuration is there `configured_at` after the beginning of the story."""
+        """Make sandboxes in this order, with the plugin that `begin` starts, and poll its status every `status_period`.
+        Its simulated configuration is there `configured_at` after the beginning of the story."""
         self._begin, self._configured_at, self._status_period = begin, configured_at, status_period
         self._network = PluginManager(begin())
         kind = Dockershim if order == "dockershim" else Dockertools
@@ -257,7 +257,7 @@ class DockerRuntime(SimulatedRuntime):
         )
 
     def _bridge_address(self, info: SandboxInfo) -> str:
-        """Docker's own bridge gives it, if no plugin does."""
+        """Docker's own bridge provides it, if no plugin does."""
         if info.id not in self._bridged:
             self._bridged[info.id] = self._address(info.id, info.attempt)
         return self._bridged[info.id]

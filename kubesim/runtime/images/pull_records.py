@@ -1,8 +1,8 @@
 """Who may use an image that is already on the node: what the kubelet pulled, by which name, with whose credentials.
 
 An image that was pulled without credentials may be used by all pods of the node under the repository name it was pulled
-by; one that was pulled with a secret, by pods that have that secret, or the same credentials in another. Everybody else
-has to pull, so that the registry can say no. Images that were there before are free to all.
+by; one that was pulled with a secret, by pods that have that secret, or the same credentials in another. All others
+must pull, so that the registry can refuse. Images that were there before are free to all.
 
 Mirrors: pkg/kubelet/images/pullmanager (image_pull_manager.go PullManager, image_pull_policies.go).
 """

@@ -187,7 +187,7 @@ class Connection:
                 pass
 
     async def request(self, request: ShellRequest, *, patient: bool = False) -> HttpAnswer | None:
-        """Ask by HTTP; None if what came back was none. Who is patient waits for the end of a silent server."""
+        """Ask by HTTP; None if the answer was not HTTP. Who is patient waits for the end of a silent server."""
         made, loop = self._opened(), asyncio.get_running_loop()
         head = "".join(f"{name}: {value}\r\n" for name, value in _with_host(request, self._to))
         own = plain_address(made.getsockname())

@@ -80,7 +80,7 @@ class SimulatedNetwork:
         return response_of(request, answer)
 
     async def _depend(self, listener: DependentListener, path: str, timeout: int) -> None:
-        """The listener asks what it depends on, and answers later."""
+        """The listener queries its dependencies, and answers later."""
         latency = listener.depend(path).latency
         if timeout and latency >= timeout - ROUND_TRIP:
             await self._no_answer(listener, timeout)

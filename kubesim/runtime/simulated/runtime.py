@@ -184,7 +184,8 @@ class SimulatedRuntime(RuntimeListeners):
         self._changed(info.pod_uid)
 
     def sandbox_dies(self, sandbox_id: str) -> None:
-        """The pause process is killed. Containers live on, unless it is the first process of a namespace they share."""
+        """The pause process is killed. Containers continue to run, unless it was the first process of their shared
+        namespace."""
         info = self._sandbox(sandbox_id)
         for container in self._running_in(info):
             if container.sandbox.pod.spec.share_process_namespace and container.process is not None:
@@ -198,7 +199,7 @@ class SimulatedRuntime(RuntimeListeners):
                 self.sandbox_dies(sandbox_id)
 
     def lose_processes(self) -> None:
-        """The node loses its power: nothing runs any more, and of no container is it known how it ended."""
+        """The node loses power: nothing runs any more, and the exit of no container is known."""
         for container in list(self._containers.values()):
             self._lose_process(container)
         for info in list(self._sandboxes.values()):
@@ -254,7 +255,7 @@ class SimulatedRuntime(RuntimeListeners):
         return list(map(self._sandboxes.__getitem__, known[0])) if known else []
 
     async def update_pod_sandbox_resources(self, sandbox_id: str, resources: ResourceConfig) -> None:
-        """For plugins of a runtime; the group itself is the kubelet's to write."""
+        """For plugins of a runtime; the kubelet writes the group itself."""
         self._sandbox(sandbox_id)
 
     # -- containers ---------------------------------------------------------------------------------------------
@@ -478,7 +479,7 @@ class SimulatedRuntime(RuntimeListeners):
             if container.runs():
                 text = f"timeout {timeout // SECOND}s exceeded: context deadline exceeded"
                 raise DeadlineExceeded(f"failed to exec in container: {text}")
-            return ExecResult(128 + SIGKILL)  # the end of a container takes along everything that runs in it
+            return ExecResult(128 + SIGKILL)  # everything in a container ends with it
         finally:
             call.cancel()
             ended.cancel()

@@ -32,7 +32,7 @@ def all_problems(text: SourceText, *, strict: bool = False, allow_host: bool = F
     found = _Everything(allow_host)
     try:
         found.read(text, strict)
-    except UsageError as error:  # of the whole file: what is no YAML has no other mistakes
+    except UsageError as error:  # of the whole file: invalid YAML has no other mistakes
         found.refuse(error)
     return sorted(found.problems, key=_position)
 

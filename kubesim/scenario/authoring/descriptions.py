@@ -32,7 +32,7 @@ class Description:
 
 @cache
 def table() -> dict[str, dict[str, Description]]:
-    """By the name of a type and of a field as it is written."""
+    """By the name of a type and of a field, as in JSON."""
     read = yaml.safe_load((files(__package__) / "fields.yaml").read_text(encoding="utf-8"))
     return {
         name: {field: Description(text, example) for field, (text, example) in fields.items()}

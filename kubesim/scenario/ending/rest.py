@@ -57,7 +57,7 @@ def _job_is_idle(spec: Fields, status: Fields) -> bool:
 
 
 def finished(status: Fields) -> Fields | None:
-    """The condition of a Job that says that it is over."""
+    """The condition of a Job that reports its end."""
     for condition in status.get("conditions") or ():
         if condition.get("type") in ("Complete", "Failed") and condition.get("status") == "True":
             return dict(condition)

@@ -78,7 +78,7 @@ class Interceptor:
         return any(is_operation(pattern, group, name) for pattern in patterns)
 
     def decide(self, operation: Operation) -> Outcome | None:
-        """The fault that happens to an operation, recorded; None: it goes well."""
+        """The fault of an operation, recorded; None: it succeeds."""
         if not self.active:
             return None
         outcome = first_fault(self.faults, operation, self.clock.elapsed(), self.stream)

@@ -362,7 +362,7 @@ class Step(Located):
 
     @property
     def node(self) -> str:
-        """The node that its action names; empty: none."""
+        """The node that its action names, or empty."""
         return getattr(getattr(self, self.action), "node", "")
 
     @property

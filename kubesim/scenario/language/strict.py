@@ -30,7 +30,7 @@ _TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 class Strict(BaseModel):
-    """Fields are spelled in camel case; one that does not exist is an error that names the nearest one that does."""
+    """Fields are spelled in camel case; an unknown field is an error that suggests the nearest known one."""
 
     model_config = ConfigDict(
         frozen=True, alias_generator=to_camel, validate_by_name=False, strict=True, defer_build=True

@@ -287,8 +287,8 @@ def _applied(scenario: Scenario) -> Iterator[tuple[Path, Any]]:
 
 @value_object
 class Document:
-    """A document of a file. `left` is what of it is valid, if some of it was left out; then `kept` has the numbers that
-    the items of its lists had."""
+    """A document of a file. `left` is its valid part, if invalid parts were removed; then `kept` has the original
+    numbers of its list items."""
 
     marked: Marked
     text: SourceText

@@ -73,7 +73,7 @@ class Marked:
 
 
 def read_documents(text: str, source: str, *, keep_last: bool = False) -> list[Marked]:
-    """The documents that hold something; a text that begins with a brace may be several JSON objects in a row.
+    """The documents that hold something; a text that begins with a brace may be several JSON objects.
 
     A key that is given twice is an error. With `keep_last` the last one counts, as for kubectl, and is noted.
     """

@@ -43,7 +43,7 @@ def expectation_problems(spec: Spec) -> Iterator[Problem]:
 
 
 def _behaviours(spec: Spec, cast: Cast) -> Iterator[Problem]:
-    """Behaviours and dependencies that name pods which are not there; a glob may stand for none."""
+    """Behaviours and dependencies that name missing pods; a glob may match none."""
     if cast.unknown or not cast.of("Pod"):
         return
     named = [(("behaviours", number), each.pod, each.container) for number, each in enumerate(spec.behaviours)]

@@ -67,7 +67,7 @@ class Judge:
                 self._see(obj, gone=False)
 
     def _index(self) -> None:
-        """Find by the object: names first, and what has to be compared one by one."""
+        """Look up by object: names first, then those that must be compared one by one."""
         self._by_name: dict[tuple[str, str, str], list[Pair]] = {}
         self._others: list[Pair] = []
         self._traced: list[Pair] = []

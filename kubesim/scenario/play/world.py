@@ -103,7 +103,7 @@ class World(Protocol):
         ...
 
     def watch(self, kind: str, listener: Listener) -> Callable[[], None]:
-        """Call the listener with every later change of objects of this kind; the answer ends the watch."""
+        """Call the listener with every later change of objects of this kind; returns a function that ends the watch."""
         ...
 
 

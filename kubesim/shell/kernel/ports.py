@@ -48,7 +48,7 @@ class Listener:
     host: str = "0.0.0.0"
     answer: Answer | None = None
     health: Health | None = None
-    http2: bool = False  # in clear text, and no HTTP/1
+    http2: bool = False  # in clear text, without HTTP/1
     tls: bool = False
     on_connect: Callable[[], None] | None = None  # called after a connection was accepted (and answered)
     on_close: list[Callable[[], None]] = field(default_factory=list)
@@ -108,7 +108,7 @@ class Ports:
         return tuple(sorted(self._listeners))
 
 
-Failure = Literal["", "unknown", "refused", "timeout"]  # none; no such host; nobody listens; nobody answers
+Failure = Literal["", "unknown", "refused", "timeout"]  # none; no such host; connection refused; no answer
 
 
 class Remote(Protocol):

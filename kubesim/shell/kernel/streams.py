@@ -31,7 +31,7 @@ class Stream:
     """A device like /dev/null: reading finds its end, writing goes nowhere."""
 
     __slots__ = ("holders",)
-    is_idle = False  # is it the input of a container, at which nobody types unless a client attaches?
+    is_idle = False  # is it the input of a container, without data unless a client attaches?
 
     def __init__(self) -> None:
         self.holders = 0
@@ -53,7 +53,7 @@ class Stream:
         return ""
 
     def push_back(self, text: str) -> None:
-        """Text that was read too far; the next read gives it again."""
+        """Text that was read too far; the next read returns it again."""
 
     def poll_write(self, text: str) -> bool:
         """Was the text taken? False if there is no room yet."""
@@ -108,7 +108,7 @@ class FileTarget(Stream):
 
 
 class Capture(Stream):
-    """Collects what is written by an exec; what is beyond the limit is dropped. With `claim` (a command substitution)
+    """Collects the output of an exec up to a limit; the rest is dropped. With `claim` (a command substitution)
     nothing is dropped: that is called with the size before more is kept."""
 
     __slots__ = ("_claim", "_pieces", "_size", "_waiting")

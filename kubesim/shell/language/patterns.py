@@ -66,7 +66,7 @@ def _longest(chunks: list[list[str]]) -> str:
     """The expression for the longest text from here that the chunks match, with any text between them.
 
     Each part but the last matches at its first occurrence, without backtracking: if there is a match at all, there is
-    one with them there. So the work is that of looking for each chunk once, however many stars there are.
+    one with them there. So each chunk is searched for once, however many stars there are.
     """
     first, *others = ("".join(chunk) for chunk in chunks)
     if not others:

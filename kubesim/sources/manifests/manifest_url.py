@@ -46,7 +46,7 @@ class UrlAnswer:
 
 class ManifestUrl(Protocol):
     url: str
-    is_real: bool  # it can answer differently although nothing happened here
+    is_real: bool  # its answer can change although nothing happened here
 
     async def get(self) -> UrlAnswer:
         """Raises FetchError."""

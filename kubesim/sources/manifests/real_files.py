@@ -204,7 +204,7 @@ def _read_at_most(descriptor: int, limit: int) -> bytes:
 
 
 def _words(error: OSError) -> str:
-    """Go prints the errors of the system in small letters."""
+    """Go prints system errors in lower case."""
     return os.strerror(error.errno).lower() if error.errno else str(error)
 
 

@@ -38,7 +38,7 @@ class RealUrl:
 
     def __init__(self, url: str, clock: LoopClock, options: UrlOptions | None = None) -> None:
         try:
-            import aiohttp  # noqa: F401  # said here, before the first question
+            import aiohttp  # noqa: F401  # imported here, before the first question
         except ImportError:
             raise UsageError(
                 "a URL needs the Python package aiohttp: run `make demo` in a clone, or pip install aiohttp"
@@ -190,7 +190,7 @@ async def _read_at_most(response: aiohttp.ClientResponse) -> bytes:
 
 
 def _words(error: Exception) -> str:
-    """What Go would say about the same thing."""
+    """Go's error text for the same problem."""
     import aiohttp
 
     if isinstance(error, aiohttp.ServerDisconnectedError):

@@ -45,7 +45,7 @@ T = TypeVar("T", bound=ApiObject)
 T_contra = TypeVar("T_contra", bound=ApiObject, contravariant=True)
 
 PAGE = 500
-MAX_OBJECTS = 10_000  # of a list, unless its `Watched` says otherwise
+MAX_OBJECTS = 10_000  # of a list, unless its `Watched` sets another
 MIN_WATCH_S = 300  # a watch is asked to last this long, or up to twice as long
 OPENING = 90 * SECOND  # how long a watch may take to begin; something in between may wait for the first bookmark
 OVERDUE = 30 * SECOND  # how much longer a server may leave it open
@@ -323,7 +323,8 @@ class _Watch:
         self._waiting = lines
 
     def unfinished(self) -> list[bytes]:
-        """The last line, if only its end is missing; a part of one is not worth reading, it will come again."""
+        """The last line, if only its line break is missing; a partial line is not used, because it will be sent
+        again."""
         rest = self._splitter.rest().strip()
         return [rest] if rest.endswith(b"}}") else []
 

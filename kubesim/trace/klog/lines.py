@@ -76,7 +76,7 @@ def _pleg(record: r.PlegEvent, causes: Causes) -> _Lines:
 
 def _probe(record: r.ProbeOutcome, causes: Causes) -> _Lines:
     about = {"probeType": record.probe.capitalize(), **_pod(record, causes), "containerName": record.container}
-    # A result that a container begins with, or that a deletion sets, is not that of a probe.
+    # The initial result of a container, or one that a deletion sets, is not from a probe.
     if " succeeded " in record.why:
         yield info("prober/prober.go:113", 3, "Probe succeeded", **about)
     elif " failed " in record.why:

@@ -107,7 +107,7 @@ class StepSession:
         return True
 
     def _show(self, view: str) -> None:
-        """Another view begins with its first page."""
+        """A change of the view shows its first page."""
         self.view, self._page = view, 0
 
     def _move(self, key: str) -> None:

@@ -24,7 +24,7 @@ _EVERY = 200  # a picture is kept for every this many records
 
 @value_object
 class Due:
-    """Something that is on its way: what, for whom, when (None: nobody has said so yet)."""
+    """An expected step: what, for which pod, when (None: not known yet)."""
 
     t: int | None
     text: str

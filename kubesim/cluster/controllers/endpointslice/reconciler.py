@@ -176,7 +176,7 @@ def _reconcile_ports(wanted: WantedSlice, group: PortGroup, existing: list[Endpo
     changed: list[EndpointSlice] = []
     unchanged: list[EndpointSlice] = []
     deleted: list[EndpointSlice] = []
-    # 1. Take away the endpoints that are not wanted any more, and update those that are.
+    # 1. Remove the endpoints that are not wanted any more, and update the others.
     for item in existing:
         kept = _kept_endpoints(item, remaining)
         labels = slice_labels(wanted.service)

@@ -82,7 +82,7 @@ def decide(obj: ApiObject, references: References, dependents: Sequence[ApiObjec
     if references.solid:
         return GarbageAction(release=tuple(o.uid for o in (*references.dangling, *references.waiting)))
     if references.waiting and dependents:
-        # An owner that waits for this object, and a dependent that waits for its own: perhaps they go round in circles.
+        # An owner that waits for this object, and a dependent that waits for its own: there may be a cycle.
         unblock = any(is_deleting_dependents(item) for item in dependents)
         return GarbageAction(delete="Foreground", unblock=unblock)
     if ORPHAN in obj.metadata.finalizers:

@@ -45,7 +45,7 @@ class DependencyGraph:
         return left
 
     def find(self, uid: str) -> ApiObject | None:
-        """The object, if it is held and still there."""
+        """The object, if it is tracked and still exists."""
         key = self._keys.get(uid)
         found = None if key is None else self._store.find(*key)
         return found if found is not None and found.metadata.uid == uid else None

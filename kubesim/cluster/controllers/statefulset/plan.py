@@ -1,7 +1,7 @@
 """What one sync of a StatefulSet does: which pods it creates, repairs and deletes, and what the status says.
 
 1. Replicas, in order: delete the failed, create the missing, wait for the one that is not available (OrderedReady).
-2. Condemned pods (ordinals that the set does not have any more): claims first, then the pods, highest ordinal first.
+2. Condemned pods (with ordinals beyond the set's): claims first, then the pods, highest ordinal first.
 3. Rolling update: the highest ordinal that is at another revision, down to the partition.
 
 With OrderedReady a step that has to wait blocks all later ones. With Parallel nothing blocks but a rolling update.
@@ -56,7 +56,7 @@ class PodStep:
 
     verb: Literal["create", "update", "delete", "claims", "retain"]
     pod: Pod
-    why: str = ""  # of what is done to the pod itself
+    why: str = ""  # of actions on the pod itself
 
 
 Phase = tuple[tuple[PodStep, ...], ...]  # the steps of each pod

@@ -31,7 +31,7 @@ FAMILY = "IPv4"
 
 
 def allocate_cluster_ips(store: Store, service: JsonObject, old: JsonObject | None) -> None:
-    """In place. The addresses of a Service that has some stay."""
+    """In place. Existing addresses of a Service stay."""
     spec, before = service["spec"], None if old is None else old["spec"]
     if before is not None:
         _keep_allocated(spec, before)

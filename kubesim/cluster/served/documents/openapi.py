@@ -169,7 +169,7 @@ def _reachable(struct: str, found: dict[str, Json]) -> None:
 
 
 def _kinds(store: Store, resources: tuple[ApiResource, ...]) -> Iterator[tuple[ApiResource, str, Json | None]]:
-    """Each resource, the name of its schema, and the schema if no declared type has it."""
+    """Each resource, the name of its schema, and the schema itself if no declared type has one."""
     for each in resources:
         known = resources_by_path().get((each.group, each.version, each.plural))
         if known is not None and is_declared(known):

@@ -123,7 +123,7 @@ def _weigh(acc: CpuAccumulator, numas: list[int], combo: GoSlice, count: int, gr
 
 
 def _weigh_remainders(free: dict[int, int], nodes: list[int], left_over: int, group_size: int, local: _Best) -> None:
-    """Which of the nodes should give the CPUs that cannot be divided evenly? Rather more nodes than fewer."""
+    """Which of the nodes should give the CPUs that cannot be divided evenly? More nodes are better than fewer."""
     for size in range(len(nodes), 0, -1):
         for subset in combinations(nodes, size):
             if sum(free[numa] for numa in subset) < left_over:

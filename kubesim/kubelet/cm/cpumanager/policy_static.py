@@ -1,8 +1,8 @@
 """The static policy: CPUs that belong to one container alone.
 
-All CPUs begin in the shared pool (the default set). Containers with CPUs of their own take them out of it, except for
-the reserved ones; all other containers run on what is left. Init containers end before the others begin, so their CPUs
-are used again.
+All CPUs begin in the shared pool (the default set). Containers with exclusive CPUs take them out of it, except for the
+reserved ones; all other containers run on the rest. Init containers end before the others begin, so their CPUs are used
+again.
 
 Mirrors: pkg/kubelet/cm/cpumanager/policy_static.go
 """

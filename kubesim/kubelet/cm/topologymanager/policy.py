@@ -60,7 +60,7 @@ def filter_single_numa_hints(hints: ResourceHints) -> ResourceHints:
 
 
 def max_of_min_affinity_counts(hints: Sequence[ResourceHints]) -> int:
-    """How many NUMA nodes the provider needs that needs the most."""
+    """The largest number of NUMA nodes that any provider needs."""
     narrowest = [[len(hint.numa_nodes) for hint in each if hint.numa_nodes is not None] for each in hints]
     return max((min(counts) for counts in narrowest if counts), default=0)
 

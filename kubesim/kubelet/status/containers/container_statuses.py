@@ -1,4 +1,4 @@
-"""The API status of each container, from the runtime's records, what was said before and why starts failed.
+"""The API status of each container, from the runtime's records, the previous status and the reasons of failed starts.
 
 Where the runtime has a record, it speaks; where it has none, the old status is carried on and what must have happened
 is inferred; and a container that cannot be started shows why. Ready and Started of regular containers are set first

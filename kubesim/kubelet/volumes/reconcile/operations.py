@@ -186,7 +186,7 @@ class Operations:
         self._actual.delete_pod_from_volume(uid, volume_name)
 
     def _node(self) -> Node:
-        """As an informer has it: without one nothing is known of it."""
+        """From the informer's cache: without an informer it is unknown."""
         try:
             node = self._read("Node", "", self._node_name)
         except ApiError as error:

@@ -125,7 +125,7 @@ class DesiredStateOfWorldPopulator:
                 continue
             for volume_name in list(self._desired.volumes_of(uid)):
                 if exists and self._actual.find(uid, volume_name) is None:
-                    continue  # it may yet be mounted: only when the pod is gone it is certain that it will not
+                    continue  # it may still be mounted: only when the pod is gone it certainly will not
                 self._desired.delete_pod_from_volume(uid, volume_name)
                 self._processed.pop(uid, None)
                 self._touched(uid, volume_name)

@@ -62,7 +62,7 @@ class Cleaner:
         return left
 
     def _orphans(self) -> list[Attachment]:
-        """Attachments of sandboxes that nobody knows: those of the ledger, else those of libcni's cache."""
+        """Attachments of unknown sandboxes: from the ledger, else from libcni's cache."""
         known, entries = {sandbox.id for sandbox in self._living()}, self._ledger.entries()
         noted = {each.sandbox_id for each in entries}
         cached = [_of_cache(each) for each in self._libcni.cache.attachments() if each.container_id not in noted]

@@ -339,7 +339,7 @@ class RuntimeManager:
             return None
         ips = status.ips if pod.spec.host_network else sandbox_ips(made.network)
         self._helper.on_pod_sandbox_ready(pod)
-        # A configuration that was warned about is created again, with the same Events; any other would be the same.
+        # A configuration with warnings is created again, with the same Events; any other would not change.
         return StartedSandbox(sandbox_id, ips, None if warned else config)
 
     def _config_for_containers(self, pod: Pod, actions: PodActions, result: PodSyncResult) -> SandboxConfig | None:

@@ -77,14 +77,14 @@ class Backoff:
         return now - event_time < entry.backoff
 
     def is_in_back_off_since_update(self, key: str, event_time: int) -> bool:
-        """Did the event come less than the key's wait after the entry was last moved?"""
+        """Did the event come within the key's wait after the entry was last moved?"""
         entry = self._entries.get(key)
         if entry is None or self._has_expired(event_time, entry):
             return False
         return event_time - entry.last_update < entry.backoff
 
     def drop(self, key: str) -> None:
-        """Forget a key, as if nothing had ever happened to it."""
+        """Forget a key and its history."""
         self._entries.pop(key, None)
 
     def gc(self, now: int) -> None:

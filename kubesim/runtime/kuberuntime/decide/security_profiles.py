@@ -77,7 +77,7 @@ def app_armor_profile(pod: Pod, container: Container) -> SecurityProfile | None:
 
 
 def get_app_armor_profile(pod: Pod, container: Container) -> _Profile | None:
-    """As the container, its annotation or its pod states it."""
+    """From the container, its annotation or its pod."""
     own: _Profile | None = (container.security_context or {}).get("appArmorProfile")
     if own is not None:
         return own

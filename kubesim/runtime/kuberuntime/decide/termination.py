@@ -1,4 +1,5 @@
-"""How a container is stopped: the grace period it gets, and whom it waits for when the whole pod goes.
+"""How a container is stopped: the grace period it gets, and which containers it waits for when the whole pod is
+stopped.
 
 Used by killContainer and killContainersWithSyncResult in the runtime manager; the waiting itself is done there.
 

@@ -302,7 +302,7 @@ class SimulatedNode:
     # -- going and coming ---------------------------------------------------------------------------------------
 
     def start(self, profile: str = "") -> None:
-        """The first agent was made with the node; every further one is new, and comes up as a young kubelet does.
+        """The first agent was made with the node; every later one is new, and starts like a new kubelet.
 
         A `profile` gives the new agent another version.
         """
@@ -403,7 +403,7 @@ class SimulatedNode:
         self.service.start()
 
     async def power_off(self) -> None:
-        """Everything on the node ends at this instant; what the runtime has on its disk reports dead containers."""
+        """Everything on the node ends at this instant; the records on the runtime's disk report dead containers."""
         self.is_on = False
         await self.stop_kubelet()
         self.service.stop()

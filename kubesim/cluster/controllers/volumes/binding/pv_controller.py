@@ -1,6 +1,6 @@
 """The controller of claims and volumes: syncs one or the other, and carries out what was decided.
 
-Claims and volumes share a work queue; a key without a namespace is a volume's.
+Claims and volumes share a work queue; a key without a namespace belongs to a volume.
 
 Mirrors: pkg/controller/volume/persistentvolume/pv_controller.go, pv_controller_base.go
 """

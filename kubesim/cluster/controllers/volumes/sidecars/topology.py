@@ -1,4 +1,4 @@
-"""From which nodes a new volume can be reached: where the chosen node is, within what the class allows.
+"""The topology of a new volume: that of the chosen node, within what the class allows.
 
 Mirrors: kubernetes-csi/external-provisioner pkg/controller/topology.go GenerateAccessibilityRequirements,
 GenerateVolumeNodeAffinity
