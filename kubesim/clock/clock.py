@@ -213,7 +213,7 @@ class SkewedClock(_VirtualClock):
 
 
 class PacedClock(_VirtualClock):
-    """The seconds of clients outside, on a loop that is paced: how long they wait does not depend on its speed."""
+    """Real seconds for external clients, on a paced loop: their waiting time does not depend on its speed."""
 
     def __new__(cls, like: LoopClock, speed: float) -> PacedClock:
         return object.__new__(cls)

@@ -92,7 +92,7 @@ def _unknown(type_: Type, value: Json, path: str) -> Iterator[str]:
 
 
 def misfit(type_name: str, value: Json) -> str | None:
-    """Why a merged document is no object of this type, in the words of the converter that strategic patches go through.
+    """Why a merged document is not an object of this type, in the words of the converter for strategic patches.
 
     Quantities and times are left to the decoder, which has its own errors for them.
     """

@@ -196,7 +196,7 @@ def _spawn(selector: selectors.BaseSelector, n: int, job: PluginCall, others: li
 
 
 def run_bench(bin_dir: str, pods: int, pairs: int, parallel: Sequence[int], out: TextIO, progress: TextIO) -> None:
-    """Measure in a process of its own, and print a line for each number of pods at a time. How long it will take is
+    """Measure in a separate process, and print a line for each number of concurrent pods. How long it will take is
     printed to `progress` after the first pair of runs; on a terminal again after each pair, in place."""
     question = {"bin_dir": bin_dir, "pods": pods, "pairs": pairs, "parallel": list(parallel)}
     command = [sys.executable, "-m", "kubesim.cni.bench"]

@@ -25,7 +25,7 @@ def steps_of(case: Json) -> list[Json]:
 
 
 def uids_in(steps: list[Json]) -> list[str]:
-    """Every uid that a step names, in order: what a file without answers is asked about."""
+    """Every uid that a step names, in order: what a file without answers is queried for."""
     found: dict[str, None] = {}
     for step in steps:
         op = step["op"]

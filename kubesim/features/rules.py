@@ -80,7 +80,7 @@ class Rules:
     emits_unfinished_pre_stop_hooks: bool = False
     probes_started_containers: bool = True  # immediately; False: with the next tick of a worker that began at random
     inspects_images_first: bool = False  # whatever the pull policy; else unless that is Always
-    ends_exec_probes: bool = True  # when their timeout is over; False: they take as long as they take
+    ends_exec_probes: bool = True  # when their timeout is over; False: without a limit
     probe_error_event: str = "{kind} probe errored and resulted in {result} state: {error}"
     repeats_pull_error: bool = True  # while it backs off from pulling the image again
     container_hash: str = "image"  # and name; or the whole container, as json or as a dump of its struct

@@ -131,7 +131,7 @@ class ReadOnlyServer:
 
 
 def is_our_name(host_header: str, served: str) -> bool:
-    """Loopback, the address that is served, and none at all; any address where all are served."""
+    """Loopback, the served address, or no address; any address if all are served."""
     name = host_header.rpartition(":")[0] if re.search(r":\d+$", host_header) else host_header
     name = name.strip("[]").lower()
     if name in ("", "localhost", served.lower()):

@@ -139,8 +139,8 @@ class WrongAnswer(Strict):
 
 
 class Question(Strict):
-    """`predict`: asked before the learner sees the run. Any prediction is accepted and compared with the run; every
-    other question stays open until its answer is right."""
+    """`predict`: a question before the learner sees the run. Any prediction is accepted and compared with the run;
+    every other question stays open until its answer is right."""
 
     id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")  # the key of the answer in `solution.yaml`
     ask: str = Field(min_length=1)  # the question

@@ -151,7 +151,7 @@ class PodSyncStatuses(PodWorkerQueries):
     # -- a worker takes it up -----------------------------------------------------------------------------------
 
     def start_pod_sync(self, uid: str, now: int) -> PodWork | NoWork:
-        """The worker requests its work."""
+        """The worker requests its next task."""
         status = self.statuses.get(uid)
         if status is None:
             return "nothing"
@@ -237,7 +237,7 @@ class PodSyncStatuses(PodWorkerQueries):
         self.restart_requested.discard(uid)
 
     def complete_terminated(self, uid: str) -> None:
-        """The worker is done; the status stays until housekeeping finds that nobody wants the pod."""
+        """The worker is done; the status stays until housekeeping finds that no source wants the pod."""
         status = self.statuses[uid]
         self._finish(uid, status, status.terminated_at)
 

@@ -21,7 +21,7 @@ T = TypeVar("T")
 class SyncContext:
     """Go's context of a pod's syncs: a flag that a sync may look at or wait for, not an exception at every await.
 
-    It lives over several syncs, until an update makes the sync in progress pointless.
+    It spans several syncs, until an update makes the sync in progress obsolete.
     """
 
     __slots__ = ("_waiters", "cancelled", "cause")

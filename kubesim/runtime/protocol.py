@@ -1,4 +1,4 @@
-"""`Runtime`: what the kubelet asks of a container runtime, shaped like CRI.
+"""`Runtime`: the kubelet's interface to a container runtime, shaped like CRI.
 
 `SimulatedRuntime` implements this, and `SandboxedRuntime` with sandboxes on a real network (`--runtime cni`). Ids here
 are the runtime's own, without the `containerd://` of the API. Durations and times are microseconds. A call that fails

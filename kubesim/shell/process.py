@@ -156,7 +156,7 @@ class ShellContainer:
         return self.kernel.init is not None and self.status is None
 
     def processes(self) -> list[tuple[int, str]]:
-        """(pid, command line) of what is alive."""
+        """(pid, command line) of running processes."""
         return [(process.pid, " ".join(process.argv)) for process in self.kernel.processes.values()]
 
     # Life.

@@ -43,7 +43,7 @@ def _open(process: Process, operator: str, target: str) -> Stream:
 
 
 def set_stream(process: Process, descriptor: int, stream: Stream) -> None:
-    """Let a descriptor lead elsewhere permanently."""
+    """Redirect a descriptor permanently."""
     assert process.streams is not None
     before = process.streams.get(descriptor)
     process.streams[descriptor] = stream.hold()

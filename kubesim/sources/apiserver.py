@@ -24,7 +24,7 @@ from kubesim.trace.records import Note
 
 SOURCE = "api"
 PODS = "/api/v1/pods"
-CROWDED = 10_000  # updates that nobody has taken yet; then the source reads no further
+CROWDED = 10_000  # pending updates; at this limit the source stops reading
 _BREATH = 10 * MILLISECOND
 
 

@@ -33,7 +33,7 @@ class StaticSource(Source, Protocol):
 
 
 CAPACITY = 100_000  # upstream's source blocks at 50; here a source never waits, and the bound only stops a runaway
-CLOSED: tuple[PodUpdate, int | None] = (PodUpdate("SET", "", ()), None)  # this very item says that none follows
+CLOSED: tuple[PodUpdate, int | None] = (PodUpdate("SET", "", ()), None)  # this item itself says that none follows
 
 
 class ConfigStream:

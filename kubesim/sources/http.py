@@ -1,4 +1,4 @@
-"""The http source: a url that is asked every 20 s, counted from the end of the last time, for a pod or a list of pods.
+"""The http source: a URL that is polled for a pod or a list of pods every 20 s, counted from the end of the last poll.
 
 `ManifestUrl` says where the answers come from, `UrlReader` decides what they mean.
 

@@ -33,7 +33,7 @@ _RESOURCES = (("nodes", "NodeMetrics", False), ("pods", "PodMetrics", True))
 
 
 def with_metrics(simulation: Simulation, request: Request, response: Response) -> Response:
-    """The answer, with the group among all groups; or what is asked of the group itself."""
+    """The answer, with the group among all groups; or the answer about the group itself."""
     url = urlsplit(request.path)
     parts = [part for part in url.path.split("/") if part]
     if request.method != "GET" or parts[:1] != ["apis"]:

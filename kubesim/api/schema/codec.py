@@ -2,7 +2,7 @@
 
 Reading drops the fields that the type does not have, refuses a value that does not fit (in Go's words) and gives
 quantities and times their canonical text. Writing gives what Go would write, `null`s and `{}`s included.
-In between an object is a plain dict: absent means the zero value, and an empty list is still not an absent one.
+In between, an object is a plain dict: an absent field has the zero value, and an empty list differs from an absent one.
 
 Mirrors: sigs.k8s.io/json decode.go (object, array, literalStore); encoding/json encode.go (omitempty)
 """
@@ -158,7 +158,7 @@ class _Time(GoType):
 
 
 class _MicroTime(GoType):
-    """Keeps the text that it came as."""
+    """Keeps its original text."""
 
     def zero(self) -> str:
         return ""

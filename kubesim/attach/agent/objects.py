@@ -72,7 +72,7 @@ class PlaceholderObjects:
         self._store.put(ApiObject.from_json({**value, "data": data} if data else value))
 
     def _put_claim(self, namespace: str, name: str, made_for: Pod | None) -> None:
-        """A claim that is bound to a volume of its own."""
+        """A claim that is bound to its own volume."""
         if self._store.find(CLAIM, namespace, name) is not None:
             return
         uid, volume = f"{namespace}-{name}", f"pv-{namespace}-{name}"

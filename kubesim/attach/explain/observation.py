@@ -41,7 +41,7 @@ NO_STATUS = ContainerStatus()
 
 @value_object
 class CrashEntry:
-    """A container's place in the kubelet's crash back-off, as far as it could be followed."""
+    """A container's crash back-off, as far as it could be followed."""
 
     wait: int
     last_update: int

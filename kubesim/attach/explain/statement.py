@@ -92,7 +92,7 @@ class NextStep:
     window: Window | None = None
     because: str = ""  # how its time is known
     firm: bool = True
-    due: Due | None = None  # somebody who watches can hold the kubelet to the window
+    due: Due | None = None  # a watcher can check the kubelet against the window
 
 
 def upper_first(text: str) -> str:
@@ -125,7 +125,7 @@ class Cause:
     steps: tuple[NextStep, ...] = ()
     remedies: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
-    unseen: tuple[str, ...] = ()  # what cannot be known from outside
+    unseen: tuple[str, ...] = ()  # the unknown time, from outside
     detail: str = ""  # the name or figure that belongs beside the code in a table
 
 

@@ -75,7 +75,8 @@ def retry_window(looked: int, intervals: Intervals = INTERVALS) -> Window:
 
 
 def crash_wait(seen: Observation, view: ContainerView) -> CrashWait | None:
-    """When a container that ended starts again; None if it did not end. Whether it may at all is not asked here."""
+    """When a container that ended starts again; None if it did not end. Whether it may start at all is not decided
+    here."""
     ended = newest_end(view)
     if ended is None:
         return None
@@ -211,7 +212,7 @@ def success_earliest(probe: Probe, started_at: int) -> int:
 
 
 def kill_deadline(pod: Pod, container: Container, begun: Window) -> Window:
-    """When a container is killed that does not end by itself, given when it was asked to."""
+    """When a container is killed that does not exit after the signal at this time."""
     grace = termination_grace_period(pod, container, "") * SECOND
     least = MINIMUM_GRACE_PERIOD_S * SECOND
     held = container.lifecycle is not None and container.lifecycle.pre_stop is not None

@@ -29,13 +29,13 @@ WORK = 5 * SECOND
 RECONCILER = 100 * MILLISECOND
 # ... and csi_plugin.go csiTimeout is how long a driver may take before it has failed (again).
 DRIVER = 120 * SECOND
-# client-go reflector.go: a kubelet that lost its API server asks again after at most this, jitter included.
+# client-go reflector.go: a kubelet that lost its API server retries after at most this, jitter included.
 RECONNECT = round(reflector.LONGEST * (1 + reflector.JITTER))
 
 # Between a change on the node and its status at the API server: a relist, and the sync that it leads to.
 TELLING = RELIST + WORK
 
-# Beyond the latest moment that jitter and back-off give, until a thing is done; the work is the last part of it.
+# Added to the latest time from jitter and back-off, until an action is done; the action itself is the last part of it.
 DOING: dict[Due, int] = {
     "accept": WORK,
     "restart": SYNC_TICK + WORK,
@@ -50,11 +50,12 @@ DOING: dict[Due, int] = {
     "end": WORK,
     "clean-up": STATUS_PERIOD + WORK,
 }
-# Before the earliest moment. A restart has none: the same clock and the same cut give both of its times.
+# Tolerance before the earliest moment. A restart has none: both of its times come from the same clock with the same
+# rounding.
 EARLY: dict[Due, int] = {
     "restart": 0,
     "pull": TRUNCATION,  # reported by an Event
     "mount": TRUNCATION,
-    "startup": CLOCK,  # seen here, counted from a start there
+    "startup": CLOCK,  # observed here, counted from a start at the node
     "readiness": CLOCK,
 }

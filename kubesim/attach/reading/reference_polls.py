@@ -1,4 +1,4 @@
-"""Looks from time to time whether the ConfigMaps and Secrets that waiting pods refer to are there.
+"""Checks periodically whether the ConfigMaps and Secrets that waiting pods refer to exist.
 
 Only those of pods that are not ready are looked for: a running pod has what it needed. Each object is requested by its
 name, one at a time and slowly, so that a node with thousands of pods does not burden the API server.

@@ -31,7 +31,7 @@ EXCUSED = "the kubelet was stopped; not counted"
 
 
 class ReplayListener(Protocol):
-    """Is notified of the followers and their findings as they come."""
+    """Receives the followers and their findings."""
 
     def follows(self, begin: int, end: int) -> None: ...
     def diverged(self, divergence: Divergence, excused: bool) -> None: ...

@@ -136,7 +136,7 @@ def _crash_back_off(seen: Observation, view: ContainerView, failed_at: int) -> i
     """The latest sync that the crash back-off of an earlier attempt allows to pull; 0 if no attempt has ended.
 
     A sync asks it before the image (kuberuntime_manager.go doBackOff). It counts from the end of the attempt, and each
-    sync that it lets through doubles it: one that pulls, and one that then finds the pull held back and says so.
+    sync that may start a container doubles it: one that pulls, and one that then reports that the pull is in back-off.
     """
     ended = newest_end(view)
     finished = moment(ended.finished_at) if ended is not None else None

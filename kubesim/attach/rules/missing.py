@@ -11,7 +11,7 @@ from kubesim.attach.reading.references import Purpose, Reference, references
 
 
 def missing(seen: Observation, purpose: Purpose, container: str = "") -> tuple[Reference, ...]:
-    """Those that hold the pod (or this container) up."""
+    """Those that block the pod (or this container)."""
     if not seen.objects:
         return ()
     return tuple(

@@ -76,7 +76,7 @@ class Tracked:
     exits_seen: dict[str, int] = field(default_factory=dict)
     open: dict[Key, Prediction] = field(default_factory=dict)
     stage: Stage = "new"  # as of the last observation
-    excused: bool = False  # what comes next may have been missed for a while
+    excused: bool = False  # the next event may have been missed for a while
 
 
 class Shadow:

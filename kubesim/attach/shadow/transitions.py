@@ -1,4 +1,4 @@
-"""May a status follow this other one? What the status manager rejects, what never reverts, what stays as it was.
+"""May this status follow the other one? What the status manager rejects, what never reverts, what stays as it was.
 
 Mirrors: status/status_manager.go (checkContainerStateTransition, updateLastTransitionTime), kubelet_pods.go (terminal
 phases stick, restart counts)

@@ -93,7 +93,7 @@ class NodeFollower:
         self._looks = self._make_looks() if with_references else None
         self._listed: set[str] = set()
         self._trouble = False
-        self._reported: set[str] = set()  # what went wrong since there was last no trouble
+        self._reported: set[str] = set()  # errors since the last success
         self._caught_up_at = 0
         self._skews: deque[int] = deque(maxlen=SKEW_SAMPLES)
         self._unclaimed: deque[Event] = deque(maxlen=UNCLAIMED)
@@ -101,7 +101,7 @@ class NodeFollower:
         self._renewal_came_at = 0
         self._ahead = 0
         # A kubelet renews its lease every 10 s by default, with 4 % jitter (component-helpers lease controller): two
-        # renewals measure its clock, and a kubelet that is later than that is cut off from its API server.
+        # renewals measure its clock, and a kubelet that is later than that has lost its API server.
         self._measuring = periods.lease_renewal * 21 // 10
         self._doubts = Doubts()
         self._kept_skew = 0  # by which the shadow's moments were noted
@@ -215,7 +215,7 @@ class NodeFollower:
 
     @property
     def kubelet_is_cut_off(self) -> bool:
-        """It renewed its lease in time before, and does not any more."""
+        """It stopped renewing its lease in time."""
         age = self.lease_age
         return len(self._skews) > 1 and age is not None and age > self._measuring
 

@@ -58,7 +58,7 @@ Lines = Callable[[int, int], Iterable[str]]
 
 
 class Pane(Widget):
-    """Lines of text, made for the width and the height that it has."""
+    """Lines of text, fitted to its width and height."""
 
     def __init__(self, name: str, lines: Lines, title: str = "") -> None:
         super().__init__(id=name)

@@ -42,7 +42,8 @@ def add(parser: argparse.ArgumentParser, *, namespaces: bool = True) -> None:
 
 
 def allow_flags_anywhere(parser: argparse.ArgumentParser) -> None:
-    """Let flags stand between the words, as kubectl does: argparse alone wants all words in one place."""
+    """Allow flags between positional arguments, as kubectl does: argparse alone expects all positional arguments
+    together."""
     plain = parser.parse_known_args
 
     def parse(args: Any = None, namespace: Any = None) -> Any:

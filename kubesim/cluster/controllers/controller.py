@@ -143,7 +143,7 @@ class ControllerClient:
         return self._store.write(old, new)
 
     def delete(self, obj: ApiObject, why: str, options: DeleteOptions | None = None) -> None:
-        """The object of this uid; one that is gone already is no error."""
+        """The object of this uid; a missing one is not an error."""
         current = self._store.find(obj.kind, obj.metadata.namespace, obj.metadata.name)
         if current is None or current.metadata.uid != obj.metadata.uid:
             return

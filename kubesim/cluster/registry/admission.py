@@ -246,7 +246,7 @@ def _admit_priority(store: Store, pod: JsonObject) -> None:
 
 
 def _priority_of(store: Store, pod: JsonObject) -> tuple[str, int, str]:
-    """The name, the value and the preemption policy: of the class that is named, or of the default one."""
+    """The name, the value and the preemption policy of the named class, or of the default one."""
     name = pod["spec"].get("priorityClassName", "")
     if name:
         chosen = store.find("PriorityClass", "", name)

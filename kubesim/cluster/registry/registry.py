@@ -460,7 +460,7 @@ def _strict_error(unknown: list[str], repeated: Sequence[str] | None) -> str:
 
 
 def _apply(resource: Resource, document: JsonObject, content_type: str, body: Any) -> tuple[JsonObject, str]:
-    """The patched document, and what a complaint about it quotes."""
+    """The patched document, and the text that an error about it quotes."""
     if content_type == JSON_PATCH:
         if not isinstance(body, list):
             raise _undecodable(body, "[]handlers.jsonPatchOp")

@@ -251,7 +251,7 @@ def _keeping_alive(address: Any) -> socket.socket:
 
 
 def _proxy(access: Access) -> str | None:
-    """The configured one, or the environment's, but as in Go never for this machine itself."""
+    """The configured one, or the one from the environment, but as in Go never for this machine itself."""
     if access.proxy:
         return access.proxy
     url = urlsplit(access.server)

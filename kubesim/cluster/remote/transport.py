@@ -1,4 +1,4 @@
-"""The way to an API server: a call goes out, a status and a stream of bytes come back.
+"""The transport to an API server: it sends a call and returns a status and a stream of bytes.
 
 A call names what it does by its verb, as the server's own access rules do; the HTTP method follows from that. The
 client that
@@ -63,7 +63,7 @@ class Reply(Protocol):
 
     @property
     def retry_after_s(self) -> float | None:
-        """How long the server asks to be left alone."""
+        """The server's Retry-After."""
         ...
 
     def chunks(self) -> AsyncIterator[bytes]:

@@ -1,6 +1,7 @@
 """What happened to the objects of a run, change by change, and the output of its containers.
 
-A history is filled by a run while it continues, or from the lines of a saved one; `ClusterMoment` (moment.py) asks it.
+A history is filled by a run while it continues, or from the lines of a saved one; `ClusterMoment` (moment.py) queries
+it.
 """
 
 from __future__ import annotations

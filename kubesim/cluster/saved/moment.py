@@ -1,4 +1,4 @@
-"""The cluster at one moment of a run: what a client that asks then is answered."""
+"""The cluster at one moment of a run: the answers that a client would get then."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _matches(obj: JsonObject, wanted: ObjectSelection) -> bool:
 
 
 def field_text(obj: JsonObject, field: str) -> str:
-    """The value of a selectable field; of what an object does not have, the zero value."""
+    """The value of a selectable field; the zero value if the object does not have it."""
     if obj["kind"] == "Event" and field == "source":
         return str((obj.get("source") or {}).get("component") or obj.get("reportingComponent") or "")
     value: Any = obj

@@ -149,7 +149,7 @@ def refusal(user: ApiUser, asked: Attributes) -> ApiError:
 
 
 def impersonated(user: ApiUser, headers: Mapping[str, str]) -> ApiUser:
-    """The user that a request asks to be taken for."""
+    """The user that a request impersonates."""
     name = headers.get("impersonate-user")
     if not name:
         return user

@@ -142,7 +142,7 @@ class Watch:
         self._wake()
 
     def bookmark(self, version: int, *, initial_events_end: bool = False) -> None:
-        """Tell how far the watch has come, though nothing that it selects has changed."""
+        """Report the version that the watch has reached, though no selected object has changed."""
         annotations = {INITIAL_EVENTS_END: "true"} if initial_events_end else {}
         metadata = ObjectMeta(resource_version=str(version))
         if annotations:

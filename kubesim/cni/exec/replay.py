@@ -109,7 +109,7 @@ class Recording:
 
 
 class Replay:
-    """An `Exec` that answers from a recording, and notes where it was asked something else than was recorded."""
+    """An `Exec` that answers from a recording, and notes where a request differs from the recording."""
 
     def __init__(self, directory: str, observe: Callable[[Execution], None] | None = None) -> None:
         self.directory = directory

@@ -102,7 +102,7 @@ class ScriptedRuntime(SimulatedRuntime):
     def exec_sync(
         self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
     ) -> Coroutine[Any, Any, ExecResult]:
-        """Probes come too often to be noted."""
+        """Probes are too frequent to be noted."""
         if command[0] not in PROBE_COMMANDS:
             self._diary.add("cri", call="ExecSync", cmd=" ".join(command), id=container_id)
         process = self._container(container_id).process

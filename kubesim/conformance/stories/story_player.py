@@ -51,7 +51,7 @@ SLOW = Latencies(
     stop_container=Span(100 * MILLISECOND, 400 * MILLISECOND),
     exec=Span(60 * MILLISECOND, 330 * MILLISECOND),
 )
-REQUEST = 10 * MILLISECOND  # what a request from outside takes to have its effect
+REQUEST = 10 * MILLISECOND  # delay until a request from outside has its effect
 
 
 ACTIONS = (

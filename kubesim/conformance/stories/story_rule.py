@@ -24,7 +24,7 @@ _LISTS = {"conditions", "init_containers", "containers", "ephemeral_containers"}
 
 
 def story_differences(reference: Story, produced: Story) -> list[str]:
-    """In words, what keeps `produced` from being a reproduction of `reference`; empty if it is one."""
+    """The differences between `produced` and `reference`, in words; empty if it reproduces it."""
     pods = dict.fromkeys(entry["pod"] for story in (reference, produced) for entry in story["statuses"])
     found = [line for pod in pods for line in _status_differences(pod, _shown(reference, pod), _shown(produced, pod))]
     return found + list(_event_differences(reference, produced))

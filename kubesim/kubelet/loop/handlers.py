@@ -155,7 +155,8 @@ class Handlers:
         )
 
     def clean_up_containers_in_pod(self, uid: str, exited_id: str) -> None:
-        """A container has died: remove what is dead beyond what is kept, or all of it if the pod is over."""
+        """A container has died: remove dead containers beyond the number that is kept, or all of them if the pod has
+        ended."""
         status = self.views.cache.known(uid)
         if status is not None:
             remove_all = self.views.states.should_pod_content_be_removed(uid)

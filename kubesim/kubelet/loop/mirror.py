@@ -21,7 +21,7 @@ class MirrorClient:
         self._node_name = node_name
 
     async def reconcile(self, pod: Pod, mirror: Pod | None) -> bool:
-        """Make the mirror of a static pod right: none, a dying one or one of an older definition is replaced.
+        """Correct the mirror pod of a static pod: a missing, terminating or outdated one is replaced.
 
         Whether there was anything to do.
         """

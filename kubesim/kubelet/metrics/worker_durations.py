@@ -30,7 +30,7 @@ class WorkerDurations:
             self._seen.update(dict.fromkeys(record.pods, record.t))
 
     def updated(self, record: r.WorkerUpdate) -> None:
-        """Updates of a pod whose worker has ended are ignored, but for one without a time that starts it again."""
+        """Updates of a pod whose worker has ended are ignored, except one without a time, which starts it again."""
         if record.uid not in self._finished:
             self._updates.setdefault(record.uid, []).append(record)
 

@@ -153,7 +153,7 @@ def has_changed(old: Node, new: Node) -> bool:
 
 
 class NodeStatusUpdater:
-    """`health` is asked at each update; `is_changing` says that it may change by the mere passing of time."""
+    """`health` is called at each update; `is_changing` says that it may change with time alone."""
 
     def __init__(
         self,

@@ -121,7 +121,7 @@ class Heartbeat(JitteredTicker):
         return self.renewed_at
 
     def resume(self) -> None:
-        """Renew it now, and from now on; nothing if it was not paused."""
+        """Renew it now and from now on; does nothing if it was not paused."""
         if self._is_paused:
             self._is_paused = False
             self._renew(self._clock.now())

@@ -257,7 +257,7 @@ class GenericPleg:
         return "updated" if is_new else "ignored"
 
     def send(self, event: PodLifecycleEvent, pod: str, cause: int | None, why: str) -> None:
-        """Send an event to the sync loop, or drop it if that does not keep up."""
+        """Send an event to the sync loop, or drop it if the loop does not keep up."""
         if self._recorder.on:
             full = len(self.events) >= EVENT_CAPACITY
             seq = self._recorder.record(

@@ -133,7 +133,7 @@ def _by_id(pod: RuntimePod | None) -> dict[str, ListedContainer]:
 def _state(container: ListedContainer | None) -> State:
     if container is None:
         return "non-existent"
-    # The kubelet does nothing with a container that is only created: it counts as unknown.
+    # The kubelet ignores a container that is only created: it counts as unknown.
     return "unknown" if container.state == "created" else container.state
 
 

@@ -1,4 +1,4 @@
-"""The four ways to ask a container how it is: a command in it, a GET, a TCP connection, a gRPC health check.
+"""The four kinds of probe handlers: a command in it, a GET, a TCP connection, a gRPC health check.
 
 Each function is one attempt and returns a `ProbeAnswer`; the prober decides whether to retry and what to record.
 
@@ -97,7 +97,7 @@ async def tcp_probe(network: NodeNetwork, host: str, port: int, timeout: int) ->
 
 
 async def http_probe(network: NodeNetwork, clock: LoopClock, request: NodeRequest, timeout: int) -> ProbeAnswer:
-    """A failed exchange is a failure; only a body that cannot be read to its end is an error, and tried again."""
+    """A failed exchange is a failure; only a body that cannot be read completely is an error, and retried."""
     try:
         response = await http_get(network, clock, request, timeout)
     except BodyError as error:

@@ -59,7 +59,7 @@ class Admission(Protocol):
 
 @part
 class AllocationManager:
-    """`admit_before` and `admit_after` are asked before and after the node's own predicates."""
+    """`admit_before` and `admit_after` are called before and after the node's own predicates."""
 
     context: KubeletContext
     views: PodViews

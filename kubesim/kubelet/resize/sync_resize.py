@@ -21,7 +21,7 @@ from kubesim.values import part
 
 
 class ResizingSync(Protocol):
-    """A sync of pods that asks this before it starts and resizes containers."""
+    """A pod syncer that calls this before it starts and resizes containers."""
 
     resize: Callable[[Pod], Awaitable[tuple[Pod, Collection[str]]]] | None
 

@@ -50,7 +50,7 @@ class VersionedStatus:
 class StatusManager:
     """One per kubelet; without an API server there is no client, and nothing is written.
 
-    `could_have_running_containers` is asked about the API server's pod before each write.
+    `could_have_running_containers` is called with the API server's pod before each write.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class StatusManager:
         self.resize = ResizeConditions()
         self._statuses: dict[str, VersionedStatus] = {}
         self.api_status_versions: dict[str, int] = {}  # by the uid the API server knows: a static pod's mirror's
-        self._static: dict[str, Pod] = {}  # with a status; their API uid comes and goes with the mirror
+        self._static: dict[str, Pod] = {}  # with a status; their API uid exists as long as the mirror pod
         self._dirty: dict[str, None] = {}  # all pods with an unwritten status, perhaps more; in order of change
         self._unchecked: dict[str, None] = {}  # pods that the next full pass must look at
         self._wake: Channel[None] = Channel("status change", 1)
@@ -287,7 +287,7 @@ class StatusManager:
         return rules.can_be_deleted(pod, status.pod_is_finished)
 
     def _is_watched(self, api_uid: str) -> bool:
-        """Each full pass asks whether a deleted pod still holds something; no status reports when it does not."""
+        """Each full pass checks whether a deleted pod still holds resources; no status reports their release."""
         if self.may_be_removed is None:
             return False
         pod = self._pods.by_uid(api_uid)

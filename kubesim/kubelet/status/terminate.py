@@ -55,7 +55,8 @@ def _all_terminated(statuses: tuple[ContainerStatus, ...], count: int) -> tuple[
 
 
 def _attempted(statuses: Sequence[ContainerStatus]) -> int:
-    """How many init containers were tried at least once, going by the last that was; the first counts always."""
+    """How many init containers were started at least once, derived from the last one that was; the first always
+    counts."""
     for n in range(len(statuses) - 1, -1, -1):
         if _left_waiting(statuses[n]):
             return n + 1

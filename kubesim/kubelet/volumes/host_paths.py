@@ -1,4 +1,4 @@
-"""What a hostPath volume asks of the node's file system before a pod may use it.
+"""What a hostPath volume requires of the node's file system before a pod may use it.
 
 Mirrors: pkg/volume/hostpath/host_path.go SetUp, checkTypeInternal; pkg/volume/validation ValidatePathNoBacksteps
 """

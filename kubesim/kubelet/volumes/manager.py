@@ -117,7 +117,7 @@ class VolumeManager:
             self._populator.pod_added(pod.metadata.uid)
 
     def pod_may_be_over(self, uid: str) -> None:
-        """Its worker has come to its next state, or no source wants it any more."""
+        """Its worker has entered its next state, or no source wants it any more."""
         self._populator.pod_may_be_over(uid)
 
     def _object_changed(self, uid: str, in_volume: bool) -> None:

@@ -1,6 +1,6 @@
 """The holder of a node: the first process in it, which does what kubesim requests over a socket.
 
-It has one thread, so that it can go into a sandbox' namespace and back. It is started by the underlay (`underlay.py`)
+It has one thread, so that it can enter a sandbox's namespace and return. It is started by the underlay (`underlay.py`)
 in namespaces of its own; on the host's network it runs beside kubesim, and then it is not killed when kubesim ends: it
 kills what still runs in its name, waits for the end of it, and ends itself.
 """
@@ -120,7 +120,7 @@ class Holder:
     # -- network namespaces -------------------------------------------------------------------------------------
 
     def _new_netns(self, path: str, id_maps: list[str], fds: list[int]) -> Answer:
-        """Made by going into a new one, binding it, and coming back: a thread for that would take as long again.
+        """Created by entering a new one, binding it, and returning: a thread for that would double the time.
         `id_maps`, of users and of groups, are given for one that belongs to a new user namespace. A private node has no
         ids to map but its root."""
         if id_maps:

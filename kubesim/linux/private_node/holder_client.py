@@ -110,7 +110,7 @@ class PrivateNode:
         self._directories: list[int] = []
 
     def close(self) -> None:
-        """The holder ends when nobody can ask it any more."""
+        """The holder ends when its socket has no client any more."""
         self._socket.close()
         while self._directories:
             os.close(self._directories.pop())

@@ -129,7 +129,7 @@ def adopt_orphans() -> None:
 
 def die_with_parent(parent: int | None = None) -> None:
     """Let the kernel kill this process when the parent ends, or now if it has ended already. To be called after the
-    last change of user, which would undo it. A parent beyond our process ids has no number here."""
+    last change of user, which would undo it. A parent outside our PID namespace has no number here."""
     _libc.prctl(_SET_PDEATHSIG, signal.SIGKILL)
     if parent is not None and os.getppid() != parent:
         os._exit(1)

@@ -25,7 +25,7 @@ SWITCH = "lan"
 def main(arguments: list[str]) -> None:
     requests = socket.socket(fileno=int(arguments[0]))
     parent, kind, kept = int(arguments[1]), arguments[2], map(int, arguments[3:])
-    for fd in (requests.fileno(), *kept):  # what else was handed over goes to all that is started from here
+    for fd in (requests.fileno(), *kept):  # all other inherited descriptors are passed to every started process
         os.set_inheritable(fd, False)
     if kind == "host":
         private.adopt_orphans()
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _new_node(number: int, requests: socket.socket) -> tuple[socket.socket, socket.socket]:
-    """A node that is ready, with its cable. The socket to ask it, and the end that it has."""
+    """A node that is ready, with its cable. Its socket, and its exit."""
     ours, theirs = messages.pair()
     said, say = messages.pair()
     launcher = os.getpid()

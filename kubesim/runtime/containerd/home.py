@@ -66,7 +66,7 @@ def host_home(state: str) -> Home:
 
 
 def _count(path: str) -> int:
-    """How often this was asked before. It must not be forgotten, or ids would come again."""
+    """The number of earlier calls. It must be kept, or ids would repeat."""
     before = 0
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
@@ -96,7 +96,7 @@ def lock_state(state: str) -> IO[str]:
 
 
 def _is_alive(lock: IO[str]) -> bool:
-    """Is there still the kubesim that took the lock?"""
+    """Is the kubesim process that took the lock still running?"""
     lock.seek(0)
     return os.path.exists(f"/proc/{lock.read() or 'self'}")
 

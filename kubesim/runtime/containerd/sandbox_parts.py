@@ -190,7 +190,7 @@ def pod_network_config(config: SandboxConfig) -> PodNetworkConfig:
 
 
 def port_mappings(container: Container) -> Iterator[PortMapping]:
-    """The ports of a container; one that repeats another is left out."""
+    """The ports of a container, without duplicates."""
     seen: set[str] = set()
     for port in container.ports:
         family = "any"

@@ -29,9 +29,9 @@ CLEAN_PERIOD = MINUTE
 
 
 class SandboxedRuntime(SimulatedRuntime):
-    """`networking` is asked how the network is; None: it is always ready. Real plugins have `wall_limit_s` of the wall
-    clock for a call, since time stands still during it. If one hangs for longer it is killed, and virtual time moves on
-    to where the kubelet gives up."""
+    """`networking` returns the state of the network; None: it is always ready. Real plugins have `wall_limit_s` of the
+    wall clock for a call, since time stands still during it. If one hangs for longer it is killed, and virtual time
+    moves on to where the kubelet gives up."""
 
     def __init__(
         self,

@@ -75,7 +75,7 @@ class DockerRuntime(SimulatedRuntime):
         self._namespaces = namespaces
         self._steps = steps
         self._draws = randomness.stream("docker", "names")
-        self._spans: dict[str, int] = {}  # time that is left of the call that creates a sandbox
+        self._spans: dict[str, int] = {}  # remaining time of the call that creates a sandbox
         self._begin: Callable[[], NetworkPlugin]
         self._configured_at = 0
         self._configured: int | None = None  # the moment; known from the beginning of the story
@@ -297,7 +297,7 @@ class DockerRuntime(SimulatedRuntime):
         return replace(super()._context(container), netns=self._netns.get(container.info.sandbox_id, ""))
 
     def _end_sandbox(self, info: SandboxInfo) -> None:
-        """Its network namespace goes with its process."""
+        """Its network namespace ends with its process."""
         path = self._netns.pop(info.id, "")
         if path and self._namespaces is not None:
             self._namespaces.remove(path)

@@ -48,7 +48,7 @@ class ImagePullSettings:
 
 
 class ImageError(KubesimError):
-    """The image does not exist: the waiting reason that the status will show, and the message beside it."""
+    """The image does not exist: the waiting reason that the status will show, and its message."""
 
     # Only crash loops set the time of the pod worker's next sync; after an image error it keeps its usual interval.
     retry_at: int | None = None

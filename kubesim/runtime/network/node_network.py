@@ -1,7 +1,8 @@
-"""`NodeNetwork`: what a node asks of the network when it probes a pod or calls an HTTP hook.
+"""`NodeNetwork`: the node's interface to the network, for probes and HTTP hooks.
 
-The runtime that gives pods their network also answers here, whether simulated or over real sockets. A method that fails
-raises a `NetworkError` whose text is the one Go's dialer or HTTP client gives; the caller wraps it in its own words.
+The runtime that sets up the pods' network also implements this, whether simulated or over real sockets. A method that
+fails raises a `NetworkError` whose text is the one Go's dialer or HTTP client gives; the caller wraps it in its own
+words.
 
 Mirrors: the outside of pkg/probe/{tcp,http,grpc} (net.Dialer, http.Client, grpc health client).
 """

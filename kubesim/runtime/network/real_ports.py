@@ -25,7 +25,7 @@ class Silences:
     """Clients of ours that wait for an answer which their server will never give, so that they need not wait for long.
 
     By the client's own address and port; a connection through address translation is not found, and waits.
-    They have their `turn`, one after the other: which of two is answered first would depend on the machine.
+    They have their `turn`, one after the other: the order of two answers would depend on the machine.
     """
 
     def __init__(self) -> None:

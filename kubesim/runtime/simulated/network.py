@@ -1,6 +1,7 @@
 """The simulated network: addresses, who listens there, and what a probe, a hook or another container gets to see.
 
-One per cluster. Pods come and go with their address; a pod on the host's network listens at the address of its node.
+One per cluster. Pods are added and removed with their address; a pod on the host's network listens at the address of
+its node.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ class PodView(LoopbackNetwork):
 
 @part
 class DependentListener(Listener):
-    """One that asks before it answers; `asked` is what came of it for the request at hand."""
+    """A listener with dependencies; `asked` is their answer for the current request."""
 
     ask: Callable[[str], Asked] = lambda path: NOT_ASKED
     asked: Asked = NOT_ASKED
@@ -161,7 +162,7 @@ class DependentListener(Listener):
 
 def listen_on(ports: Ports, container: Container, ask: Callable[[str], Asked] | None = None) -> list[Listener]:
     """An unknown program serves the ports that its container declares: HTTP with 200, gRPC health with SERVING. With
-    `ask` it asks what it depends on first, and answers with 503 and NOT_SERVING if that is down."""
+    `ask` it calls its dependencies first, and answers with 503 and NOT_SERVING if one is down."""
     listeners = []
     for port in container.ports:
         if port.protocol in ("", "TCP"):

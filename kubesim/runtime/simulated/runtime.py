@@ -245,7 +245,7 @@ class SimulatedRuntime(RuntimeListeners):
         return ProcessContext(container.sandbox.pod, config.container, config, ip, container.info.id, container.sandbox)
 
     def knows_pod(self, uid: str) -> bool:
-        """Is there anything left of a pod: a sandbox, a container, alive or dead?"""
+        """Is any sandbox or container of the pod left, running or dead?"""
         return uid in self._by_pod
 
     async def list_pod_sandboxes(self, pod_uid: str | None = None) -> list[SandboxInfo]:

@@ -47,7 +47,7 @@ class Latencies:
     shortest_run: int = 30 * MILLISECOND  # the earliest time at which the end of a program can be noticed
     pull: Draw = Span(2 * SECOND)
     refusal: Draw = Span(5 * MILLISECOND)  # a registry address without a listener
-    list: int = MILLISECOND  # what a relist takes; fixed, because skipped relists are counted with it
+    list: int = MILLISECOND  # duration of a relist; fixed, because skipped relists are counted with it
 
 
 @value_object

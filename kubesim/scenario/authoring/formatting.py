@@ -27,7 +27,7 @@ _DASH = re.compile(r"-( +|$)")
 @mutable
 class _Line:
     """A line of a document. `indent` is the column at which it begins from now on, None if nothing begins in it: then
-    it moves with the line before it. Literal ones are part of a text, whose spaces count."""
+    it moves with the line before it. Literal lines belong to a block text, in which spaces matter."""
 
     text: str
     indent: int | None = None

@@ -153,7 +153,7 @@ class ObjectQuestion(ObjectTarget):
         return next((each for each in (self.count, self.restart_count, self.ready, self.endpoints) if each), None)
 
     def asks(self, outer: ObjectQuestion) -> tuple[str, tuple[str, str], dict[str, Any]]:
-        """What it asks about which object; without a target of its own, about that of the question around it."""
+        """The condition on an object; without its own target, on that of the enclosing question."""
         target = self if self.has_target else outer
         question = self.model_dump(include={*ObjectQuestion.model_fields} - {"pod", "object", "node"})
         return target.kind, target.key, question

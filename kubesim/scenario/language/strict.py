@@ -1,4 +1,4 @@
-"""Strict models for what a scenario may say: no unknown fields, no quiet conversions; and the short forms of fields."""
+"""Strict models of the scenario language: no unknown fields, no implicit conversions; and the short forms of fields."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _unknown(key: str, known: list[str]) -> PydanticCustomError:
     return PydanticCustomError("unknown_field", "unknown field; {hint}", {"field": key, "hint": hint})
 
 
-INSIDE = "inside"  # the type of an error about a field further inside, whose path its context has
+INSIDE = "inside"  # the type of an error about a nested field, whose path is in its context
 
 
 def problem_at(path: tuple[str | int, ...], text: str) -> PydanticCustomError:
@@ -119,7 +119,7 @@ OnUse = Annotated[T, _OnUse()]  # a part of the language that most files do not 
 
 
 def defaults(**fields: Any) -> Any:
-    """The default of a part that is an object. It is read with the rest: a schema of its own would cost start-up."""
+    """The default of a part that is an object. It is read with the rest: a separate schema would slow the start."""
     return Field(default_factory=lambda: fields, validate_default=True)
 
 

@@ -1,7 +1,7 @@
 """A kubelet's configuration: as somebody wrote it, with what it means to the parts that are played.
 
-It comes from a file of the real type, from a scenario, from flags, or from several of them: what is more particular is
-laid over what is more general. `jitter` is an addition of kubesim, for scenarios only.
+It comes from a file of the real type, from a scenario, from flags, or from several of them: the more specific overrides
+the more general. `jitter` is an addition of kubesim, for scenarios only.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class KubeletConfiguration:
         object.__setattr__(self, "values", read_configuration(dict(self.given)))
 
     def over(self, base: Mapping[str, Any]) -> KubeletConfiguration:
-        """Laid over a more general one."""
+        """Overrides a more general one."""
         return KubeletConfiguration(merged(base, self.given), self.jitter)
 
     def under(self, top: Mapping[str, Any]) -> KubeletConfiguration:

@@ -24,7 +24,7 @@ class EffectNotes:
     recorder: Recorder
     lines: list[str] = field(default_factory=list)
     _known: dict[str, None] = field(default_factory=dict)  # patterns of paths that have their line
-    _pods: dict[str, None] = field(default_factory=dict)  # uids of those that were looked at
+    _pods: dict[str, None] = field(default_factory=dict)  # uids of the examined objects
 
     def begin(self, spec: Spec) -> None:
         """Name what the scenario itself requests."""

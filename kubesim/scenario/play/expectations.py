@@ -238,7 +238,7 @@ class Judge:
         return (*self._undecided, *(item.text for item in self._waiting()))
 
     def close(self) -> None:
-        """The run is over: what is open is decided by what was seen last."""
+        """The run is over: open expectations are decided by the last observation."""
         for stop in self._stops:
             stop()
         for item in list(self._waiting()):

@@ -220,7 +220,7 @@ class Player:
             look()
 
     def _patience(self) -> int:
-        """Two minutes, or longer if something is expected by a later time."""
+        """Two minutes, or longer if an expectation has a later time."""
         latest = max((expect.deadline or 0 for expect in self.spec.expect), default=0)
         return max(self.clock.now() + PATIENCE, self._start + latest + 1)
 

@@ -1,4 +1,4 @@
-"""What the file source asks of the place where manifests lie: a directory of them, or a single file.
+"""What the file source needs from its path: a directory of manifests, or a single file.
 
 `simulated_files.py` and `real_files.py` implement it. Links are followed; problems have the kubelet's texts.
 """

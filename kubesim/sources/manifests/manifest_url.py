@@ -1,4 +1,4 @@
-"""What the http source asks of a url, and what its answers mean.
+"""What the http source requests from a URL, and the meaning of the answers.
 
 `simulated_url.py` and `real_url.py` answer. `UrlReader` is the source without its waiting: it decides what an answer
 wants to run and what is worth reporting. An invalid text is reported once: the same text again is not a failure.

@@ -46,7 +46,7 @@ T_contra = TypeVar("T_contra", bound=ApiObject, contravariant=True)
 
 PAGE = 500
 MAX_OBJECTS = 10_000  # of a list, unless its `Watched` sets another
-MIN_WATCH_S = 300  # a watch is asked to last this long, or up to twice as long
+MIN_WATCH_S = 300  # a watch requests a duration of this, or up to twice as long
 OPENING = 90 * SECOND  # how long a watch may take to begin; something in between may wait for the first bookmark
 OVERDUE = 30 * SECOND  # how much longer a server may leave it open
 SILENCE = 30 * SECOND  # how long a streaming list may pause before it is given up on

@@ -1,4 +1,4 @@
-"""One expectation, asked of a driven cluster at this moment: what exists already counts as seen."""
+"""One expectation, checked on a driven cluster at this moment: existing objects count as seen."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _SeenFromTheStart:
 
 
 def ask(stage: DrivenSimulation, expect: Expect) -> None:
-    """Let time continue until it is decided: at `by`, counted from now, at the latest; without `by` immediately. Raises
+    """Advance time until it is decided: at the latest at `by`, counted from now; without `by` immediately. Raises
     ExpectationFailed."""
 
     __tracebackhide__ = True  # pytest shows the line of the test, which is what counts

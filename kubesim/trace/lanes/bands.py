@@ -82,8 +82,8 @@ class _Moment:
 class LaneSink:
     """A sink that follows each pod; `pods` answers with what is known so far.
 
-    With `sees_objects`, phase, conditions and containers are those of the objects that it is shown: others than the
-    kubelet write them, too. Without, they are those that the kubelet wrote.
+    With `sees_objects`, phase, conditions and containers are those of the objects that it is shown: other components
+    write them, too. Without, they are those that the kubelet wrote.
     """
 
     def __init__(self, *, sees_objects: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""The stepper: a place in a trace that can be moved, and what can be asked there.
+"""The stepper: a movable position in a trace, and the queries at that position.
 
 `forward`, `back`, `go_on`, `go_back`, `go_to`, `search` move; `picture` is the state of the node; `why` the chain of
 causes, `due` what is on its way and when. All of it is computed from the records; more may be added at the end. With a

@@ -55,7 +55,7 @@ def validate_volumes(
 def _validate_source(
     errors: Errors, volume: JsonObject, path: str, pod_name: str, options: PodValidationOptions
 ) -> None:
-    """There is at least one: a volume that names none was created an emptyDir."""
+    """There is at least one: a volume without a source has become an emptyDir."""
     found = False
     for kind in sorted(_ORDER.keys() & volume.keys(), key=_ORDER.__getitem__):
         source = volume[kind]

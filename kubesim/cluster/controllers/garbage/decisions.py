@@ -62,7 +62,7 @@ def classify_references(obj: ApiObject, find_owner: FindOwner) -> References:
 
 
 def blocking_dependents(obj: ApiObject, dependents: Sequence[ApiObject]) -> list[ApiObject]:
-    """Those whose reference asks the owner to wait for them."""
+    """Those whose reference has blockOwnerDeletion."""
     uid = obj.metadata.uid
     return [
         dependent

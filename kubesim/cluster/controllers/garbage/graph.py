@@ -1,6 +1,6 @@
 """`DependencyGraph`: which objects name an object as their owner, of all kinds.
 
-Mirrors: pkg/controller/garbagecollector/graph_builder.go, as far as the store can be asked instead
+Mirrors: pkg/controller/garbagecollector/graph_builder.go, as far as the store can be queried instead
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which claims of a StatefulSet are deleted with what: by their owner references, which the garbage collector follows.
 
-A claim that should go with the set is owned by the set. A claim that is deleted on scale-down is owned by its pod once
+A claim that is deleted with the set is owned by the set. A claim that is deleted on scale-down is owned by its pod once
 that pod is condemned.
 
 Mirrors: pkg/controller/statefulset/stateful_set_utils.go isClaimOwnerUpToDate, updateClaimOwnerRefForSetAndPod,

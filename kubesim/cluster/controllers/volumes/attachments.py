@@ -54,7 +54,7 @@ class NodeOfVolume:
     node: Node | None
     pods: tuple[Pod, ...] = ()  # that want the volume there
     attachment: ApiObject | None = None
-    since: int = 0  # when it was found that no pod wants it any more
+    since: int = 0  # since when no pod wants it
 
 
 @value_object

@@ -65,7 +65,7 @@ Score = Callable[[CycleState, Sequence[NodeState]], Sequence[int] | None]  # 0 t
 
 @value_object
 class Plugin:
-    """One plugin of the profile. With a `pre_filter`, the `filter` is asked only if that returned a state."""
+    """One plugin of the profile. With a `pre_filter`, the `filter` is called only if that returned a state."""
 
     name: str
     pre_filter: PreFilter | None = None

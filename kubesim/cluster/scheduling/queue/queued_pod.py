@@ -23,7 +23,7 @@ class QueuedPod:
     """`plugins` are those that refused it last; `gate` is the one that keeps it from being tried at all."""
 
     info: PodInfo
-    timestamp: int  # when it came into the queue, last
+    timestamp: int  # when it was last added to the queue
     unschedulable_count: int = 0
     consecutive_errors: int = 0
     plugins: set[str] = field(default_factory=set)

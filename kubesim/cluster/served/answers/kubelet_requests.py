@@ -1,7 +1,7 @@
 """Requests that an API server passes on to a kubelet: logs, exec, attach, port-forward, proxies.
 
-A server in memory has no other process to pass them to. It checks them as a real one does, and then the connection is
-refused.
+A server in memory has no other process to pass them to. It validates them as a real one does, and then the connection
+is refused.
 
 Mirrors: pkg/registry/core/pod strategy.go LogLocation, ExecLocation, streamLocation; pkg/registry/core/node strategy.go
 ResourceLocation; pkg/apis/core/validation ValidatePodLogOptions

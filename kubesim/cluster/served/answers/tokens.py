@@ -67,7 +67,7 @@ def _check(spec: JsonObject) -> None:
 
 
 def _bound(store: Store, account: ApiObject, reference: JsonObject | None) -> ApiObject | None:
-    """The object without which the token is worth nothing."""
+    """The object to which the token is bound."""
     if reference is None:
         return None
     kind, name = reference.get("kind", ""), reference.get("name", "")

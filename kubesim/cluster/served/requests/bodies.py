@@ -1,4 +1,4 @@
-"""The object in the body of a request: JSON, YAML or protobuf, and what is strange about its fields.
+"""The object in the body of a request: JSON, YAML or protobuf, and the warnings about its fields.
 
 Mirrors: apimachinery/pkg/runtime/serializer/json json.go Decode; sigs.k8s.io/json (duplicate and unknown fields)
 """

@@ -137,7 +137,7 @@ def _weigh_remainders(free: dict[int, int], nodes: list[int], left_over: int, gr
                         after[numa] -= group_size
                         remainder -= group_size
             if remainder > 0:
-                continue  # too few whole groups; upstream would go round forever
+                continue  # too few whole groups; upstream would loop forever
             balance = standard_deviation(after.values())
             if balance < local.balance:
                 local.balance, local.remainder = balance, subset

@@ -124,7 +124,7 @@ class StaticMemoryPolicy:
         return find_best_hint(wider)
 
     def calculate_hints(self, pod: Pod, requested: Sizes) -> dict[str, list[TopologyHint]]:
-        """All combinations of NUMA nodes with enough memory of each kind. None at all: an empty mapping."""
+        """All combinations of NUMA nodes with enough memory of each kind. No data: an empty mapping."""
         machine = self.state.machine
         fewest, found = len(machine), []
         for nodes in node_combinations(sorted(machine)):

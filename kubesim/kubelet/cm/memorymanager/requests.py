@@ -91,7 +91,7 @@ def validate_pod_scope_resources(pod: Pod, gates: FeatureGates) -> None:
 def system_reserved_memory(
     machine: MachineInfo, allocatable_reservation: Mapping[str, Quantity], reserved: Sequence[MemoryReservation]
 ) -> SystemReserved:
-    """Raises MachineError unless it adds up to what the node keeps back from its pods altogether."""
+    """Raises MachineError unless it adds up to what the node reserves altogether."""
     known = {node.id for node in machine.topology}
     total: dict[str, Quantity] = {}
     converted: dict[int, Sizes] = {node.id: {} for node in machine.topology}

@@ -75,7 +75,7 @@ def generate_containers_ready_condition(
     """ContainersReady: every regular container and every sidecar is ready. None = no status at all is known."""
     if statuses is None:
         return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.UNKNOWN_CONTAINER_STATUSES)
-    # Containers of a failed pod may still be terminating: not ready, whatever they say.
+    # Containers of a failed pod may still be terminating: not ready, whatever their statuses say.
     if phase == FAILED and gates.rules.reports_pod_failed:
         return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.POD_FAILED)
     by_name = _by_name(statuses)

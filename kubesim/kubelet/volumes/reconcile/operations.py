@@ -1,4 +1,4 @@
-"""The operations on single volumes: setting one up for a pod, and taking it down.
+"""The operations on single volumes: setting one up for a pod, and tearing it down.
 
 An error has two parts, as in the kubelet: what was being done, and what went wrong with it.
 

@@ -56,7 +56,7 @@ class DesiredStateOfWorldPopulator:
         self._to_process[uid] = None
 
     def pod_may_be_over(self, uid: str) -> None:
-        """Its worker has come to its next state, or no source wants it any more."""
+        """Its worker has entered its next state, or no source wants it any more."""
         known = uid in self._processed or uid in self._to_process or self._desired.volumes_of(uid)
         if known and self._states.should_pod_runtime_be_removed(uid):
             self._to_remove[uid] = None

@@ -1,6 +1,6 @@
 """The reconciler: ten times a second it starts the operations that volumes need.
 
-It examines only the volumes whose desired or actual state changed since they were in order.
+It examines only the volumes whose desired or actual state changed since the two last agreed.
 
 Mirrors: pkg/kubelet/volumemanager/reconciler/reconciler.go, reconciler_common.go, reconstruct.go; pkg/volume/util/
 operationexecutor/operation_executor.go

@@ -2,7 +2,7 @@
 have reported the release.
 
 A runtime forgets a sandbox that never came up, even if its DEL failed; a killed one forgets its calls in progress.
-The ledger remembers, with all that a DEL needs: it does not matter what is configured or cached by then.
+The ledger contains all that a DEL needs: later changes of the configuration or the cache do not matter.
 """
 
 from __future__ import annotations

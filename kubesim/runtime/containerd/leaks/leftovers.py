@@ -47,9 +47,7 @@ class Inventory:
 
     owner: str
     sandboxes: Mapping[str, Noted]  # by id
-    namespaces: Mapping[
-        str, Sequence[int]
-    ]  # path -> the local interface indexes of veths whose other end is in that namespace
+    namespaces: Mapping[str, Sequence[int]]  # path -> local indexes of veths whose other end is in that namespace
     cached: Mapping[str, str]  # file of libcni's cache -> sandbox id
     addresses: Mapping[str, str]  # file of host-local -> what its first line says
     links: Sequence[Mapping[str, Any]] = ()

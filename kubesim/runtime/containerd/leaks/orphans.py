@@ -25,7 +25,7 @@ _TRIES, _PAUSE_MS = 1200, 25  # thirty seconds: a machine may be busy
 
 
 def lock_plugins(state: str) -> IO[str]:
-    """To be inherited by plugins, once none of an earlier run is left. Only for the process that has the lock of the
+    """Inherited by plugins, once no plugin of an earlier run is left. Only for the process that has the lock of the
     state.
     """
     lock = open_lock(state, _NAME)
@@ -85,7 +85,7 @@ def _is_locked(process: int, fd: str, wanted: os.stat_result) -> bool:
 
 
 def _kill(process: int, state: str) -> None:
-    """If it still is the one that was found: numbers come again."""
+    """If it is still the same one: process ids are reused."""
     try:
         held = os.pidfd_open(process)
     except OSError:

@@ -51,7 +51,7 @@ def is_pod_resize_in_progress(
     for container in containers:
         before = applied.get(container.name, _NOTHING)
         if before is container.resources:
-            continue  # what is usual costs nothing
+            continue  # the default costs nothing
         record = status.find(container.name)
         if record is None or record.state != "running":
             continue  # it gets the right ones when it starts

@@ -1,7 +1,7 @@
 """compute_pod_actions: what must happen to a pod's sandbox and containers so that they become what the pod requests.
 
-The heart of a sync. It reads the pod, what the runtime has of it and the probes' latest results; it decides, and the
-runtime manager's SyncPod carries the plan out. Nothing here waits, and back-off is none of its business.
+The heart of a sync. It reads the pod, its runtime status and the probes' latest results; the runtime manager's SyncPod
+carries out the plan. Nothing here waits, and back-off is none of its business.
 
 Mirrors: kuberuntime_manager.go computePodActions, getContainersToReset; kuberuntime/util PodSandboxChanged.
 """

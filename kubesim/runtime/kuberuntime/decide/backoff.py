@@ -70,7 +70,7 @@ class Backoff:
         entry.last_update = now
 
     def is_in_back_off_since(self, key: str, event_time: int, now: int) -> bool:
-        """Is less time gone since the event than the key has to wait?"""
+        """Has less time passed since the event than the key has to wait?"""
         entry = self._entries.get(key)
         if entry is None or self._has_expired(event_time, entry):
             return False

@@ -134,7 +134,7 @@ def _exit_restarts_all(container: Container, status: RuntimePodStatus | None, po
     if status is not None:
         record = status.find(container.name)
         if record is None or record.state != "exited":
-            # The API status is not asked either: upstream continues to the next container.
+            # The API status is not used either: upstream continues to the next container.
             return False
         if restarts_all_containers(container, record.exit_code):
             return True

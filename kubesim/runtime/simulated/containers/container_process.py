@@ -64,7 +64,7 @@ class ProcessContext:
 
 
 class ProcessFactory(Protocol):
-    """Makes the process of a container. `start_error` is asked first: a text refuses the start."""
+    """Makes the process of a container. `start_error` is called first: a text prevents the start."""
 
     def make(self, context: ProcessContext) -> ContainerProcess: ...
     def start_error(self, context: ProcessContext) -> str: ...

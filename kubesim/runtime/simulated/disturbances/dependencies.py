@@ -12,7 +12,7 @@ from kubesim.values import mutable, value_object
 
 @mutable(eq=False)
 class Dependency:
-    """`is_up` is asked beside `down`: whether the pod behind it is Ready."""
+    """`is_up` is checked in addition to `down`: whether the pod behind it is Ready."""
 
     name: str
     latency: Draw
@@ -22,7 +22,7 @@ class Dependency:
 
 @value_object
 class Needed:
-    """A container asks this dependency before it answers a request with this path (a glob)."""
+    """A container calls this dependency before it answers a request with this path (a glob)."""
 
     dependency: Dependency
     path: str = "*"

@@ -42,7 +42,7 @@ class AddedItem:
 
 
 def with_items(document: Marked, items: Sequence[AddedItem]) -> Marked:
-    """The document of a scenario with these items behind its own."""
+    """The document of a scenario with these items after its own."""
     spec: dict[str, Any] = dict(document.value.get("spec") or {})
     for added in items:
         own = spec.get(added.list) or []

@@ -19,7 +19,7 @@ def is_about(when: When, kind: str, namespace: str, name: str) -> bool:
 
 
 def ask(when: When, obj: ApiObject, deleted: bool) -> tuple[bool, str]:
-    """Is it true of this object now, and what was seen?"""
+    """Is it true of this object now, and what was observed?"""
     if when.gone or deleted:
         return bool(when.gone and deleted), "it is gone" if deleted else "it still exists"
     if when.exists:

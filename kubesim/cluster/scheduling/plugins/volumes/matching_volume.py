@@ -86,7 +86,7 @@ def request_of(claim: ApiObject) -> Quantity:
 
 
 def bound_to_claim(volume: ApiObject, claim: ApiObject) -> ApiObject:
-    """The volume with a reference to the claim, and with a note that no user wrote it."""
+    """The volume with a reference to the claim, marked as not written by a user."""
     metadata, spec = claim.metadata, field(volume, "spec")
     reference = spec.get("claimRef") or {}
     annotations = volume.metadata.annotations
