@@ -72,7 +72,7 @@ class RunResult:
     scenario: str
     seed: int
     duration: int  # virtual time from the first object to the end
-    records: int  # of the trace; 0 if nobody listened
+    records: int  # of the trace; 0 without a listener
     trace_hash: str | None  # if a HashSink was among the sinks
     phases: dict[str, str]  # namespace/name -> the last phase seen at the API server, also of pods that are gone
     outcomes: dict[str, str]  # namespace/name -> what became of the pod, in words
@@ -392,14 +392,14 @@ class Simulation:
         return render_metrics(by_instance(of_nodes) if len(self.nodes) > 1 else (m for _, own in of_nodes for m in own))
 
     async def come_up(self, speed: float = 0.0) -> None:
-        """Let the nodes come up; then the story begins."""
+        """Let the nodes start; then the story begins."""
         for node in self.nodes.values():
             node.start()
         await self.clock.sleep_until(self._story_start)
         self._begin(speed)
 
     async def run(self, until: int | None = None, speed: float = 0.0) -> RunResult:
-        """Let the nodes come up, then play."""
+        """Let the nodes start, then play."""
         await self.come_up(speed)
         return await self.play(until)
 

@@ -1,6 +1,6 @@
 """Dataclasses with slots that are cheap to declare and to create.
 
-`@value_object`: a value that nobody changes; `replace` makes a copy with other values. The type checker sees to that,
+`@value_object`: an immutable value; `replace` makes a copy with other values. The type checker sees to that,
 as it does for `@dataclass(frozen=True)`. At run time nothing guards an assignment, because a guard makes construction
 three times slower, and a run constructs some two hundred of these for every pod. `@mutable`: one whose fields may
 change. `@part`: an object that keeps what its constructor is given, and is compared by identity.

@@ -223,7 +223,7 @@ async def _run(
             raise_failures_of_callbacks(tasks)
             live = AttachedNode(transport, args.node, learn=args.learn, references=args.references)
             live.followers.append(comparison)
-            # What nobody learns of is on the node already, as most images are.
+            # Images whose pull is not observed are on the node already, like most.
             latencies = Latencies() if args.learn else Latencies(pull=Span(20 * MILLISECOND))
             header = RunHeader(scenario.name, 0, scenario.gates.profile, clock.now(), (args.node,))
             reported = shown.reported = report_flags.ReportingRun(args.report, header)

@@ -3,8 +3,8 @@
 Stock asyncio compares only the deadlines of timers, so two that tie fire in heap order; here a timer is ordered by
 (deadline, creation), on a grid of whole microseconds. While real work is under way (a process, a thread) the loop holds
 its time and waits for it; limits on that work are counted on the wall. A source that may report at any time (a watched
-directory) does not stop the clock: it is polled before each jump. Nothing ready, no timer and nothing outside is a
-`Deadlock` that names who waits for what.
+directory) does not stop the clock: it is polled before each jump. With no ready task, no timer and no outside source it
+raises `Deadlock`, which names the waiting tasks and what they wait for.
 
 Idle time is free. `happenings` counts the instants in which anything happened except ticks that changed nothing. A
 ticker whose last tick changed nothing is idle until something else happens (see `concurrency.Ticker`), and the loop
@@ -312,7 +312,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Wait for real events, no longer than until a limit or, with a speed, the next timer is due on the wall."""
         if self._csock is None:
             super()._make_self_pipe()  # type: ignore[misc]
-            if self._ready:  # another thread may have called before it could wake anybody
+            if self._ready:  # another thread may have called before it could wake a waiter
                 return
         limits = self._limits
         while limits and limits[0][2].cancelled():
@@ -331,7 +331,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             if not handle.cancelled():
                 self._add_callback(handle)
         if (self._ready or reports) and self.speed and not self.externals:
-            # What came from outside came between two timers, not at the earlier one.
+            # Input from outside arrived between two timers, not at the earlier one.
             passed = int((wall_time.monotonic() - self._wall_start) * self.speed * SECOND)
             self._micros = max(self._micros, passed if due is None else min(passed, due))
         if reports and self.on_progress is not None:
@@ -488,7 +488,7 @@ def wake(future: asyncio.Future[T], value: T) -> None:
 
 
 def go(coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-    """Start a task as Go's `go` statement does: it runs next once the present one waits (see `wake`)."""
+    """Start a task as Go's `go` statement does: it runs next once the current one waits (see `wake`)."""
     loop = asyncio.get_running_loop()
     if isinstance(loop, VirtualLoop):
         return loop.placing_next(lambda: loop.create_task(coroutine, name=name))

@@ -21,7 +21,7 @@ from kubesim.values import value_object
 
 @value_object
 class ApiLatencies:
-    """How long requests take. One that takes none does not give others a turn either."""
+    """How long requests take. A request without latency does not let other tasks run, either."""
 
     get: int = 1 * MILLISECOND
     patch: int = 2 * MILLISECOND

@@ -129,6 +129,6 @@ def no_such_resource() -> ApiError:
 
 
 def is_namespace_terminating(error: ApiError) -> bool:
-    """Whether nothing can be created because the namespace is about to go."""
+    """Whether nothing can be created because the namespace is terminating."""
     causes = (error.details or {}).get("causes")
     return isinstance(causes, list) and any(cause.get("reason") == "NamespaceTerminating" for cause in causes)

@@ -172,7 +172,7 @@ class CNI:
 
     async def gc(self, valid: Callable[[], Sequence[GCAttachment]], ctx: Context = BACKGROUND) -> None:
         """Send the valid attachments to plugins from 1.1.0 on, so that they release the rest. Nothing is attached then;
-        while somebody is, it is left for another time. (go-cni has no such thing yet.)"""
+        otherwise it is left for another time. (go-cni has no such thing yet.)"""
         if not self._lock.is_free:
             return
         async with self._lock.write():

@@ -1,4 +1,4 @@
-"""`Channel` and `Select`, with Go's meaning: who waits first is served first, a select that finds several channels
+"""`Channel` and `Select`, with Go's meaning: the first waiter is served first, a select that finds several channels
 ready picks one at random (here: from a seeded stream), and one that had to wait gets the first value that arrives.
 """
 
@@ -28,8 +28,8 @@ class Channel(Generic[T]):
         self.dropped = 0
         self._items: deque[T] = deque()
         self._waiters: deque[Future[T]] = deque()  # first come, first served
-        self._reader: Select | None = None  # who alone reads, again and again; then nobody is among the waiters
-        self._senders: dict[Future[None], T] = {}  # who waits for room, and with what
+        self._reader: Select | None = None  # the only reader, repeatedly; then the list of waiters is empty
+        self._senders: dict[Future[None], T] = {}  # the senders that wait for room, with their items
 
     def __len__(self) -> int:
         return len(self._items)
@@ -93,7 +93,7 @@ class Channel(Generic[T]):
         try:
             return await future
         except asyncio.CancelledError:
-            if not future.cancelled():  # handed over although nobody is left to take it
+            if not future.cancelled():  # handed over although no receiver is left
                 self._items.appendleft(future.result())
             elif future in self._waiters:
                 self._waiters.remove(future)
@@ -150,7 +150,7 @@ class Select:
             return await future
         except asyncio.CancelledError:
             self._waiting = None
-            if not future.cancelled():  # handed over although nobody is left to take it
+            if not future.cancelled():  # handed over although no receiver is left
                 selected = future.result()
                 selected.channel._items.appendleft(selected.item)
                 self._left = True
@@ -162,7 +162,7 @@ class Select:
             channel._reader = None
 
     def take(self, channel: Channel[Any], item: Any) -> bool:
-        """Hand an item to a waiting receiver; False if nobody waits, then it stays in the channel."""
+        """Hand an item to a waiting receiver; False without one, then it stays in the channel."""
         future = self._waiting
         if future is None or future.done():
             self._left = True

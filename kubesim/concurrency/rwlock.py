@@ -12,7 +12,7 @@ class RWLock:
     def __init__(self) -> None:
         self._readers = 0
         self._writing = False
-        self._waiting: deque[tuple[bool, asyncio.Future[None]]] = deque()  # (is a writer, who waits), in order
+        self._waiting: deque[tuple[bool, asyncio.Future[None]]] = deque()  # (is a writer, the waiter), in order
 
     @property
     def is_free(self) -> bool:

@@ -86,7 +86,7 @@ class Ticker:
         return due - period
 
     def reset(self, due: int | None = None) -> None:
-        """Begin again with the next tick at `due` or one period from now; a tick that nobody has taken is gone."""
+        """Begin again with the next tick at `due` or one period from now; a pending tick is dropped."""
         self.channel.try_receive()
         self._timer.cancel()
         self._set(self._clock.now() + self.period if due is None else due)

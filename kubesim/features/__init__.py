@@ -1,6 +1,6 @@
 """The version of a kubelet as a value: its profile, its feature gates and what was set differently, its named rules.
 
-A set of gates is immutable and handed to the caller that decides; nobody reads a global. `configured_gates` takes
+A set of gates is immutable and passed to the deciding function; there is no global set. `configured_gates` takes
 settings as a
 kubelet does and refuses what it refuses; the tables are in `table.py`.
 

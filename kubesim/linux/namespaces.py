@@ -67,8 +67,8 @@ def set_up(interface: str) -> None:
 
 def become_private_host(*state: str) -> None:
     """Give this process its own host: no links but loopback, and empty directories for the state that plugins
-    keep. Who is not root becomes root in a user namespace. A path that does not exist is created on a tmpfs on its
-    parent."""
+    keep. A user other than root becomes root in a user namespace. A path that does not exist is created on a tmpfs on
+    its parent."""
     if os.geteuid() == 0:
         unshare(CLONE_NEWNET | CLONE_NEWNS)
     else:

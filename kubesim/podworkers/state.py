@@ -221,7 +221,7 @@ class PodSyncStatuses(PodWorkerQueries):
         status.replay()
 
     def complete_terminating(self, uid: str, now: int) -> Callbacks:
-        """No container runs any more. Answers who waited for that; the worker continues with cleaning up."""
+        """No container runs any more. Notifies the waiters for that; the worker continues with the clean-up."""
         status = self.statuses[uid]
         status.terminated_at = now
         completed = status.notify_post_terminating

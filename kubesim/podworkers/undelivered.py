@@ -102,7 +102,7 @@ class UndeliveredUpdates(PodSyncStatuses):
         self.statuses.pop(uid, None)
 
     def sync_known_pods(self, desired: Collection[str], now: int) -> KnownPods:
-        """Workers of pods that nobody wants or that have ended stop; what still runs is for the pod killer."""
+        """Workers of unwanted or ended pods stop; the pod killer stops what still runs."""
         self.pods_synced = True
         gone = [uid for uid in self.statuses if uid not in desired or self.is_pod_known_terminated(uid)]
         for uid in gone:

@@ -38,7 +38,7 @@ class _Waiter:
 
 
 class PodCache:
-    """Statuses by pod uid. A pod nobody knows has an empty status, not none."""
+    """Statuses by pod uid. An unknown pod has an empty status, not None."""
 
     def __init__(self, *, only_newer: bool = False) -> None:
         self._only_newer = only_newer  # with gate EventedPLEG, two fill it: what is older than an entry is refused

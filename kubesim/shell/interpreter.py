@@ -191,7 +191,7 @@ class Shell(ShellState):
         await self.process.give_way()
 
     async def command_output(self, script: Script) -> str:
-        """What a script writes, run in a subshell; waits until nobody holds its output any more."""
+        """The output of a script, run in a subshell; waits until no process holds its output any more."""
         child = self._fork()
         capture = Capture(self.process.kernel.claim_memory)
         set_stream(child.process, 1, capture)

@@ -171,7 +171,7 @@ class ShellContainer:
             chosen.kind is PlanKind.SERVE
             and self.files.file(posixpath.join(self.working_directory, chosen.argv[0])) is not None
         ):
-            chosen = Plan(PlanKind.INTERPRET, self.argv)  # a script that somebody mounted
+            chosen = Plan(PlanKind.INTERPRET, self.argv)  # a mounted script
         now = kernel.clock.now()
         if is_too_long(self.argv, self.environment):
             path = self.argv[0] if self.argv[0].startswith("/") else f"/bin/{self.argv[0]}"

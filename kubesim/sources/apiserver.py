@@ -38,7 +38,7 @@ class PodReceiver(Protocol):
 
     @property
     def updates(self) -> Sized:
-        """What nobody has taken yet."""
+        """The pending items."""
         ...
 
     def snapshot(self, source: str, pods: Iterable[Pod]) -> None: ...

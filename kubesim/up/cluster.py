@@ -52,7 +52,7 @@ class UpSettings:
 
 
 class ServedSimulation(Simulation):
-    """Has what a fresh cluster has before anybody requests anything."""
+    """Has the objects of a fresh cluster before the first request."""
 
     def make_store(self) -> Store:
         store = super().make_store()

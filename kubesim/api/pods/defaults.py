@@ -1,4 +1,4 @@
-"""What a pod means where it says nothing: the defaults that the API fills in before anybody looks at a pod.
+"""The defaults that the API server fills into a pod.
 
 Works in place on the JSON object (as `schema.codec.decode` gives it). Stands between decoding and validation, for
 static pods and for the in-memory API server.
@@ -58,7 +58,7 @@ def set_pod_defaults(pod: JsonObject, gates: FeatureGates = DEFAULT_GATES) -> No
 
 
 def set_pod_spec_defaults(spec: JsonObject) -> None:
-    """What is defaulted in every pod spec, also in the template of something else."""
+    """The defaults of every pod spec, also of pod templates."""
     _fill_empty(spec, {"dnsPolicy": "ClusterFirst", "restartPolicy": "Always", "schedulerName": "default-scheduler"})
     spec.setdefault("securityContext", {})
     spec.setdefault("terminationGracePeriodSeconds", 30)

@@ -203,7 +203,7 @@ def compute_pod_qos(pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> str:
 
 
 def _qos_resources(resource_list: ResourceList) -> Resources:
-    """The resources that count for the class: cpu and memory, where more than nothing is given."""
+    """The resources that count for the class: cpu and memory, if not zero."""
     if not resource_list:
         return {}
     return {

@@ -15,7 +15,7 @@ _MAX_FACT = 240
 
 
 def page(statement: Statement, width: int = WIDTH) -> str:
-    """Plain text; the first cause is what holds the pod, the others stand beside it."""
+    """Plain text; the first cause is what blocks the pod, the others are additional."""
     node = f" on node {statement.node}" if statement.node else ""
     lines = [
         printable(f"Pod {statement.namespace}/{statement.name}{node}: {statement.stage}"),

@@ -10,7 +10,7 @@ from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.attach.explain.statement import Due
 from kubesim.sources.reflector import reflector_backoff as reflector
 
-# A metav1.Time is written in whole seconds; what came after is cut off, so that things look up to this much earlier.
+# A metav1.Time is written in whole seconds; what came after is cut off, so that times appear up to this much earlier.
 TRUNCATION = 1 * SECOND
 # A difference between the node's clock and ours that is smaller than this is not corrected (`Agent.skew`).
 CLOCK = 1 * SECOND
@@ -20,7 +20,7 @@ SYNC_TICK = 1 * SECOND
 RELIST = 1 * SECOND
 # status_manager.go syncPeriod: a status is written when it changes. A terminated pod whose volumes or groups were not
 # yet given back then, and so could not be deleted, is looked at again by this ticker. (So is a write that failed; but
-# an API server that fails is noticed by our own watches too, and then nobody is blamed.)
+# our own watches notice a failing API server too, and then no divergence is reported.)
 STATUS_PERIOD = 10 * SECOND
 # What one sync with its calls to the runtime takes is no constant of the kubelet. This is what Kubernetes promises for
 # the whole start of a pod whose images are there, in 99 of 100 cases (the pod startup latency objective).

@@ -29,7 +29,7 @@ T = TypeVar("T", bound=ApiObject)
 
 @value_object
 class Objects:
-    """What was found, in the order in which it came."""
+    """The objects found, in the order of arrival."""
 
     pods: tuple[Pod, ...] = ()
     events: tuple[Event, ...] = ()

@@ -124,7 +124,7 @@ class _Kind:
 
 
 class _Collection:
-    """What is known of one collection, redacted."""
+    """The known objects of one collection, redacted."""
 
     def __init__(self, kind: _Kind) -> None:
         self.objects: dict[Key, Object] = {}

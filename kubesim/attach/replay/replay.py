@@ -1,4 +1,4 @@
-"""Plays a recording in virtual time for one follower, or for one that comes every so often, and counts what they say.
+"""Plays a recording in virtual time for one follower, or for one at each interval, and counts their findings.
 
 The follower is the one of `kubesim attach --node`, with the recording as its cluster and the recorded times as its
 clock. A delay of a kubelet that the recording itself stopped is shown and not counted: to call that late is right.
@@ -24,7 +24,7 @@ from kubesim.golang.text import duration
 from kubesim.trace.records import Record
 from kubesim.values import value_object
 
-STAY = 120 * SECOND  # of a follower that comes late, with `--every`
+STAY = 120 * SECOND  # of a late follower, with `--every`
 SHORTEST_STAY = 20 * SECOND
 SEED = 1
 EXCUSED = "the kubelet was stopped; not counted"
@@ -40,7 +40,7 @@ class ReplayListener(Protocol):
 
 @value_object
 class Visit:
-    """When a follower comes and goes."""
+    """When a follower starts and ends."""
 
     begin: int
     end: int

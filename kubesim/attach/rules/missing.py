@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets that a pod needs and that do not exist. Unless somebody looked, nothing is said.
+"""ConfigMaps and Secrets that a pod needs and that do not exist. Without a check, nothing is reported.
 
 Mirrors: volume/configmap SetUpAt, volume/secret SetUpAt; kubelet_pods.go makeEnvironmentVariables
 """

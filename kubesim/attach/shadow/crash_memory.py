@@ -130,7 +130,7 @@ def _is_another(was: ContainerStatus, now: ContainerStatus) -> bool:
 
 
 def _failed_to_start(status: ContainerStatus) -> bool:
-    """An attempt that came to nothing, for lack of its image: it moves the back-off and is not counted."""
+    """An attempt that failed without its image: it changes the back-off and is not counted."""
     waiting = status.state.waiting
     return waiting is not None and status.last_state.terminated is not None and waiting.reason in _NO_IMAGE
 

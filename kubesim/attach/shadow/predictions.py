@@ -1,7 +1,7 @@
 """Predictions: what the kubelet must do according to a statement, and whether the observations agree.
 
 A prediction is made from every step with a `due`; the same step seen again only sharpens it. It is kept, broken (too
-early, too late), or dropped because somebody intervened.
+early, too late), or dropped because of an intervention.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 the kubelet departs from its own rules.
 
 It takes what is observed as the runtime's truth and decides with the functions that a run uses. Its state is small and
-goes with the pod: the last object, the Events of late, a place in the crash back-off for each container, the open
+is dropped with the pod: the last object, the Events of late, the crash back-off of each container, the open
 predictions. Nothing here waits or connects; the time of each observation is an argument.
 """
 
@@ -49,7 +49,7 @@ from kubesim.runtime.kuberuntime.decide.restart_policy import RESTART_ALL_CONTAI
 from kubesim.values import mutable, replace, value_object
 
 KEPT_EVENTS = 40  # of each pod; older ones explain nothing
-# Told when a kubelet starts, and never else (kubelet.go BirthCry and initializeRuntimeDependentModules,
+# Emitted when a kubelet starts, and only then (kubelet.go BirthCry and initializeRuntimeDependentModules,
 # cm/container_manager_linux.go). Any of them can be lost.
 _KUBELET_STARTS = ("Starting", "NodeAllocatableEnforced", "CgroupV1")
 _RETRIED = ("ErrImageNeverPull", "InspectFailed")
@@ -57,7 +57,7 @@ _RETRIED = ("ErrImageNeverPull", "InspectFailed")
 
 @value_object
 class ShadowReport:
-    """What one observation brought: how the pod stands now, which predictions came out how, what departs."""
+    """The results of one observation: the pod's state, the outcomes of predictions, the divergences."""
 
     statement: Statement | None
     changes: tuple[ObservedChange, ...] = ()
@@ -140,7 +140,7 @@ class Shadow:
         return ShadowReport(None, found, tuple(verdicts), reported)
 
     def observe_event(self, event: Event, now: int, *, history: bool = False) -> ShadowReport:
-        """An Event was emitted, or emitted again. `history`: it comes with a list, and may be of any age."""
+        """An Event was emitted, or emitted again. `history`: it is from a list, and may be of any age."""
         about, at = event.involved_object, event_time(event) or now
         if about.kind == "Node" and event.reason in _KUBELET_STARTS and event.source.component in ("kubelet", ""):
             self.kubelet_started(at)
@@ -164,7 +164,7 @@ class Shadow:
         at = event_time(event) or now
         complete = before is not None and event_count(event) == event_count(before) + 1
         judged = [judge_event(p, at) for p in _reported_by(event, tracked.open.values())]
-        # The kubelet's recorder counts the Events that it drops: after a gap, nobody knows when the first one was due.
+        # The kubelet's recorder counts the Events that it drops: after a gap, the due time of the first one is unknown.
         verdicts = [self._count(v) for v in judged if complete or v.outcome != "late"]
         self._drop(tracked, [v.prediction.key for v in judged if not complete and v.outcome == "late"])
         for verdict in verdicts:
@@ -238,7 +238,7 @@ class Shadow:
         return event.involved_object.kind == "Node" or self._tracked(event) is not None
 
     def statement(self, uid: str, now: int) -> Statement:
-        """What is said about a pod at this moment."""
+        """The statement about a pod at this moment."""
         return explain(self._observation(self.pods[uid], now))
 
     def next_due(self) -> int | None:

@@ -239,7 +239,7 @@ class NodeFollower:
         self._listed.add(kind)
 
     def received(self) -> None:
-        """Something came: if there was trouble before, what comes next may be late."""
+        """Something was received: after a connection problem, the next data may be late."""
         now = self._clock.now()
         if self._trouble:
             self._trouble = False
@@ -281,7 +281,8 @@ class NodeFollower:
         # A kubelet renews after a quarter of the duration, or later; a tenth is left for its clock.
         rhythm = int(spec.get("leaseDurationSeconds") or LEASE_DURATION_S) * SECOND * 9 // 40
         renewed, now = parse_time(text), self._clock.now()
-        # Two that come as far apart as they were written came right after that; one of a list may be old.
+        # Two Events received as far apart as they were written were received without a delay; one from a list may be
+        # old.
         if self._renewed_at is not None and renewed > self._renewed_at:
             if renewed - self._renewed_at < rhythm:
                 self.shadow.kubelet_started(renewed)  # off its rhythm: a new kubelet renews immediately

@@ -39,8 +39,8 @@ class Doubts:
         self._held.append(found)
 
     def saw_node(self, node: Node | None) -> None:
-        """A status without changes at an unexpected time comes from a kubelet that has just started. If every
-        such status comes out of turn, the node has another turn. A status that changed says nothing about the turn."""
+        """A status without changes at an unexpected time comes from a kubelet that has just started. If every such
+        status is out of turn, the node has another schedule. A status that changed says nothing about the turn."""
         before, self._node = self._node, node
         then, at = (None if one is None else _heartbeat(one.status) for one in (before, node))
         if before is None or node is None or then is None or at is None or at <= then:

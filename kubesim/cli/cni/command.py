@@ -1,5 +1,5 @@
-"""`kubesim cni …`: single CNI operations. What would be loaded, what a runtime reports about it, and the CNI
-commands for one namespace, with every execution of a plugin shown.
+"""`kubesim cni …`: single CNI operations. The configurations that would be loaded, what a runtime reports about them,
+and the CNI commands for one namespace, with every execution of a plugin shown.
 """
 
 from __future__ import annotations

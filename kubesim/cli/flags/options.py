@@ -39,7 +39,7 @@ def add_stepping(parser: argparse._ActionsContainer, what: str) -> None:
 
 
 def stepping_flag(args: argparse.Namespace) -> str:
-    """The one that is given; empty: none is."""
+    """The one that is set, or empty."""
     return "--tui" if args.tui else "--step" if args.step else ""
 
 

@@ -60,7 +60,7 @@ def opened(args: argparse.Namespace) -> Iterator[Telemetry]:
 
 
 class Telemetry:
-    """Where metrics and spans of runs go."""
+    """Where metrics and spans of runs are written."""
 
     def __init__(self, metrics: TextIO | None, spans: SpanWriter | None) -> None:
         self._metrics = metrics

@@ -1,4 +1,4 @@
-"""The report of a run that goes on, over HTTP: a page that requests what has been added since it asked last.
+"""The report of a run in progress, over HTTP: a page that requests what has been added since it asked last.
 
 `/report` is the page, `/report/data?after=MARK` what a run has added since that mark (`trace/report/mark.py`). A page
 that has been following gets the end of the run before the server closes.

@@ -1,5 +1,5 @@
-"""The pod workers' state machine as a diagram, found by asking it: each state is given every input, and what comes
-out is a transition. So the picture is what `state.py` does, and cannot differ from it.
+"""The pod workers' state machine as a diagram, found by asking it: each state gets every input, and each result is a
+transition. So the picture is what `state.py` does, and cannot differ from it.
 """
 
 from __future__ import annotations

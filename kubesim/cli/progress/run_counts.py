@@ -1,4 +1,4 @@
-"""Counts of a run that goes on: its pods by what they are doing, records, warnings and the last Event."""
+"""Counts of a run in progress: its pods by what they are doing, records, warnings and the last Event."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def _saved(args: argparse.Namespace, run: str) -> RunHistory:
 
 
 def _played(args: argparse.Namespace, run: str) -> RunHistory:
-    """Play it up to the moment; what comes later cannot change it."""
+    """Play it up to the moment; later events cannot change it."""
     from kubesim.app import Trial, run_scenario
     from kubesim.cli.flags import manifest_flags
     from kubesim.cli.flags.saving_flags import header_of

@@ -106,7 +106,7 @@ class ControllerClient:
         return registry.create(self._store, target, body)
 
     def update(self, obj: ApiObject, why: str) -> ApiObject:
-        """PUT: what the object has in place of what is stored, unless somebody has changed that since."""
+        """PUT: replace the stored object, unless it has changed since it was read."""
         target = self._target(obj)
         self._record("update", target, obj, why)
         body = {**obj.to_json(), "kind": obj.kind, "apiVersion": target.resource.api_version}

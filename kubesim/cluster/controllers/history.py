@@ -95,7 +95,7 @@ class RevisionHistory:
         self._index = index
 
     def listed(self, owner: ApiObject, selector: LabelSelector) -> list[ControllerRevision]:
-        """Those that the owner controls and those that nobody controls, if their labels match."""
+        """Those that the owner controls and those without a controller, if their labels match."""
         found = [*self._index.of(owner), *self._index.orphans(owner.metadata.namespace)]
         return [each for each in _revisions(found) if selector.matches(each.metadata.labels)]
 

@@ -63,7 +63,7 @@ def warnings(words: Sequence[str]) -> list[str]:
 
 
 def targets(words: Sequence[str], others: Iterable[Resource] = ()) -> list[KubectlTarget]:
-    """What is requested, in its order."""
+    """The requested objects, in the order of the arguments."""
     others = list(others)
     if any("/" in word for word in words):
         return [_slashed(word, others) for word in words]

@@ -289,7 +289,7 @@ def _check_conflicts(
 
 
 def _pruned(shape: Shape, merged: JsonObject, managed: Managed, last: FieldSet) -> JsonObject:
-    """Without what the manager applied before, does not apply any more, and nobody else manages."""
+    """Without the fields that the manager applied before, no longer applies, and no other manager owns."""
     if not last:
         return merged
     last = with_named_fields(shape, last)

@@ -71,7 +71,7 @@ class Deduced:
 
 
 class DeducedList(Deduced):
-    """The same for a list, whose elements nobody merges."""
+    """The same for a list, whose elements are not merged."""
 
     @property
     def atomic(self) -> bool:

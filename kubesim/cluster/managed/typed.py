@@ -1,4 +1,4 @@
-"""Values seen through their shapes: which fields they have, what differs, what comes of a merge.
+"""Values seen through their shapes: their fields, their differences, and the result of a merge.
 
 `MISSING` is a value that is not there; None is one that is null.
 

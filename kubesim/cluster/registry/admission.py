@@ -35,7 +35,7 @@ _POD = RESOURCES["Pod"]
 
 
 def admit_namespace(store: Store, resource: Resource, namespace: str, name: str) -> None:
-    """Nothing is created in a namespace that is missing or about to go."""
+    """Nothing is created in a missing or terminating namespace."""
     found = store.find("Namespace", "", namespace)
     if found is None:
         raise not_found(RESOURCES["Namespace"], namespace)

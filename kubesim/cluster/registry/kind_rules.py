@@ -148,7 +148,7 @@ _RULES: Mapping[str, Callable[[Errors, JsonObject], None]] = {
 
 
 def validate_kind_update(errors: Errors, resource: Resource, new: JsonObject, old: JsonObject) -> None:
-    """What holds for a changed object beyond its metadata."""
+    """The rules for a changed object beyond its metadata."""
     match resource.kind:
         case "Node":
             _validate_node_update(errors, new, old)

@@ -127,7 +127,7 @@ def create(
     manager: str = "",
     warn: Warn = _unheard,
 ) -> ApiObject:
-    """Without a manager nobody is recorded as having set the object's fields."""
+    """Without a manager, no owner of the object's fields is recorded."""
     obj = read_body(target.resource, body)
     for name in _SET_BY_THE_SERVER:
         obj["metadata"].pop(name, None)

@@ -1,4 +1,4 @@
-"""The one door to a real API server: finds the credentials, and gives a connection that by default only reads.
+"""The only way to a real API server: finds the credentials, and gives a connection that by default only reads.
 
 Packages beyond the base installation are imported here, when they are needed.
 """

@@ -241,7 +241,7 @@ def _session(access: Access) -> aiohttp.ClientSession:
 
 
 def _keeping_alive(address: Any) -> socket.socket:
-    """A peer that vanished without a word is noticed after a minute, also by who only listens."""
+    """A peer that vanished without a word is noticed after a minute, even by a connection that only reads."""
     family, kind, proto, *_ = address
     made = socket.socket(family, kind, proto)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

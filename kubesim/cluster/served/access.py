@@ -1,4 +1,4 @@
-"""Who may do what: the user of a request, and role based access control.
+"""Authentication and authorization: the user of a request, and role based access control.
 
 Without an `RoleAccess` everybody may do everything, as with `--authorization-mode=AlwaysAllow`.
 

@@ -187,7 +187,8 @@ def list_objects(store: Store, resource: Resource, options: ListOptions) -> dict
 
 
 def _page(objects: list[ApiObject], limit: int, options: ListOptions) -> tuple[list[ApiObject], int]:
-    """The selected objects up to the limit, and how many come after them, selected or not: nobody has looked yet."""
+    """The selected objects up to the limit, and how many come after them, selected or not, because those have not been
+    checked."""
     page: list[ApiObject] = []
     for n, obj in enumerate(objects):
         if options.selection.matches(obj):

@@ -50,7 +50,7 @@ class Form:
             raise _misasked(f"{_ITEM}, but the requested object is a list", resource, "List")
         if self.kind == _TABLE:
             return self._table(resource, body["items"], body["metadata"], now)
-        # Go appends to a list that nobody made: one without items is null.
+        # Go appends to a nil list: one without items is null.
         items = [self._metadata(item) for item in body["items"]] or None
         return {**body, "kind": _LIST, "apiVersion": self._api_version, "items": items}
 

@@ -39,7 +39,7 @@ class WatchEvent(NamedTuple):
 
 @value_object
 class Selection:
-    """Which objects of a kind somebody wants to see: of a namespace (None: of all), by labels, by fields."""
+    """A selection of objects of a kind: of a namespace (None: of all), by labels, by fields."""
 
     namespace: str | None = None
     labels: LabelSelector | None = None

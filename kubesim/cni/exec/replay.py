@@ -153,7 +153,7 @@ class Replay:
                 self.differences.append(f"{recorded['file']}: {name} was {value!r}, now it is {environ.get(name)!r}")
 
     def not_asked(self) -> list[str]:
-        """Executions of the recording that nobody requested."""
+        """Executions of the recording that the replay did not request."""
         return [str(recorded["file"]) for recorded in self._left]
 
 

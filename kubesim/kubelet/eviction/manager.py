@@ -170,7 +170,7 @@ class EvictionManager:
     # -- acting -------------------------------------------------------------------------------------------------
 
     async def _reclaim_node_level_resources(self, signal: str) -> bool:
-        """Throw away what nobody uses; true if that was enough."""
+        """Remove unused images and containers; true if that was enough."""
         actions = self._reclaim_actions(signal)
         for act in actions:
             with suppress(ImageGCError, RuntimeCallError):
@@ -250,7 +250,7 @@ class EvictionManager:
 
 
 def evicted_status(message: str, generation: int | None) -> PodStatusFn:
-    """The status of an evicted pod; with a generation also the condition that says who disrupted it."""
+    """The status of an evicted pod; with a generation also the condition that names the cause of the disruption."""
 
     def change(status: PodStatus) -> PodStatus:
         if generation is not None:

@@ -169,7 +169,7 @@ class Handlers:
 
 
 def need_to_reconcile_pod_readiness(pod: Pod) -> bool:
-    """A readiness gate was opened or closed by somebody: is the Ready condition still right?"""
+    """The condition of a readiness gate changed: is the Ready condition still right?"""
     if not pod.spec.readiness_gates:
         return False
     status = pod.status

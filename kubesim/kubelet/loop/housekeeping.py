@@ -1,4 +1,4 @@
-"""Housekeeping: what nobody wants any more is ended and forgotten.
+"""Housekeeping: pods that no source wants any more are stopped and forgotten.
 
 Runs in the sync loop, so that no update comes in between; and the once-a-minute garbage collection of dead containers.
 Mirrors: pkg/kubelet/kubelet_pods.go HandlePodCleanups; pkg/kubelet/kuberuntime/kuberuntime_gc.go GarbageCollect

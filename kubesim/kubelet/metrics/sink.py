@@ -1,6 +1,6 @@
 """A sink that measures what the trace shows of each kubelet: pod workers, starts of pods, status writes, pulls, calls.
 
-It is attached only when somebody requests metrics. A kubelet that ends takes its measurements with it; those of
+It is attached only when metrics are requested. A kubelet that ends takes its measurements with it; those of
 containerd end with containerd.
 """
 

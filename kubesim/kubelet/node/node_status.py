@@ -95,7 +95,7 @@ def _swap(swap: NodeSwap | None, gates: FeatureGates) -> dict[str, object]:
 
 
 class Heartbeat(JitteredTicker):
-    """The lease of one node, renewed at each tick. The API server gets it when somebody reads it (`lease`)."""
+    """The lease of one node, renewed at each tick. The API server gets it when it is read (`lease`)."""
 
     def __init__(
         self, clock: LoopClock, node_name: str, stream: Stream, *, jitter: bool, duration_s: int = LEASE_DURATION_S

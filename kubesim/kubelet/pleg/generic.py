@@ -236,7 +236,7 @@ class GenericPleg:
         pod = current or old
         name = f"{pod.namespace}/{pod.name}" if pod is not None else ""
         for event in events:
-            if event.type != "ContainerChanged":  # computed, but nobody acts on it
+            if event.type != "ContainerChanged":  # computed, but unused
                 self.send(event, name, cause, event.why if self._recorder.on else "")
 
     async def update_cache(self, pod: RuntimePod) -> None:

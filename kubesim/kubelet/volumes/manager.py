@@ -108,7 +108,7 @@ class VolumeManager:
         if uid in self._outdated and not any(v.remount_required for v in self._actual.volumes_of(uid).values()):
             self._outdated.discard(uid)
         if self._views.states.should_pod_runtime_be_removed(uid):
-            self.pod_may_be_over(uid)  # it was mounted too late: nobody will use it
+            self.pod_may_be_over(uid)  # it was mounted too late: it will not be used
 
     # -- what others report -------------------------------------------------------------------------------------
 

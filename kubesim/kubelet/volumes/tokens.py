@@ -1,6 +1,6 @@
 """Service account tokens for projected volumes: requested once, kept, and renewed when most of their time is over.
 
-A token says what a real one says (issuer, subject, audience, times, the pod it is bound to), but nobody checks it.
+A token says what a real one says (issuer, subject, audience, times, the pod it is bound to), but nothing checks it.
 
 Mirrors: pkg/kubelet/token/token_manager.go
 """

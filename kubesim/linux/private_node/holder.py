@@ -67,7 +67,7 @@ class Holder:
                     return
 
     def _reap(self) -> None:
-        """Who has ended: plugins, and what they left behind."""
+        """Ended processes: plugins, and processes that they left behind."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -79,7 +79,7 @@ class Holder:
             if reported is not None:
                 try:
                     os.write(reported, STATUS.pack(status))
-                except BrokenPipeError:  # nobody wants to know any more
+                except BrokenPipeError:  # no longer of interest
                     pass
                 os.close(reported)
 

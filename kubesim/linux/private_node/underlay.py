@@ -1,7 +1,7 @@
 """What lies under the nodes: the process that makes them, and the switch that their cables lead to.
 
 It owns the user namespace; every node is a process with namespaces for mounts, network and process ids in it. The user
-namespace is common to the nodes of a cluster because nobody could lay a cable between two of them otherwise. Started by
+namespace is common to the nodes of a cluster because no link between two nodes could be created otherwise. Started by
 `holder_client.py` as a separate program, before any import or action that could create a second thread.
 
     python -c '...' ROOT FD PARENT private|host [FD-TO-KEEP-OPEN ...]
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> None:
         messages.send(requests, _error_message(error))
         return
     private.die_with_parent(parent)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nodes that end need nobody to wait for them
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nodes that end need no waiter
     messages.send(requests, {})
     number = 0
     while True:

@@ -1,8 +1,8 @@
 """Where a node keeps what is ours: stored sandboxes, the ledger of attachments, namespaces, libcni's cache.
 
 The home of a private node is removed with it. That of a node that is the host itself is a state directory that outlives
-kubesim; it has a lock, so that nobody cleans up what another kubesim is using, and a name of its own, with which the
-ids of its sandboxes and its network begin.
+kubesim; it has a lock, so that no other kubesim cleans up what is in use, and a unique name, the prefix of its
+sandboxes' ids and of its network.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def make_sandbox_name(name: str, namespace: str, uid: str, attempt: int) -> str:
 
 
 class NameIndex:
-    """Names of sandboxes and who has them."""
+    """Names of sandboxes and their owners."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, str] = {}

@@ -93,7 +93,7 @@ class SandboxedRuntime(SimulatedRuntime):
         return request.id
 
     async def _run(self, request: SandboxRequest, config: SandboxConfig, ctx: Context) -> SandboxFailed | None:
-        """To the end, also when nobody waits for it any more."""
+        """To the end, even without a waiter."""
         try:
             sandbox = await self.service.run(request, ctx)
         except SandboxFailed as error:

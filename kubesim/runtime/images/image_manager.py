@@ -60,7 +60,8 @@ class ImageError(KubesimError):
 
 @mutable
 class _Request:
-    """Who wants which image: as written in the pod, and with the default tag; and what may open the registry."""
+    """A pull request: the image as written in the pod, and with the default tag; and the credentials for the
+    registry."""
 
     pod: Pod
     container: str
@@ -142,7 +143,7 @@ class ImageManager:
             if self._may_use(request, image_ref):
                 return image_ref
             if pull_policy == "Never":
-                # The same answer as for an absent image, so that nobody learns what is on the node.
+                # The same answer as for an absent image, so that pods cannot learn which images are on the node.
                 raise self._not_present(request)
         return await self._pull(request)
 

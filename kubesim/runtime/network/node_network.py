@@ -24,7 +24,7 @@ class ConnectError(NetworkError):
 
 
 class ConnectTimeout(ConnectError):
-    """... because nobody answered in time."""
+    """... because there was no answer in time."""
 
 
 class ResponseTimeout(NetworkError):
@@ -98,4 +98,4 @@ class NodeNetwork(Protocol):
     async def tcp_connect(self, host: str, port: int, timeout: int) -> None: ...
     async def http_get(self, request: NodeRequest, timeout: int) -> HttpResponse: ...
     async def grpc_health(self, host: str, port: int, service: str, timeout: int, *, tls: bool = False) -> str:
-        """The serving status (`SERVING`, `NOT_SERVING`, ...); `ConnectError` immediately where nobody listens."""
+        """The serving status (`SERVING`, `NOT_SERVING`, ...); `ConnectError` immediately without a listener."""

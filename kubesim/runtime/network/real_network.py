@@ -1,7 +1,7 @@
 """The network of a private node: probes, hooks and simulated containers connect over real sockets.
 
-Virtual time does not advance during an exchange, which is counted with what it takes in the simulation. Where nobody
-answers, the wall clock is watched only for a moment, and virtual time continues to the end of the caller's patience.
+Virtual time does not advance during an exchange, which is counted with what it takes in the simulation. Without an
+answer, the wall clock is watched only for a moment, and virtual time continues to the caller's timeout.
 """
 
 from __future__ import annotations
@@ -187,7 +187,8 @@ class Connection:
                 pass
 
     async def request(self, request: ShellRequest, *, patient: bool = False) -> HttpAnswer | None:
-        """Ask by HTTP; None if the answer was not HTTP. Who is patient waits for the end of a silent server."""
+        """Ask by HTTP; None if the answer was not HTTP. A caller without a timeout waits for the end of a silent
+        server."""
         made, loop = self._opened(), asyncio.get_running_loop()
         head = "".join(f"{name}: {value}\r\n" for name, value in _with_host(request, self._to))
         own = plain_address(made.getsockname())

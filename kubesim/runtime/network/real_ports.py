@@ -1,6 +1,6 @@
 """Listeners of simulated containers that really listen: sockets in the namespace of their pod, held by this process.
 
-Who connects may be a probe of ours, another simulated container, or anything else that reaches the pod. What comes in
+The client may be a simulated probe, another simulated container, or anything else that reaches the pod. What comes in
 is handed to the listener, which answers as it would a simulated request.
 """
 

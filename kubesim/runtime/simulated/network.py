@@ -1,4 +1,4 @@
-"""The simulated network: addresses, who listens there, and what a probe, a hook or another container gets to see.
+"""The simulated network: addresses, listeners, and what a probe, a hook or another container sees.
 
 One per cluster. Pods are added and removed with their address; a pod on the host's network listens at the address of
 its node.
@@ -99,7 +99,7 @@ class SimulatedNetwork:
         raise NetworkError("EOF")
 
     async def grpc_health(self, host: str, port: int, service: str, timeout: int, *, tls: bool = False) -> str:
-        """Who speaks no gRPC hangs up: then there is no connection, as gRPC sees it. TLS is a part of that."""
+        """A server without gRPC hangs up: for gRPC there is no connection then. TLS is a part of that."""
         listener = await self._connect(host, port, timeout)
         if listener.tls != tls:
             raise ConnectError("error reading server preface: EOF")

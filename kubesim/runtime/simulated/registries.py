@@ -1,7 +1,7 @@
 """What containerd says when a registry cannot be reached.
 
-The registries of the world are there and hold every image, unless a scenario says otherwise. On the node itself nobody
-serves one: a connection to a loopback address is refused.
+The registries of the world are there and hold every image, unless a scenario says otherwise. The node itself has no
+registry: a connection to a loopback address is refused.
 
 Mirrors: containerd remotes/docker (resolver.go Resolve, MatchLocalhost), pkg/cri/server/image_pull.go defaultScheme.
 """

@@ -184,8 +184,7 @@ class SimulatedRuntime(RuntimeListeners):
         self._changed(info.pod_uid)
 
     def sandbox_dies(self, sandbox_id: str) -> None:
-        """The pause process is killed. Containers continue to run, unless it was the first process of their shared
-        namespace."""
+        """The pause process is killed. Containers continue, unless it was PID 1 of their shared namespace."""
         info = self._sandbox(sandbox_id)
         for container in self._running_in(info):
             if container.sandbox.pod.spec.share_process_namespace and container.process is not None:

@@ -1,4 +1,4 @@
-"""What the fields of the language are for, with an example each: read from `fields.yaml` when somebody asks.
+"""What the fields of the language are for, with an example each: read from `fields.yaml` on request.
 
 A run never reads it. A field that a type inherits is described at the type that declares it.
 """

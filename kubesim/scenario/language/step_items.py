@@ -1,4 +1,4 @@
-"""The steps of a scenario: what somebody does from outside, at the API server, on a node or to a machine."""
+"""The steps of a scenario: actions from outside, at the API server, on a node or on a machine."""
 
 from __future__ import annotations
 

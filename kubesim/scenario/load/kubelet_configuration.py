@@ -1,4 +1,4 @@
-"""A kubelet's configuration: as somebody wrote it, with what it means to the parts that are played.
+"""A kubelet's configuration: as the user wrote it, and its meaning for the simulated parts.
 
 It comes from a file of the real type, from a scenario, from flags, or from several of them: the more specific overrides
 the more general. `jitter` is an addition of kubesim, for scenarios only.

@@ -450,7 +450,7 @@ def _is_in(value: Any, path: Path) -> bool:
 
 
 def _shown(path: Path, value: Any, may_be_absent: bool) -> Path:
-    """Short forms and unions put steps into a path that nobody wrote; the last one may be a field that is missing."""
+    """Short forms and unions add steps to a path that are not in the file; the last one may be a missing field."""
     shown: list[str | int] = []
     for position, step in enumerate(path):
         inside: Any = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()

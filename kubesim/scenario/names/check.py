@@ -151,7 +151,7 @@ def _words(question: ObjectQuestion, kind: str, own_conditions: frozenset[str], 
 
 
 def _fixed_words(question: ObjectQuestion, target: ObjectQuestion, path: Path) -> Iterator[Problem]:
-    """Words that nobody can add to."""
+    """Fixed words."""
     if question.call is not None and (problem := _call_problem(question.call, target.kind)):
         yield Problem((*path, "call"), problem)
     if question.field is not None and (problem := path_problem(question, target.kind)):

@@ -1,4 +1,4 @@
-"""What a scenario acts on: the cluster and its nodes, as somebody outside would (kubectl, or a shell on a node)."""
+"""What a scenario acts on: the cluster and its nodes, as a user would (with kubectl, or a shell on a node)."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ class VirtualFiles:
         read_only: bool = False,
         late: Callable[[VirtualFiles], None] | None = None,
     ) -> None:
-        """`late` mounts what lies below /etc and /proc, once somebody looks there."""
+        """`late` mounts what lies below /etc and /proc, on first access."""
         self.root = root if root is not None else Volume()
         self.read_only = read_only
         self._late = late

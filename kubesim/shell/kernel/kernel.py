@@ -308,7 +308,7 @@ class Kernel:
     log: Log = field(init=False)
     null: Stream = NULL
     processes: dict[int, Process] = field(default_factory=dict)
-    neighbours: dict[int, Process] | None = None  # None: nobody shares the namespace
+    neighbours: dict[int, Process] | None = None  # None: the namespace is not shared
     init: Process | None = None
     current: Process | None = None  # whose code is running at this moment
     spent: int = 0  # steps of all processes at one instant ...

@@ -1,4 +1,4 @@
-"""Ports: who listens in a pod's network, what a listener answers, and how a client finds one.
+"""Ports: the listeners in a pod's network, what a listener answers, and how a client finds one.
 
 The containers of a pod share one `Ports`; probes and port forwards ask it from outside. How a host name leads to
 another pod's `Ports` is the embedding's knowledge, given as a `ShellNetwork`.
@@ -42,7 +42,7 @@ Health = Callable[[str], str | None]  # what gRPC's health check says of a servi
 @part
 class Listener:
     """An open port. `answer` None (or its result None) is a server that accepts and speaks no HTTP; without `health` it
-    speaks no gRPC, and hangs up on who does."""
+    speaks no gRPC, and closes gRPC connections."""
 
     port: int
     host: str = "0.0.0.0"
@@ -98,7 +98,8 @@ class Ports:
             listener.on_close.clear()
 
     def at(self, port: int, *, loopback: bool = False) -> Listener | None:
-        """Who would accept a connection; `loopback` if it comes from inside the pod to its own loopback address."""
+        """The listener that would accept a connection; `loopback` if it comes from inside the pod to its own loopback
+        address."""
         listener = self._listeners.get(port)
         if listener is not None and not loopback and (listener.host.startswith("127.") or listener.host == "localhost"):
             return None

@@ -143,7 +143,7 @@ class Capture(Stream):
 
 @part
 class _Buffer:
-    """What is in a pipe, and who waits at either end."""
+    """The content of a pipe, and the waiters at either end."""
 
     pieces: deque[str] = field(default_factory=deque)
     size: int = 0
@@ -210,7 +210,7 @@ class PipeWriter(_PipeEnd):
 
 
 class IdlePipe(PipeReader):
-    """The standard input of a container that nobody may ever attach to."""
+    """The standard input of a container without stdin."""
 
     __slots__ = ()
     is_idle = True
@@ -246,7 +246,7 @@ class Log:
     _size: int = 0
     dropped: int = 0
     on_line: Callable[[LogLine], None] | None = None
-    attached: list[Callable[[StreamName, str], None]] | None = None  # who gets what is written, as it is written
+    attached: list[Callable[[StreamName, str], None]] | None = None  # readers of the output while it is written
 
     @property
     def lines(self) -> tuple[LogLine, ...]:

@@ -147,7 +147,7 @@ async def _nc_listen(process: Process, argv: list[str], options: ParsedOptions) 
 
 @value_object
 class _Connection:
-    """Who answered, or why nobody did."""
+    """The listener that answered, or why none did."""
 
     address: str = ""
     listener: Listener | None = None

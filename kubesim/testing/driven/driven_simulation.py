@@ -1,7 +1,7 @@
 """`DrivenSimulation`: a simulation on a virtual loop of its own, which runs only inside `run`.
 
-A plain function can drive it. So can a coroutine of another event loop: it stands still during a call, which nobody
-notices, because nothing here takes real time.
+A plain function can drive it. So can a coroutine of another event loop: it stands still during a call, which has no
+effect, because nothing here takes real time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What was said to whom about a pod, as a Mermaid sequence diagram: the user, the API server, the parts of the kubelet,
+"""The calls and messages about a pod as a Mermaid sequence diagram: the user, the API server, the parts of the kubelet,
 the container runtime and the CNI plugins.
 
 Syncs without work, repetitions and the output of containers are left out.

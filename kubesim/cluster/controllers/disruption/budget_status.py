@@ -61,7 +61,7 @@ def scaled_value(value: int | str, total: int) -> int:
 
 @value_object
 class DisruptedPods:
-    """Pods that were evicted and are still there; those that nobody deleted in time; when to look again."""
+    """Pods that were evicted and are still there; those that were not deleted in time; when to check again."""
 
     pending: Mapping[str, str]
     not_deleted: tuple[Pod, ...]

@@ -30,9 +30,9 @@ class References:
 
 @value_object
 class GarbageAction:
-    """`release`: owners whose references go. `delete`: how to delete the object, after its references have stopped to
-    block their owners if `unblock` is set. `finished`: it no longer has to wait for dependents. `visit`: dependents
-    to look at."""
+    """`release`: owners whose references are removed. `delete`: how to delete the object, after its references have
+    stopped to block their owners if `unblock` is set. `finished`: it no longer has to wait for dependents. `visit`:
+    dependents to look at."""
 
     release: tuple[str, ...] = ()
     delete: Policy | None = None

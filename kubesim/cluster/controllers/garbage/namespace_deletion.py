@@ -1,4 +1,4 @@
-"""The deletion of a namespace: its pods are deleted first, then everything else, then the namespace goes.
+"""The deletion of a namespace: its pods are deleted first, then everything else, then the namespace.
 
 Mirrors: pkg/controller/namespace/namespace_controller.go; deletion/namespaced_resources_deleter.go deleteAllContent,
 finalizeNamespace; deletion/status_condition_utils.go

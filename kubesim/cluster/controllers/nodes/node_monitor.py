@@ -90,7 +90,7 @@ def with_no_execute_taint(node: Node, key: str | None, now: int) -> Node:
 
 
 def _own_taints(node: Node) -> list[str]:
-    """Those that are given and taken here."""
+    """The taints that this controller adds and removes."""
     return [t.key for t in node.spec.taints if t.effect == NO_EXECUTE and t.key in (NOT_READY, UNREACHABLE)]
 
 

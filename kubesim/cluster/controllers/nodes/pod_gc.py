@@ -41,7 +41,7 @@ def is_terminated(pod: Pod) -> bool:
 
 
 def too_many_terminated(pods: Iterable[Pod], threshold: int) -> list[Doomed]:
-    """Evicted pods go first, then the oldest."""
+    """Evicted pods are deleted first, then the oldest."""
     ended = [pod for pod in pods if is_terminated(pod)]
     count = len(ended) - threshold
     if threshold <= 0 or count <= 0:

@@ -107,7 +107,7 @@ class TaintEviction:
                     self._cancel(pod)
 
     def _process(self, pod: Pod, taints: tuple[Taint, ...]) -> None:
-        """A deletion that is planned stays as it is, also if the pod has less patience with what came since."""
+        """A planned deletion stays as it is, even if the pod tolerates newer taints for less time."""
         patience = toleration_time(taints, pod.spec.tolerations, self._gates)
         if not patience:  # none at all, or without end
             self._cancel(pod)

@@ -1,7 +1,7 @@
 """Which pods go first when there are too many.
 
 The order of the questions matters; the first one that distinguishes two pods decides. Times are compared by their
-logarithm, so that of pods of about the same age a random one goes.
+logarithm, so that a random one of pods of about the same age is deleted.
 
 Mirrors: pkg/controller/controller_utils.go ActivePodsWithRanks; replica_set.go getPodsToDelete
 """
@@ -62,7 +62,7 @@ def rank(pod: Pod, doubled_up: int = 0) -> RankedPod:
 
 
 def compare(one: RankedPod, other: RankedPod, now: int) -> int:
-    """Negative if the first pod goes first."""
+    """Negative if the first pod is deleted first."""
     if one.is_assigned != other.is_assigned:
         return one.is_assigned - other.is_assigned
     if one.phase != other.phase:

@@ -72,7 +72,7 @@ def pod_needs_work(pod: Pod, find: FindClaim) -> bool:
 
 
 def needs_reservation(pod: Pod, claim: ApiObject) -> bool:
-    """The scheduler reserves claims; for a pod that came with a node, the controller does."""
+    """The scheduler reserves claims; for a pod created with a node, the controller does."""
     return bool(pod.spec.node_name) and allocation_of(claim) is not None and not is_reserved_for_pod(pod, claim)
 
 

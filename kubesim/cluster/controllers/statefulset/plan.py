@@ -170,7 +170,7 @@ def process_replica(situation: Situation, pod: Pod) -> tuple[tuple[PodStep, ...]
         return (PodStep("create", pod, _why_create(situation, pod)),), True
     steps: tuple[PodStep, ...] = ()
     if pod.status.phase == PENDING:
-        steps = (PodStep("claims", pod),)  # it may wait for claims that somebody has deleted
+        steps = (PodStep("claims", pod),)  # it may wait for deleted claims
     if is_terminating(pod) or not is_running_and_ready(pod) or not situation.is_available(pod):
         if situation.is_ordered:
             return steps, True

@@ -52,7 +52,7 @@ class AttachDetachController(Controller):
         self._pods = context.pods_by_claim()
         self._attachments: dict[str, dict[str, str]] = {}  # volume -> node -> name of the attachment
         self._unwanted: dict[VolumeOnNode, int] = {}  # since when no pod wants the volume there
-        self._complained: set[VolumeOnNode] = set()  # who waits knows already
+        self._complained: set[VolumeOnNode] = set()  # pods whose wait was reported
         for attachment in self.store.list(ATTACHMENT):
             self._note(attachment)
         self.store.watch(ATTACHMENT, self._attachment_changed)

@@ -136,7 +136,7 @@ def _multi_attach_error(
 
 
 def _used_elsewhere(volume: ApiObject, pod: Pod, users: Sequence[Pod]) -> str:
-    """Names of pods in other namespaces are nobody's business."""
+    """Names of pods in other namespaces are not shown."""
     start = f'Waiting for detach for volume "{volume.metadata.name}" '
     if not users:
         return start + (

@@ -53,8 +53,8 @@ class Reconciler:
         return len(self._open)
 
     def reconstruct_volumes(self, directories: VolumeDirectories) -> None:
-        """They are left from an earlier kubelet. Whether they are really mounted nobody knows: what is wanted is set up
-        again, what is not wanted is taken down."""
+        """They are left from an earlier kubelet. Whether they are really mounted is unknown: wanted ones are set up
+        again, others are torn down."""
         for uid, directory in directories.volumes():
             plugin = PLUGINS[directory.plugin]
             self.actual.add_pod_to_volume(uid, MountedVolume(directory.volume_name, plugin, uncertain=True))

@@ -97,7 +97,7 @@ def _data_dirs(attachments: Sequence[Attachment]) -> Iterator[str]:
 
 
 def _nat(command: str) -> NatTable:
-    """Without iptables nobody has made chains with it."""
+    """Without iptables there are no chains."""
     program = shutil.which(f"{command}-save")
     if program is None:
         return NatTable(command)

@@ -58,7 +58,7 @@ class Inventory:
 
 @value_object
 class Leak:
-    """Something of a sandbox that nobody knows any more; without an id, of nobody. `problem`: why it still exists."""
+    """A leftover of an unknown sandbox; without an id, of none. `problem`: why it still exists."""
 
     kind: Kind
     name: str

@@ -54,7 +54,7 @@ def _path(state: str) -> str:
 
 
 def _holders(state: str) -> Iterator[int]:
-    """Processes to which the lock was handed down; who merely reads the file is none of them."""
+    """Processes that inherited the lock, without mere readers of the file."""
     try:
         wanted = os.stat(_path(state))
     except FileNotFoundError:

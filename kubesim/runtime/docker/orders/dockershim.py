@@ -174,7 +174,7 @@ class Dockershim:
             raise RuntimeCallError(aggregate(errors))
 
     def _details(self, sandbox_id: str) -> SandboxCheckpoint:
-        """Of which pod it is: docker says it, else the checkpoint, else nobody. A corrupt checkpoint is removed."""
+        """Of which pod it is: from docker, else from the checkpoint, else unknown. A corrupt checkpoint is removed."""
         try:
             found = self._docker.inspect_sandbox(sandbox_id)
             return SandboxCheckpoint(found.name, found.namespace, host_network=found.host_network)

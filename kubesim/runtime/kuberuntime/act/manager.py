@@ -412,7 +412,7 @@ class RuntimeManager:
         return result
 
     def hooks_under_way(self) -> list[asyncio.Task[None]]:
-        """Tasks that continue although nobody waits for them."""
+        """Tasks that continue without a waiter."""
         return list(self._killer.hooks_under_way)
 
     async def kill_unknown_container(self, info: ContainerInfo) -> None:

@@ -69,8 +69,8 @@ def memory_limits_below_usage(
 ) -> str:
     """Why the memory limits cannot go down now; empty if they can, or do not.
 
-    Asked before anything is done, so that a resize does not stop halfway because of it. `usage` is None where nobody
-    measures, and then no limit is known to be too low.
+    Asked before anything is done, so that a resize does not stop halfway because of it. `usage` is None without
+    measurements, and then no limit is known to be too low.
     """
     updates = actions.containers_to_update.get("memory", ())
     if usage is None or not (updates or actions.update_pod_resources):

@@ -28,7 +28,7 @@ CRASH_LOOP_RESET_AFTER = 600 * SECOND
 IMAGE_BACK_OFF_PERIOD = 10 * SECOND
 MAX_IMAGE_BACK_OFF = 300 * SECOND
 
-# Go's zero time. An exited container whose end nobody knows ended then, so its back-off has long passed.
+# Go's zero time. An exited container with an unknown end ended then, so its back-off has long passed.
 _ZERO_TIME = -62_135_596_800 * SECOND
 
 

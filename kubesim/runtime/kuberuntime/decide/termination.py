@@ -41,8 +41,8 @@ def termination_grace_period(pod: Pod, container: Container, reason: KillReason)
 def termination_waits_for(pod: Pod, running: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Which running containers each sidecar waits for when the whole pod is stopped; the others do not wait.
 
-    These are the regular containers and the next sidecar after it. Only that one: if it does not run, nobody further
-    down the list is waited for.
+    These are the regular containers and the next sidecar after it. Only that one: if it does not run, later ones in the
+    list are not waited for.
     """
     main = tuple(container.name for container in pod.spec.containers if container.name in running)
     waits: dict[str, tuple[str, ...]] = {}

@@ -80,7 +80,7 @@ class SimulatedContainer:
         self.config = config
         self.sandbox = sandbox
         self.process: ContainerProcess | None = None
-        self.exited: list[asyncio.Future[None]] = []  # who waits for its end
+        self.exited: list[asyncio.Future[None]] = []  # waiters for its end
 
     def runs(self) -> bool:
         return self.info.state == "running"

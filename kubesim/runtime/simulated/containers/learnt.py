@@ -58,8 +58,8 @@ class RealContainer:
     is_started: bool = False
 
     def end_of(self, ours: int) -> RealEnd | None:
-        """The end of the attempt that ours stands for; None: it runs, or has not begun. One that nobody saw end as
-        the next attempt after it that was seen to end, or else as the last one before."""
+        """The end of the attempt that ours stands for; None: it runs, or has not begun. An attempt without an observed
+        end ends like the next one with an observed end, or else like the last one before."""
         attempt = self.first + ours
         if attempt in self.ends:
             return self.ends[attempt]

@@ -1,4 +1,4 @@
-"""`NodeSteps`: the steps of a scenario that somebody takes on a node: in a shell, with its files and its network."""
+"""`NodeSteps`: the steps of a scenario on a node: in a shell, with its files and its network."""
 
 from __future__ import annotations
 

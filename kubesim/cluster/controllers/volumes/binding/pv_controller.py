@@ -147,8 +147,8 @@ class PersistentVolumeController(Controller):
         )
 
     def _visible_volumes(self, claim: ApiObject) -> list[ApiObject]:
-        """A claim that nobody has looked at yet is older than a volume that came after it: who creates both at once
-        sees them bound by the next resync."""
+        """A claim that has not been synced yet is older than a volume created after it: if both are created together,
+        the next resync binds them."""
         volumes = self.store.list(VOLUME)
         if self._looked_at.get(key_of(claim)) == claim.metadata.uid:
             return volumes
