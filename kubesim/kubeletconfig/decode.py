@@ -165,7 +165,7 @@ def _zero(type_: str) -> Any:
 
 
 def _default(field: ConfigurationField) -> Any:
-    """A map or list that was not given is None: for some that is another thing than an empty one."""
+    """A map or list that is not set is None, which differs from an empty one for some."""
     text, type_ = field.default, field.type
     if text is None:
         return None if field.pointer or type_.startswith(("[]", "map[")) else _zero(type_)

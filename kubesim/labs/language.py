@@ -110,8 +110,8 @@ class CountLookup(Strict):
     """The number of records that match a condition, of all or of those between two records."""
 
     of: ConditionText  # a condition, as in `kubesim run --break-on`
-    after: MomentOrText | None = None  # count from this record on, without it
-    before: MomentOrText | None = None  # count up to this record, without it
+    after: MomentOrText | None = None  # count after this record
+    before: MomentOrText | None = None  # count before this record
 
 
 class ValueLookup(Strict):

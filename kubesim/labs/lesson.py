@@ -74,7 +74,7 @@ class Lesson:
         return lines + self.ask()
 
     def ask(self) -> list[str]:
-        """The open question, or the task, or that the lab is done."""
+        """The open question, or the task, or the end of the lab."""
         question = self.open_question
         if question is not None:
             number = self.lab.file.questions.index(question) + 1

@@ -21,7 +21,7 @@ Given = AnswerRange | tuple[str, ...] | str | bool  # a time or a count, names, 
 
 
 class NoAnswer(UsageError):
-    """The answer cannot be read, or the run has no record that the question looks for."""
+    """The answer cannot be parsed, or the run has no record that matches the question."""
 
 
 _UNITS = {

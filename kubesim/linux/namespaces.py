@@ -1,4 +1,4 @@
-"""Linux namespaces and mounts, by system calls: entering, leaving, binding, and a host of one's own.
+"""Linux namespaces and mounts, by system calls: entering, leaving, binding, and a private host.
 
 Only a process, or a thread, that exists for this alone should call what changes namespaces.
 """

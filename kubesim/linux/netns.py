@@ -45,7 +45,7 @@ def _bind_new(path: str) -> None:
 
 
 def remove_netns(path: str) -> None:
-    """Unbind and delete; what is gone is gone."""
+    """Unbind and delete; a missing one is not an error."""
     if not os.path.exists(path):
         return
     path = os.path.realpath(path)

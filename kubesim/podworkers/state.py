@@ -213,7 +213,7 @@ class PodSyncStatuses(PodWorkerQueries):
     # -- a sync has ended ---------------------------------------------------------------------------------------
 
     def complete_sync(self, uid: str, now: int) -> None:
-        """SyncPod says that the pod has come to its end; the worker continues with terminating it."""
+        """SyncPod reports that the pod has ended; the worker continues with terminating it."""
         status = self.statuses[uid]
         if status.terminating_at is None:
             status.terminating_at = now

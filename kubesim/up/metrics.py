@@ -1,4 +1,4 @@
-"""metrics.k8s.io/v1beta1, for `kubectl top`: what containers and nodes use, as the simulation has it.
+"""metrics.k8s.io/v1beta1, for `kubectl top`: the simulated usage of containers and nodes.
 
 A container uses the memory that its behaviour says, or else what it requests; and of CPU what it requests. One that
 requests nothing uses a little. A pod is measured once it has a running container.

@@ -236,7 +236,7 @@ def _round_up(owner: JsonObject, name: str) -> None:
 
 
 def round_up_to_milli(amount: Quantity) -> Quantity:
-    """The amount in thousandths, a rest counting as one more; an amount that is no finer stays as it was written."""
+    """The amount in thousandths, rounded up; an amount without finer digits stays as it was written."""
     if amount.scale >= MILLI:
         return amount
     thousandths = -(-abs(amount.unscaled) // 10 ** (MILLI - amount.scale))

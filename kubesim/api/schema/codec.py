@@ -88,7 +88,7 @@ class _Struct(GoType):
 
     @cached_property
     def fields(self) -> dict[str, tuple[GoType, list[str], bool]]:
-        """By name: the type, the steps of its path in errors, and whether a null is read, too."""
+        """By name: the type, the steps of its path in errors, and whether it accepts null."""
         return {
             name: (
                 _go_type(field.type),
@@ -193,7 +193,7 @@ _SPECIAL: Mapping[str, Callable[[str], GoType]] = {
 
 
 def encode(type_name: str, value: JsonObject) -> JsonObject:
-    """The object as Go would write it."""
+    """The object as Go would encode it."""
     out: JsonObject = {}
     for name, field in struct_fields(type_name).items():
         item = value.get(name)

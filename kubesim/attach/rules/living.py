@@ -81,7 +81,7 @@ def _container(seen: Observation, view: ContainerView, status: RuntimePodStatus)
 # These hold nothing up.
 _BESIDE = frozenset({"StaysDown", "Restarted"})
 
-# An image that cannot be had is what holds a container up, however its last attempt ended.
+# An image that cannot be pulled blocks a container, however its last attempt ended.
 _OWN_REASONS = frozenset(
     {
         "ErrImagePull",

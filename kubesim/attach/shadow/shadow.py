@@ -216,7 +216,7 @@ class Shadow:
         )
 
     def tick(self, now: int) -> tuple[Divergence, ...]:
-        """What should have been observed by now and was not. Told once for each prediction."""
+        """The overdue observations. Told once for each prediction."""
         self._crashes.gc(now)
         if not self.clock_known:
             return ()

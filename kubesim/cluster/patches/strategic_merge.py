@@ -255,7 +255,7 @@ def _without_nulls(value: Json) -> Json:
 
 
 def _without_directives(value: Json) -> tuple[bool, Json]:
-    """Whether anything stays of a value that is new in the document, and what."""
+    """Whether anything remains of a value that is new in the document, and the remaining value."""
     if isinstance(value, dict):
         if _DIRECTIVE in value:
             return False, None

@@ -326,7 +326,7 @@ def _replace(
 
 
 def _is_unchanged(resource: Resource, new: JsonObject, old: JsonObject, entries: list[Entry]) -> bool:
-    """Whether nothing would be written but the times of managers."""
+    """Whether only the times of managers would change."""
     known = list(old["metadata"].pop("managedFields", None) or ())
     if encoded_fields(resource, new) != encoded_fields(resource, old):
         return False

@@ -106,7 +106,7 @@ class HttpTransport:
             await session.http.close()
 
     async def _load(self) -> Access:
-        """A failure of the first load is the user's to correct; later it is a failure like any other, and may pass."""
+        """If the first load fails, the user must correct it; a later failure may be temporary, like any other."""
         try:
             return await self._loader.load()
         except UsageError as error:

@@ -43,7 +43,7 @@ def _matches_term(term: Mapping[str, Any], node_name: str, labels: Mapping[str, 
     fields = term.get("matchFields") or ()
     if not expressions and not fields:
         return False
-    # A mistake anywhere in the term spoils it, even where the other half would decide.
+    # An error anywhere in the term invalidates it, even if the other half would decide.
     if not all(map(_is_valid_expression, expressions)) or not all(map(_is_valid_field, fields)):
         return False
     return all(_matches_expression(each, labels) for each in expressions) and (

@@ -63,7 +63,7 @@ class NodeResources:
 
 
 class HostPorts:
-    """The ports of the host that are taken, by address; `0.0.0.0` stands for every address."""
+    """The used ports of the host, by address; `0.0.0.0` stands for every address."""
 
     def __init__(self) -> None:
         self._taken: dict[str, set[tuple[str, int]]] = {}

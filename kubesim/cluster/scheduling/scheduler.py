@@ -71,7 +71,7 @@ class Scheduler:
     # -- when ---------------------------------------------------------------------------------------------------
 
     def _arm(self) -> None:
-        """See to it that whatever is in the queue is tried in time."""
+        """Schedule the next attempt for the pods in the queue."""
         now, queue = self._clock.now(), self._queue
         if self._attempt_timer is None and queue.is_ready:
             delay = self._stream.randint(FASTEST, SLOWEST)

@@ -1,4 +1,5 @@
-"""Starts what gives nodes to pods: the scheduler with the first pod that has none, or a rule instead of it."""
+"""Starts the component that assigns pods to nodes: the scheduler with the first pod without a node, or a rule instead
+of it."""
 
 from __future__ import annotations
 

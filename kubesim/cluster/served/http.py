@@ -50,7 +50,7 @@ class Beside(Protocol):
         ...
 
     async def written(self, request: Request) -> None:
-        """Wait until what a request has changed would survive the end of this process."""
+        """Wait until the changes of a request would survive the end of this process."""
         ...
 
 

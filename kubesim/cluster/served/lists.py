@@ -219,7 +219,7 @@ def _objects_at(
 
 
 def _key(obj: ApiObject, namespace: str | None) -> str:
-    """The place of an object below the one that is listed."""
+    """The path of an object below the listed collection."""
     metadata = obj.metadata
     return f"/{metadata.name}" if namespace is not None or not metadata.namespace else (
         f"/{metadata.namespace}/{metadata.name}"

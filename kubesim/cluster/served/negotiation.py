@@ -121,7 +121,7 @@ def prefers_yaml(accept: str) -> bool:
 
 
 def clauses(accept: str) -> list[tuple[str, dict[str, str]]]:
-    """Media types with their parameters, the weightiest first; those of one weight stay in their order."""
+    """Media types with their parameters, sorted by weight; equal weights keep their order."""
     found = []
     for clause in accept.split(","):
         media_type, *rest = (part.strip(" ") for part in clause.split(";"))

@@ -68,7 +68,7 @@ class Request:
 
 @value_object
 class Response:
-    """Either a JSON body, or plain text, or a stream of watch events. `headers`: those that differ from the usual."""
+    """Either a JSON body, or plain text, or a stream of watch events. `headers`: those that differ from the default."""
 
     status: int
     body: JsonObject | None = None

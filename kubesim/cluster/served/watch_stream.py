@@ -55,7 +55,7 @@ class WatchStream:
 
     @property
     def refusal(self) -> JsonObject | None:
-        """The Status that is all there is to read."""
+        """The Status, the only object in the stream."""
         return None if self._error is None else self._error["object"]
 
     def bookmark(self) -> None:

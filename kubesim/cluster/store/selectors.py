@@ -166,7 +166,7 @@ class _LabelParser:
         return values
 
     def identifiers(self) -> set[str]:
-        """The values up to the closing parenthesis; `(,` and `,,` and `,)` have an empty one."""
+        """The values up to the closing parenthesis; `(,`, `,,` and `,)` contain an empty value."""
         values: set[str] = set()
         while True:
             kind, text = self.take()

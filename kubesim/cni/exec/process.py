@@ -253,7 +253,7 @@ class _Process:
             self._ended.set_result(None)
 
     def _kill(self) -> None:
-        """It and all that it started. A process that still keeps its output open is not waited for long."""
+        """The process and all its descendants. A process that still keeps its output open is not waited for long."""
         if self._killed or (self._status is not None and not self._outputs):
             return
         self._killed = True

@@ -1,4 +1,4 @@
-"""conf_sync: changes of a real configuration directory, and what they make the CRI plugin load."""
+"""conf_sync: changes of a real configuration directory, and the configurations that the CRI plugin loads then."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class EventView(NamedTuple):
 
 
 def comparable(text: str | None) -> str:
-    """The text without what differs from run to run."""
+    """The text without the parts that differ from run to run."""
     text = text or ""
     for pattern, placeholder in _VARYING:
         text = pattern.sub(placeholder, text)

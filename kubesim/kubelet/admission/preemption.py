@@ -121,7 +121,7 @@ def pods_to_preempt(
     missing = subtract(needed, (*best_effort, *burstable, *guaranteed))
     if missing:
         raise NothingToPreempt(missing)
-    # Of each class only what would still be lacking if all lesser pods were gone.
+    # Of each class only the shortage that remains without all lesser pods.
     first = nearest(guaranteed, subtract(needed, (*best_effort, *burstable)))
     second = nearest(burstable, subtract(needed, (*best_effort, *first)))
     third = nearest(best_effort, subtract(needed, (*second, *first)))

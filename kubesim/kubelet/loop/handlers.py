@@ -74,7 +74,7 @@ class Handlers:
         reason, message = await self.allocation.add_pod(pod)
         if not reason:
             if _is_terminal(pod.status):
-                self.allocation.pods_changed()  # it is counted in, and uses nothing any more
+                self.allocation.pods_changed()  # it is counted, but uses nothing any more
             return True
         self.views.reject_pod(pod, reason, message, self.context.events)
         return False

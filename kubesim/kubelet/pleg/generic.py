@@ -149,7 +149,7 @@ class GenericPleg:
             ticker.stop()
 
     def _relisted(self, moment: int) -> None:
-        """A relist that began then has seen every pod; so have those before it, which were skipped too."""
+        """A relist that began then has seen every pod; so have the skipped ones before it."""
         if self._relist_time is not None:
             interval = self._period + self._list_duration
             skipped = (moment - self._relist_time) // interval

@@ -92,8 +92,8 @@ class StatusManager:
         return self._statuses.get(uid)
 
     def set_pod_status(self, pod: Pod, status: PodStatus) -> bool:
-        """Take a generated status; was it new? For a pod being deleted every result counts as new, so that it makes
-        progress."""
+        """Store a generated status; returns whether it was new. For a pod being deleted every result counts as new, so
+        that it makes progress."""
         generation = self._generation_observed(pod)
         return self._update(pod, status, generation, force=pod.metadata.deletion_timestamp is not None)
 
@@ -240,7 +240,7 @@ class StatusManager:
             del self.api_status_versions[uid]
 
     def _due(self) -> list[tuple[str, VersionedStatus]]:
-        """Static pods are always looked at: a new mirror makes an old status unwritten again."""
+        """Static pods are always checked: the status of a new mirror pod must be written again."""
         due = [uid for uid in dict.fromkeys((*self._dirty, *self._static)) if self._is_due(uid)]
         self._dirty = dict.fromkeys(due)
         return [(uid, self._statuses[uid]) for uid in due]

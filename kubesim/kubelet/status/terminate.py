@@ -1,4 +1,4 @@
-"""The last status of a pod whose termination is complete: nothing in it is left open.
+"""The last status of a pod whose termination is complete: nothing in it is pending.
 
 Containers that no longer exist count as failed, so that a pod is never reported as Succeeded by accident.
 

@@ -23,7 +23,7 @@ from kubesim.linux.private_node.confinement import confine
 from kubesim.linux.private_node.private import OWN_DIR
 
 STATUS = struct.Struct("=i")
-_ROOTS_DIRS = ("/usr/local/sbin", "/usr/sbin", "/sbin")  # where iptables is, which an ordinary user's PATH leaves out
+_ROOTS_DIRS = ("/usr/local/sbin", "/usr/sbin", "/sbin")  # of iptables, not in an ordinary user's PATH
 _ONLY_ROOT = "0 0 1"
 _DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores them, and a child would inherit that
 
@@ -174,8 +174,8 @@ class Holder:
     # -- processes ----------------------------------------------------------------------------------------------
 
     def _spawn(self, path: str, environ: dict[str, str], fds: list[int]) -> Answer:
-        """With these descriptors as 0, 1 and 2. Answers with a pipe from which the exit status can be read, and the
-        process."""
+        """Starts with these descriptors as 0, 1 and 2. Answers with a pipe from which the exit status can be read, and
+        the process."""
         environ |= {"PATH": _with_roots_dirs(environ.get("PATH", os.defpath))}
         reported, tell = os.pipe2(os.O_CLOEXEC)
         failed, fail = os.pipe2(os.O_CLOEXEC)

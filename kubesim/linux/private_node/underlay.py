@@ -1,4 +1,4 @@
-"""What lies under the nodes: the process that makes them, and the switch that their cables lead to.
+"""The layer under the nodes: the process that creates them, and the switch that connects them.
 
 It owns the user namespace; every node is a process with namespaces for mounts, network and process ids in it. The user
 namespace is common to the nodes of a cluster because no link between two nodes could be created otherwise. Started by

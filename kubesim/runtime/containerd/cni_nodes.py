@@ -52,8 +52,8 @@ class CniNodes:
         return node
 
     def _clean(self) -> list[Leak]:
-        """The host may have something left of an earlier run, and must have nothing left of this one. What could not be
-        removed."""
+        """The host may have something left of an earlier run, and must have nothing left of this one. The objects that
+        could not be removed."""
         if not self._is_host:
             return []
         return [leak for node in self.nodes for leak in asyncio.run(node.cleaner(node.plain_libcni()).clean())]
@@ -95,7 +95,7 @@ def _private_home(node: PrivateNode, settings: CniSettings) -> Home:
 
 
 def _host_ips(seen: Seen) -> tuple[str, ...]:
-    """The addresses of the host by which others reach it: those of its default route's link."""
+    """The addresses at which other hosts reach this one: those of its default route's link."""
     ways = {route["index"] for route in seen["routes"] if route["destination"] == "default"}
     found = [entry["address"].partition("/")[0] for entry in seen["addresses"] if entry["index"] in ways]
     return tuple(address for address in found if not address.startswith("fe80:")) or ("127.0.0.1",)

@@ -46,7 +46,7 @@ class SandboxFailed(RuntimeCallError):
 
 
 class SandboxStartFailed(RuntimeCallError):
-    """The sandbox process did not start. `left_behind` says what of it could not be removed."""
+    """The sandbox process did not start. `left_behind` names the parts that could not be removed."""
 
     def __init__(self, text: str, left_behind: str = "") -> None:
         self.left_behind = left_behind
@@ -279,7 +279,7 @@ class PodSandboxService:
             raise RuntimeCallError(problem) from error
 
     async def remove(self, sandbox_id: str, ctx: Context = BACKGROUND) -> None:
-        """Stops it first; refuses while its namespace is still there."""
+        """Stops it first; fails while its namespace still exists."""
         sandbox = self.sandboxes.get(sandbox_id)
         if sandbox is None:
             return

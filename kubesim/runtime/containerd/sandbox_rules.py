@@ -37,7 +37,7 @@ def is_due(action: Action, dirty: bool) -> bool:
 
 
 def makes_dirty(action: Action, *, has_network: bool) -> bool:
-    """Does a failure of this action count? A network that never came up need not be torn down well."""
+    """Does a failure of this action count? An error while tearing down a network that never came up is ignored."""
     if action == "tear down network":
         return has_network
     return action != "delete lease" and action not in _FILES

@@ -1,7 +1,7 @@
 """A url on a real network. Implements `ManifestUrl` with aiohttp.
 
-Redirects, headers on the way through them, proxies from the environment, limits and the words for what went wrong are
-those of Go's http client, which the kubelet uses. The TLS options are ours: the kubelet trusts what the system trusts.
+Redirects, headers on the way through them, proxies from the environment, limits and error texts are those of Go's http
+client, which the kubelet uses. The TLS options are ours: the kubelet trusts what the system trusts.
 
 Mirrors: pkg/kubelet/config/http.go extractFromURL; net/http client.go, utilio.ReadAtMost
 """

@@ -53,7 +53,7 @@ class PodLanes:
 
 @value_object
 class ChangedPod:
-    """`number` is its place in the order in which pods appear; a lane comes with whether its last band is open."""
+    """`number` is its index in the order of appearance; each lane has a flag for whether its last band is open."""
 
     number: int
     pod: str

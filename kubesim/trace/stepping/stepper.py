@@ -44,7 +44,7 @@ class Stepper:
         self.has_several_nodes = False  # then texts name the node
         self.is_observed = False  # from outside: what only the kubelet and the runtime know is not in the records
         self._kept: list[Picture] = [Picture()]  # before record 0, _EVERY, 2 * _EVERY, ...
-        self._newest: tuple[int, Picture] | None = None  # the one that was requested last, with its place
+        self._newest: tuple[int, Picture] | None = None  # the last picture, with its index
         self._index = _Index()
 
     @property

@@ -53,7 +53,7 @@ def needs_scale(budget: PodDisruptionBudget) -> bool:
 
 
 def scaled_value(value: int | str, total: int) -> int:
-    """Of a percentage, rounded up."""
+    """A percentage of a number, rounded up."""
     if isinstance(value, int):
         return value
     return -(-int(value.removesuffix("%")) * total // 100)

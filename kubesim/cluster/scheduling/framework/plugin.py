@@ -38,7 +38,7 @@ class PluginState:
 
 @mutable(eq=False)
 class CycleState:
-    """One attempt for one pod. A plugin without a state has nothing to say about this pod."""
+    """One attempt for one pod. A plugin without a state does not apply to this pod."""
 
     info: PodInfo
     snapshot: Snapshot

@@ -64,7 +64,7 @@ def _from_protobuf(body: Body, kind: str) -> JsonObject:
 
 
 def duplicates(body: Body) -> list[str]:
-    """The fields that are there twice, in the order in which a reader meets the second one."""
+    """The duplicate fields, in the order of their second occurrence."""
     if body.media_type == PROTOBUF:
         return []
     return yaml_duplicates(body.text) if body.media_type == YAML else json_duplicates(body.text)

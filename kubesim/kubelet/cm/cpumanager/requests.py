@@ -75,7 +75,7 @@ def skips_pod_level(pod: Pod, gates: FeatureGates) -> bool:
 
 
 def is_container_equivalent_qos_guaranteed(container: Container) -> bool:
-    """Requests and limits of cpu and memory are given, and equal."""
+    """Requests and limits of cpu and memory are set and equal."""
     requests, limits = container.resources.requests, container.resources.limits
     return all(
         not amount(requests, name).is_zero and amount(requests, name) == amount(limits, name) for name in (CPU, MEMORY)

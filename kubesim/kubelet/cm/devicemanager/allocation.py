@@ -22,7 +22,7 @@ Prefer = Callable[[set[str], set[str], int], set[str] | None]
 
 @value_object
 class DeviceRequest:
-    """So many devices of a resource for a container."""
+    """This many devices of a resource for a container."""
 
     pod_uid: str
     container: str

@@ -190,7 +190,7 @@ def generate_pod_scheduled_condition(pod: Pod, old: PodStatus, gates: FeatureGat
 def _condition(
     pod: Pod, old: PodStatus, kind: str, status: str, gates: FeatureGates, reason: str = "", message: str = ""
 ) -> PodCondition:
-    tracked = gates.enabled("PodObservedGenerationTracking")  # asked here, too: each status has five conditions
+    tracked = gates.enabled("PodObservedGenerationTracking")  # called here, too: each status has five conditions
     generation = pod.metadata.generation if tracked else condition_observed_generation(pod, old, kind, gates)
     return _shared_condition(kind, generation, status, reason, message)
 

@@ -93,7 +93,7 @@ class Operations:
     # -- attaching ----------------------------------------------------------------------------------------------
 
     def is_attachable(self, volume: VolumeToMount) -> bool:
-        """Has the cluster to attach it to the node before it can be mounted?"""
+        """Must the cluster attach it to the node before it can be mounted?"""
         if volume.spec.persistent_volume is None or volume.plugin.field != "csi":
             return False
         try:
@@ -103,7 +103,7 @@ class Operations:
         return (driver.extra.get("spec") or {}).get("attachRequired") is not False
 
     def is_attached(self, volume_name: str) -> bool:
-        """Does the node's status say that the volume was attached?"""
+        """Does the node's status list the volume as attached?"""
         return any(one.get("name") == volume_name for one in self._node().status.volumes_attached)
 
     def is_reported_in_use(self, volume_name: str) -> bool:

@@ -49,7 +49,7 @@ class Reconciler:
         self._open[uid, volume_name] = None
 
     def to_do(self) -> int:
-        """About this many volumes there may be something to do."""
+        """Roughly the number of volumes that may need an operation."""
         return len(self._open)
 
     def reconstruct_volumes(self, directories: VolumeDirectories) -> None:

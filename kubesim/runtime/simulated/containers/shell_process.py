@@ -174,7 +174,7 @@ class ShellProcess:
 
     @property
     def input(self) -> PipedInput | Terminal | None:
-        """What a client that attaches types into; None: the container has no open input."""
+        """The input of attached clients; None: the container has no open input."""
         return self._process.kernel.input
 
     def resources_updated(self, resources: RuntimeResources) -> None:

@@ -1,7 +1,7 @@
 """The steps of RunPodSandbox in containerd 2, of its sandbox controller, and what a fault in one of them does. Pure.
 
-A step that fails gives the error that containerd returns, with the texts that each caller puts before it. Then what
-the steps before it made is removed, last first. If the controller cannot remove what it made, the sandbox stays.
+A step that fails gives the error that containerd returns, with the texts that each caller puts before it. Then the
+results of the earlier steps are removed, last first. If the controller cannot remove what it made, the sandbox stays.
 
 Mirrors: containerd internal/cri/server/sandbox_run.go RunPodSandbox, podsandbox/sandbox_run.go Controller.Start
 """

@@ -1,4 +1,4 @@
-"""A simulated node: what is on its disk, its container runtime, and its agent, each of which can go and come back.
+"""A simulated node: what is on its disk, its container runtime, and its agent, each of which can stop and start again.
 
 An agent is one life of the kubelet with all that is in its memory: sources, mux, Events, connections. When it ends,
 at whatever moment, the runtime keeps its sandboxes and containers, and the next agent starts from those, from the disk
