@@ -17,7 +17,7 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 
 def status_of(error: ApiError) -> dict[str, Any]:
-    """The body of a refusal."""
+    """The body of an error answer."""
     metadata = {"continue": error.go_on} if error.go_on else {}
     body: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": metadata, "status": "Failure"}
     body["message"] = error.message

@@ -2,7 +2,7 @@
 
 The same executions twice: through this library as containerd does it (loopback and a bridge with host-local addresses,
 both at once), and bare: the binaries spawned with prepared input, their output read, their end awaited, nothing parsed.
-On a host of its own, with namespaces that exist before; runs of both kinds take turns.
+On a private host, with namespaces created in advance; runs of both kinds alternate.
 """
 
 from __future__ import annotations

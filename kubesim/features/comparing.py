@@ -1,7 +1,7 @@
 """Two kubelets beside each other: in which gates and rules they differ, and which of these makes a difference.
 
 `mixed` is a kubelet with some values of another one. `needed_for` finds by trial which values it takes: as nothing else
-is changed, it is those that differ in effect.
+changes, these are the ones that matter.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Rules:
     reports_containers_of_failed: bool = True  # False: eviction and deadline leave phase, reason and message
     # Back-off, grace periods, eviction.
     retries_network_soon: bool = True  # after 1 s while the network is not ready; False: like any failed sync
-    backs_off_in_new_sandbox: bool = True  # False: a container that crashed starts in it immediately
+    backs_off_in_new_sandbox: bool = True  # False: a crashed container starts in it immediately
     retries_at_back_off_expiry: bool = True  # False: after 10 to 15 s, like any failed sync
     honours_zero_grace: bool = True  # a grace period of 0 is 1 s; False: it is the pod's own
     hard_eviction_grace_s: int = 1

@@ -136,7 +136,7 @@ def _dump(kind: int, body: bytes) -> Iterator[bytes]:
 
 
 def _exchange(kind: int, body: bytes, flags: int) -> Iterator[bytes]:
-    """Ask, and give the bodies of the answers up to the end of them, or the error."""
+    """Send a request, and return the bodies of all answers, or raise the error."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as netlink:
         netlink.send(_HEADER.pack(_HEADER.size + len(body), kind, flags | _REQUEST, 1, 0) + body)
         while True:

@@ -130,7 +130,7 @@ class FileSource:
         return pods
 
     def _pod_in_directory(self, name: str) -> Pod | None:
-        """A manifest that cannot be used must not keep the others away."""
+        """An invalid manifest must not affect the others."""
         path = self._path(name)
         try:
             kind = self._files.kind(name)

@@ -36,7 +36,7 @@ from kubesim.errors import TransportError
 from kubesim.sources.apiserver import pods_of_node
 from kubesim.sources.reflector.list_watch import CollectionListener, ListWatch, Watched
 
-KEPT = 1000  # divergences and problems; a long watch does not grow
+KEPT = 1000  # divergences and problems; bounded, for long watches
 # After an outage of the API server: the node's kubelet may have had one too, and recover this much later.
 CATCHING_UP = RECONNECT
 LEASE_DURATION_S = 40  # nodeLeaseDurationSeconds, unless the lease names another

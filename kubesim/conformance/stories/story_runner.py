@@ -83,7 +83,8 @@ def attempt_story(kind: StoryKind, story: Story, judged: bool, seeds: Sequence[i
         attempt = _attempt(kind, story, judged, seed)
         if best is None or attempt.rank < best.rank:
             best = attempt
-        # Without an answer every seed is as good as the first; what cannot be played with one, cannot with another.
+        # Without an answer every seed is equally good: a story that cannot be played with one cannot be played with
+        # another.
         if not best.differences or best.produced is None:
             break
     assert best is not None

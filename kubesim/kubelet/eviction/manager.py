@@ -107,7 +107,7 @@ class EvictionManager:
     # -- admission ----------------------------------------------------------------------------------------------
 
     def admit(self, pod: Pod) -> tuple[str, str]:
-        """Reason and message of a refusal, empty if the pod may come; under pressure only some may."""
+        """Reason and message of a rejection, empty if the pod is admitted; under pressure only some are."""
         conditions = self._state.node_conditions
         if not conditions or is_critical_pod(pod):
             return "", ""

@@ -15,7 +15,7 @@ _RUNS = ("Pending", "Running")
 
 
 class WorkerDurations:
-    """Of the workers of one kubelet. Times are those of records."""
+    """Durations of the workers of one kubelet. Times are those of records."""
 
     def __init__(self, measured: Measurements) -> None:
         self._measured = measured

@@ -294,7 +294,7 @@ class StatusManager:
         return pod is not None and pod.metadata.deletion_timestamp is not None
 
     def needs_reconcile(self, uid: str) -> bool:
-        """Does the API server, as far as the pod manager knows, say something else than the kubelet?"""
+        """Does the status at the API server, as far as the pod manager knows, differ from the kubelet's?"""
         pod = self._pods.by_uid(uid)
         cached = self._statuses.get(uid)
         if pod is None or cached is None:

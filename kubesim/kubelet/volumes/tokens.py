@@ -78,7 +78,7 @@ def _signed(pod: Pod, audience: str, now: int, seconds: int) -> str:
         f'"pod": {{"name": {_quoted(metadata.name)}, "uid": {_quoted(metadata.uid)}}}, '
         f'"serviceaccount": {{"name": {_quoted(account)}}}}}'
     )
-    claims = (  # written out: an encoder takes ten times as long, and every pod has a token
+    claims = (  # hand-written: an encoder takes ten times as long, and every pod has a token
         f'{{"aud": [{_quoted(audience)}], "exp": {now // SECOND + seconds}, "iat": {now // SECOND}, '
         f'"iss": {_quoted(ISSUER)}, "kubernetes.io": {bound}, '
         f'"sub": {_quoted(f"system:serviceaccount:{metadata.namespace}:{account}")}}}'

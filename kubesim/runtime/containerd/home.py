@@ -49,7 +49,7 @@ class Home:
 
     @property
     def bridge(self) -> str:
-        """No longer than the name of a link may be."""
+        """At most as long as the name of a link."""
         return f"ks-{self.owner.rpartition('-')[2]}"
 
     def sandbox_id(self, uid: str, number: int) -> str:

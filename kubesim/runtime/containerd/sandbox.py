@@ -2,9 +2,9 @@
 
 The order is containerd's: reserve the name, store the metadata before anything exists, make the network namespace,
 store, set up the network, store, start. With a user namespace of the pod, the network namespace is made within a new
-one, and that one is pinned to a file before the sandbox starts and joins it. What fails is undone by the rules of
-`sandbox_rules`; what cannot be undone stays as an UNKNOWN sandbox. Stopping and removing can be repeated. The parts
-that touch a machine are protocols: the same code serves a simulated node and one with real namespaces and plugins.
+one, and that one is pinned to a file before the sandbox starts and joins it. A failure is undone by the rules of
+`sandbox_rules`; if that fails too, an UNKNOWN sandbox stays. Stopping and removing can be repeated. The parts that
+touch a machine are protocols: the same code serves a simulated node and one with real namespaces and plugins.
 
 Mirrors: containerd internal/cri/server/sandbox_run.go, sandbox_stop.go, sandbox_remove.go
 """

@@ -84,7 +84,7 @@ class _Everything(ScenarioParser):
 
 
 def _leave_out(wrong: Sequence[tuple[str, Path]], value: Any, kept: dict[Path, list[int]]) -> bool:
-    """Remove what is wrong; False if none of it can be."""
+    """Remove the invalid parts; False if none can be removed."""
     done = False
     # From the end, so that numbers before it stay right.
     for path in sorted({_smallest(type, path, value) for type, path in wrong}, key=_numbered, reverse=True):

@@ -110,7 +110,7 @@ class Player:
                 stop()
 
     def _check_faults(self) -> None:
-        """A fault that no operation of a whole run was about is a mistake, such as a wrong name."""
+        """A fault that matches no operation of the whole run is a mistake, such as a wrong name."""
         if self.interceptor is None or self.until is not None or self.cut is not None:
             return
         from kubesim.scenario.faults.decide import why_unused  # only files with faults pay for it

@@ -126,7 +126,7 @@ def _node_ports(spec: JsonObject) -> set[int]:
 def _validate(errors: Errors, service: JsonObject) -> None:
     spec, annotations = service["spec"], service["metadata"].get("annotations") or {}
     name = service["metadata"].get("name", "")
-    if not formats.dns1123_subdomain(name):  # other complaints were created already
+    if not formats.dns1123_subdomain(name):  # other errors have been added already
         errors.all_invalid("metadata.name", name, formats.dns1123_label(name))
     hints, mode = annotations.get(_TOPOLOGY_HINTS), annotations.get(_TOPOLOGY_MODE)
     if hints is not None and mode is not None and hints != mode:

@@ -38,7 +38,7 @@ from kubesim.cluster.store.watches import WatchEvent
 from kubesim.errors import ApiError
 from kubesim.values import value_object
 
-BURST_REPLICAS = 500  # as many pods are created or deleted by one sync at most
+BURST_REPLICAS = 500  # the most pods that one sync creates or deletes
 
 
 @value_object

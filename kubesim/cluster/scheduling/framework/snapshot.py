@@ -20,7 +20,7 @@ from kubesim.features import DEFAULT_GATES, FeatureGates
 
 
 class Snapshot:
-    """Nodes by name, in the order in which they came."""
+    """Nodes by name, in the order in which they were added."""
 
     def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
         self.gates = gates

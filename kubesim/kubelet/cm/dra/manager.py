@@ -205,7 +205,7 @@ class DraManager:
         await act_every(self._clock, "dra reconcile", RECONCILE_PERIOD, self.reconcile)
 
     async def reconcile(self) -> bool:
-        """Whether there was something to do, or there may be next time."""
+        """Whether there was work, or there may be work next time."""
         if not self._sources_ready():
             return True
         active = {pod.metadata.uid for pod in self._active_pods()}
