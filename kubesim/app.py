@@ -67,12 +67,12 @@ LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
 
 @value_object
 class RunResult:
-    """What is left to say when a run is over. Durations are microseconds."""
+    """The closing messages of a run. Durations are microseconds."""
 
     scenario: str
     seed: int
     duration: int  # virtual time from the first object to the end
-    records: int  # of the trace; 0 if nobody listened
+    records: int  # of the trace; 0 without a listener
     trace_hash: str | None  # if a HashSink was among the sinks
     phases: dict[str, str]  # namespace/name -> the last phase seen at the API server, also of pods that are gone
     outcomes: dict[str, str]  # namespace/name -> what became of the pod, in words
@@ -80,11 +80,11 @@ class RunResult:
     expectations_met: tuple[str, ...]
     failures: tuple[Failure, ...]  # all of them, in the order in which they were decided
     expectations_open: tuple[str, ...]  # not decided, because the run was interrupted
-    events: int  # Events told to the API server, repeated ones counted
+    events: int  # Events sent to the API server, repeated ones counted
     interrupted: bool = False  # a signal ended it: all of this is what was known by then
     without_effect: tuple[str, ...] = ()  # what the scenario requests and nothing here acts on, a line each
     networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when everything was idle
-    metrics: str = ""  # of the kubelets that ran at the end, in the text format of Prometheus; if asked for
+    metrics: str = ""  # of the kubelets that ran at the end, in the text format of Prometheus; if requested
     left_behind: tuple[Leak, ...] = ()  # on the host, because a plugin did not remove it
 
     @property
@@ -93,7 +93,7 @@ class RunResult:
 
     @property
     def expectations_failed(self) -> tuple[str, ...]:
-        """What was expected and what was seen instead, a line each."""
+        """The expected and the actual value, one line each."""
         return tuple(failure.sentence for failure in self.failures)
 
 
@@ -139,7 +139,7 @@ def run_scenario(
     """
     spec, measured = scenario.spec, metrics or serve is not None
     chosen = spec.seed if seed is None else seed
-    speed = speed or (1.0 if spec.sources.apiserver is not None else 0.0)  # a live source goes with the wall clock
+    speed = speed or (1.0 if spec.sources.apiserver is not None else 0.0)  # a live source follows the wall clock
     stopped: list[RunResult] = []
 
     async def main(real: CniNodes | None) -> RunResult:
@@ -347,7 +347,7 @@ class Simulation:
             self.store.binds_tokens = False
             TokensController(self.store)
         self.store.proposes_resizes = self.gates.rules.proposes_resizes
-        create_kubernetes_service(self.store)  # also here for a live cluster, of which only the pods are read
+        create_kubernetes_service(self.store)  # also here for a live cluster, from which only the pods are read
         if live is None or live.decides_alone:
             NodeTaints(controllers)
             TaintEviction(controllers)
@@ -392,14 +392,14 @@ class Simulation:
         return render_metrics(by_instance(of_nodes) if len(self.nodes) > 1 else (m for _, own in of_nodes for m in own))
 
     async def come_up(self, speed: float = 0.0) -> None:
-        """Let the nodes come up; then the story begins."""
+        """Let the nodes start; then the story begins."""
         for node in self.nodes.values():
             node.start()
         await self.clock.sleep_until(self._story_start)
         self._begin(speed)
 
     async def run(self, until: int | None = None, speed: float = 0.0) -> RunResult:
-        """Let the nodes come up, then play."""
+        """Let the nodes start, then play."""
         await self.come_up(speed)
         return await self.play(until)
 

@@ -90,7 +90,7 @@ class ApiError(KubesimError):
 
 
 class TransportError(KubesimError):
-    """There is no way to an API server; `refused` if it is known that nobody listens there, `too_large` if an answer
+    """The API server cannot be reached; `refused` if the connection was refused, `too_large` if an answer
     was cut off because of its size."""
 
     def __init__(self, message: str, *, refused: bool = False, too_large: bool = False) -> None:

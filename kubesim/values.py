@@ -1,8 +1,8 @@
-"""Dataclasses with slots that cost little to declare and little to make.
+"""Dataclasses with slots that are cheap to declare and to create.
 
-`@value_object`: a value that nobody changes; `replace` makes a copy with other values. The type checker sees to that,
+`@value_object`: an immutable value; `replace` makes a copy with other values. The type checker sees to that,
 as it does for `@dataclass(frozen=True)`. At run time nothing guards an assignment, because a guard makes construction
-three times as slow, and a run constructs some two hundred of these for every pod. `@mutable`: one whose fields may
+three times slower, and a run constructs some two hundred of these for every pod. `@mutable`: one whose fields may
 change. `@part`: an object that keeps what its constructor is given, and is compared by identity.
 
 A class gets its `__init__` after its first objects. `dataclass` compiles four methods for each class instead:
@@ -94,7 +94,7 @@ def _own_fields(cls: type, kw_only: bool) -> dict[str, Field[Any]]:
 
 
 def _reader(cls: type) -> Callable[[Any], Any]:
-    """Returns the values of all fields that count in a comparison."""
+    """Returns the values of all compared fields."""
     names = [each.name for each in fields(cls) if each.compare]
     return attrgetter(*names) if names else lambda self: ()
 
@@ -112,10 +112,11 @@ def _repr(self: Any) -> str:
 
 
 def _first_init(self: Any, *args: Any, **kwargs: Any) -> None:
-    """Set the fields of the first objects of a class, and compile its `__init__` for more of them or for a mistake.
+    """Set the fields of the first objects of a class; compile its `__init__` after several of them, or for a wrong
+    call.
 
-    Compiling takes as long as twenty objects, and three quarters of the classes that a short run uses have fewer than
-    nine: this saves 5 % of it.
+    Compiling takes as long as creating twenty objects, and three quarters of the classes in a short run have fewer than
+    nine: this saves 5 % of its time.
     """
     owner = next(cls for cls in type(self).__mro__ if vars(cls).get("__init__") is _first_init)
     _made[owner] = _made.get(owner, 0) + 1
@@ -184,10 +185,10 @@ else:
     def replace(value: T, /, **changes: Any) -> T:
         """What `dataclasses.replace` does, in a third of the time."""
         cls = value.__class__
-        places, read = _layout(cls)
+        indexes, read = _layout(cls)
         values = [*read(value)]
         for name in changes:
-            values[places[name]] = changes[name]
+            values[indexes[name]] = changes[name]
         return cls(*values)
 
 
@@ -195,7 +196,7 @@ else:
 def _layout(cls: type) -> tuple[dict[str, int], attrgetter[Any]]:
     names = [each.name for each in fields(cls)]
     assert len(names) > 1, f"{cls.__name__} has nothing beside its one field"
-    return {name: place for place, name in enumerate(names)}, attrgetter(*names)
+    return {name: index for index, name in enumerate(names)}, attrgetter(*names)
 
 
 __all__ = ["mutable", "part", "replace", "value_object"]

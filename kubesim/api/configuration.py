@@ -10,7 +10,7 @@ from kubesim.api.meta import ApiObject
 
 
 def configuration(found: ApiObject) -> dict[str, str]:
-    """`data` by key. A Secret's is decoded: the API server has seen to it that it can be."""
+    """`data` by key. Data of a Secret is decoded; the API server has validated it."""
     content: Mapping[str, Any] = found.extra
     data: Mapping[str, str] = content.get("data") or {}
     return _decoded(data) if found.kind == "Secret" else dict(data)

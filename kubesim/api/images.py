@@ -33,7 +33,7 @@ _DIGEST_LENGTHS = {"sha256": 64, "sha384": 96, "sha512": 128}
 
 
 class InvalidReference(ValueError):
-    """Not the name of an image; the text is the one that upstream's parser gives."""
+    """Not the name of an image; the text is from upstream's parser."""
 
 
 @value_object

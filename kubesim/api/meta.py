@@ -45,7 +45,7 @@ class TypeMeta(Model, embedded_as="TypeMeta"):
 
 
 class ApiObject(TypeMeta):
-    """Any object of the API; kinds without a class of their own are exactly this."""
+    """Any object of the API; kinds without their own class use this one."""
 
     metadata: ObjectMeta = go("ObjectMeta")
 

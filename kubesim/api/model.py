@@ -100,7 +100,7 @@ class Model:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """An object of JSON that has been decoded, or comes from a writer that can be trusted with the scalars.
+        """An object of JSON that has been decoded, or comes from a writer whose scalars need no check.
 
         Where an object or a list is missing, the error is that of the decoder (`schema.codec.DecodeError`).
         """

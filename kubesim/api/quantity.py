@@ -28,7 +28,7 @@ FORMAT_WRONG: Final = f"quantities must match the regular expression '{_SPLIT}'"
 NUMERIC_WRONG: Final = "unable to parse numeric part of quantity"
 SUFFIX_WRONG: Final = "unable to parse quantity's suffix"
 
-# What upstream's scanner accepts; unlike the expression in its error text, it lets the digits be missing.
+# What upstream's scanner accepts; unlike the expression in its error text, it allows missing digits.
 _SCANNER = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -66,7 +66,7 @@ class Quantity:
         return (self.unscaled > 0) - (self.unscaled < 0)
 
     def value(self) -> int:
-        """The amount as an int64; a fraction counts as one more."""
+        """The amount as an int64, rounded up."""
         return self.unscaled if self.scale == 0 and not self.wide else self.scaled_value(0)
 
     def milli_value(self) -> int:
@@ -88,7 +88,7 @@ class Quantity:
         return -_compare(other.unscaled, other.scale - self.scale, self.unscaled)
 
     def __add__(self, other: Quantity) -> Quantity:
-        """The sum. A zero takes the notation of what is added to it."""
+        """The sum. A zero takes the notation of the added quantity."""
         return self._plus(other.unscaled, other)
 
     def __sub__(self, other: Quantity) -> Quantity:
@@ -263,8 +263,8 @@ def _divide_away_from_zero(amount: int, digits: int) -> int:
 
 
 def _shift_up_int64(amount: int, digits: int) -> int:
-    """`amount * 10**digits`. Beyond int64 it wraps for the powers that upstream multiplies immediately; others give
-    0."""
+    """`amount * 10**digits`. Beyond int64 it wraps for the powers that upstream multiplies in one step; others result
+    in 0."""
     if digits == 0 or amount == 0:
         return amount
     if digits <= 19 and _fits(result := amount * _power(digits)):

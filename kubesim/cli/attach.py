@@ -141,7 +141,7 @@ async def _attach(args: argparse.Namespace, output: str, log: log_flags.LogFile)
             if args.serve:
                 await server.start(tasks, *parse_address(args.serve))
                 print(f"kubesim: serving on {server.address}", file=sys.stderr, flush=True)
-            # Which moment is drawn for a retry is nobody's business to reproduce.
+            # The random time of a retry need not be reproduced.
             agent.start(tasks, Randomness(clock.now()))
             await tasks.run_until(
                 _watch(args, output, agent, clock) if trace is None else _view(args, agent, trace, clock)
@@ -233,7 +233,7 @@ def _reason(problem: str) -> str:
 
 
 def _screen() -> tuple[int, int | None]:
-    """Columns and lines; whatever is no terminal takes everything."""
+    """Columns and lines; an output that is not a terminal has no limit."""
     from kubesim.attach.watch.table import UNBOUNDED
 
     return shutil.get_terminal_size() if sys.stdout.isatty() else (UNBOUNDED, None)

@@ -1,6 +1,6 @@
 """`kubesim attach --node NAME --agent`: kubesim's own kubelet with the pods of a live node, and a verdict.
 
-The trace is shown as `kubesim run` shows it. What the kubelet would write goes to an overlay in memory.
+The trace is shown as `kubesim run` shows it. The kubelet's writes go to an overlay in memory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 EXIT_DIFFERENT = 3
 SETTLING_S = 30  # with --once: for so long the agent may take to be as far as the node
-PROGRESS = 500_000  # microseconds between two looks at how far it is
+PROGRESS = 500_000  # microseconds between two checks of its progress
 _AGENT_FLAGS = {"verbose": "-v", "quiet": "-q", "report": "--report", "runtime": "--runtime"}
 
 
@@ -223,7 +223,7 @@ async def _run(
             raise_failures_of_callbacks(tasks)
             live = AttachedNode(transport, args.node, learn=args.learn, references=args.references)
             live.followers.append(comparison)
-            # What nobody learns of is on the node already, as most images are.
+            # Images whose pull is not observed are on the node already, like most.
             latencies = Latencies() if args.learn else Latencies(pull=Span(20 * MILLISECOND))
             header = RunHeader(scenario.name, 0, scenario.gates.profile, clock.now(), (args.node,))
             reported = shown.reported = report_flags.ReportingRun(args.report, header)

@@ -115,7 +115,7 @@ def _sides(args: argparse.Namespace) -> tuple[Side, Side]:
 
 
 def _label(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> str:
-    """What is different about a side: `v1.30`, `seed 1`, `A=true`."""
+    """How a side differs: `v1.30`, `seed 1`, `A=true`."""
     words = []
     for number, (own, other) in enumerate(zip(mine, theirs, strict=True)):
         if own != other:

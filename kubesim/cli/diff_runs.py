@@ -28,7 +28,7 @@ MOST_VALUES = 4  # that together are still an explanation
 
 @value_object
 class Side:
-    """What the flags say of a side; `label` is what is different about it. None: as the scenario says."""
+    """The flags of one side; `label` says what is different about it. None: as the scenario says."""
 
     label: str
     profile: str | None
@@ -38,7 +38,7 @@ class Side:
 
 @value_object
 class Played:
-    """A run or a saved trace, of which neither scenario nor seed is known."""
+    """A run or a saved trace whose scenario and seed are unknown."""
 
     side: Side
     records: Sequence[Record]
@@ -110,7 +110,7 @@ def difference_of(name: str, left: Played, right: Played, *, all_rules: bool = F
 
 
 class RuleSearch:
-    """Plays the left side again with values of the right one."""
+    """Runs the left side again with values of the right one."""
 
     def __init__(self, left: Played, right: Played) -> None:
         self._left, self._right = left, right
@@ -125,7 +125,7 @@ class RuleSearch:
         known = [record for record in self._right.records if record.t <= moment[0]]
 
         def is_enough(more: Sequence[DifferingValue], asked: set[str] | None = None) -> bool:
-            """Does the left side with these values do as the right side does, past this difference?"""
+            """Does the left side with these values behave like the right side beyond this difference?"""
             played = self._play([*taken, *more], moment[0] + 1, asked)
             met = compare([record for record in played if record.t <= moment[0]], known, is_exact=True).first
             return met is None or met.moment > moment

@@ -98,7 +98,7 @@ def _check_streams() -> None:
 
 
 def _mute_stdout() -> None:
-    """What is still buffered must not complain when the process ends."""
+    """Buffered output must not cause an error when the process ends."""
     if sys.stdout is not None and isinstance(sys.stdout, io.TextIOWrapper):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -1,4 +1,4 @@
-"""`kubesim run FILE…`: play scenarios or plain manifests and tell what happens."""
+"""`kubesim run FILE…`: run scenarios or plain manifests and print what happens."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ VIRTUAL_START = 946_684_800_000_000  # 2000-01-01T00:00:00Z, the date at which G
 
 
 class Clock(Protocol):
-    """What a component may ask of time. All values are integer microseconds."""
+    """The clock interface for components. All values are integer microseconds."""
 
     def now(self) -> int: ...
     def sleep(self, duration: int) -> Awaitable[None]: ...
@@ -62,7 +62,7 @@ class LoopClock:
         return round(self._loop.time() * 1_000_000) + self.offset
 
     def wall(self) -> int:
-        """What the clock on the wall of the machine shows: a timestamp for others. It may jump (`SkewedClock`), while
+        """The machine's wall-clock time: a timestamp for other programs. It may jump (`SkewedClock`), while
         `now` never does, as Go's monotonic clock."""
         return self.now()
 
@@ -91,7 +91,7 @@ class LoopClock:
         return self.sleep_until(moment)
 
     def sleep_in_tick(self, duration: int) -> Awaitable[None]:
-        """As `sleep`, for a part that works on a tick: the end of this wait is not something else that happens."""
+        """As `sleep`, for a component that works on a tick: the end of this wait does not count as other activity."""
         return self.sleep(duration)
 
     def sleep(self, duration: int) -> Awaitable[None]:
@@ -101,7 +101,7 @@ class LoopClock:
         return self._sleep_until(moment)
 
     async def _sleep_until(self, moment: int) -> None:
-        """Wait until then. Also a wait of no length gives the others their turn, as Go's scheduler would."""
+        """Wait until then. A wait of zero also lets other tasks run, as Go's scheduler would."""
         future = self._loop.create_future()
         timer = self.call_at(moment, wake, future, None)
         try:
@@ -115,7 +115,7 @@ class LoopClock:
 
     @contextmanager
     def external(self) -> Iterator[None]:
-        """Hold virtual time while something real is awaited."""
+        """Hold virtual time during a wait for something real."""
         with external():
             yield
 
@@ -133,10 +133,9 @@ class LoopClock:
 
     @asynccontextmanager
     async def outside(self, limit_s: float, *, hold: bool = False) -> AsyncIterator[None]:
-        """Around an exchange with the real world that may take this many seconds of the wall; then TimeoutError.
+        """Guards an exchange with the real world, which may take this many wall-clock seconds; then TimeoutError.
 
-        Virtual time does not advance during that time, unless it is paced: then an exchange takes the time that it
-        takes, or
+        Virtual time does not advance during an exchange, unless it is paced: then an exchange takes its real time, or
         none with `hold`.
         """
         virtual = self.virtual
@@ -214,7 +213,7 @@ class SkewedClock(_VirtualClock):
 
 
 class PacedClock(_VirtualClock):
-    """The seconds of clients outside, on a loop that is paced: how long they wait does not depend on its speed."""
+    """Real seconds for external clients, on a paced loop: their waiting time does not depend on its speed."""
 
     def __new__(cls, like: LoopClock, speed: float) -> PacedClock:
         return object.__new__(cls)

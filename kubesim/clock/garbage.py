@@ -1,4 +1,4 @@
-"""How often Python looks for garbage, which are the cycles that nobody holds any more."""
+"""How often Python's garbage collector looks for unreachable cycles."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ def collected_rarely() -> Iterator[None]:
 
 
 def collect_young() -> None:
-    """Look for garbage among what was created since the last look. A run that is over is one great cycle: found
-    immediately,
-    while it is in the caches of the machine, it costs a fifth of what it costs later among hundreds of others.
+    """Look for garbage among what was created since the last look. A run that is over is one great cycle: collected
+    immediately, while it is in the machine's caches, it costs a fifth of what it costs later among hundreds of others.
     """
     gc.collect(0)

@@ -41,8 +41,8 @@ def interrupts_postponed() -> Iterator[None]:
 
 @contextmanager
 def cancelled_by_interrupts(task: asyncio.Task[Any]) -> Iterator[None]:
-    """Ctrl-C cancels the task, so that it ends in order; a second one ends it where it is. Only where nobody else
-    handles it."""
+    """Ctrl-C cancels the task, so that it cleans up; a second one ends it immediately. Only if nothing else handles
+    it."""
     if not _is_ours():
         yield
         return
@@ -70,7 +70,7 @@ def cancelled_by_interrupts(task: asyncio.Task[Any]) -> Iterator[None]:
 
 
 def _is_ours() -> bool:
-    """Only the main thread hears signals; another client's handler stays."""
+    """Only the main thread receives signals; a handler that somebody else installed stays."""
     if threading.current_thread() is not threading.main_thread():
         return False
     handler = signal.getsignal(signal.SIGINT)

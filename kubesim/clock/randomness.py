@@ -21,8 +21,7 @@ class Randomness:
         return cast(Stream, _Unseeded(str(self.seed), *names))
 
     def fraction(self, *names: str) -> float:
-        """A number in [0, 1) that belongs to these names, for who draws once: to seed a stream costs as much as a
-        thousand draws."""
+        """A number in [0, 1) for these names, for a single draw: seeding a stream costs as much as a thousand draws."""
         return (_seed((str(self.seed), *names)) >> 11) / (1 << 53)  # as many bits as a float holds
 
 
@@ -37,7 +36,7 @@ class _Unseeded:
         return Stream(_seed(self._names))
 
     def __getattr__(self, name: str) -> Any:
-        """Called for what is not here yet: the first draw of its kind. From then on it is the generator's method."""
+        """Called for a missing key: the first draw of its kind. From then on it is the generator's method."""
         if name.startswith("_"):
             raise AttributeError(name)
         method = getattr(self._generator, name)

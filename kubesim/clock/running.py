@@ -17,7 +17,7 @@ T = TypeVar("T")
 def run_virtual(main: Callable[..., Coroutine[Any, Any, T]], *args: object, speed: float = 0.0) -> T:
     """What `asyncio.run` does, on a fresh virtual loop, in half the time: a corpus runs thousands of them.
 
-    What the program sets in context variables is gone with it: the caller and later programs never see it.
+    Context variables that the program sets are discarded with it: the caller and later programs never see them.
     """
     return copy_context().run(_run, main, args, VirtualLoop(speed))
 

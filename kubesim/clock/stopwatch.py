@@ -16,5 +16,5 @@ class Stopwatch:
         return wall_time.perf_counter() - self._start
 
     def cpu_seconds(self) -> float:
-        """What this process has computed during that time, whatever else the machine was doing."""
+        """The CPU time of this process during the measurement, whatever else the machine was doing."""
         return wall_time.process_time() - self._cpu_start

@@ -2,9 +2,9 @@
 
 Stock asyncio compares only the deadlines of timers, so two that tie fire in heap order; here a timer is ordered by
 (deadline, creation), on a grid of whole microseconds. While real work is under way (a process, a thread) the loop holds
-its time and waits for it; limits on that work are counted on the wall. What merely may be heard from outside at any
-time (a watched directory) holds nothing: it is listened to before each jump. Nothing ready, no timer and nothing
-outside is a `Deadlock` that names who waits for what.
+its time and waits for it; limits on that work are counted on the wall. A source that may report at any time (a watched
+directory) does not stop the clock: it is polled before each jump. With no ready task, no timer and no outside source it
+raises `Deadlock`, which names the waiting tasks and what they wait for.
 
 Idle time is free. `happenings` counts the instants in which anything happened except ticks that changed nothing. A
 ticker whose last tick changed nothing is idle until something else happens (see `concurrency.Ticker`), and the loop
@@ -142,7 +142,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._next: _Ready | None = None  # runs before everything in _ready
         self._placing_next = False
         self.happenings = 0
-        self.happened = True  # something did since they were counted
+        self.happened = True  # a pod changed since they were counted
         self.unfinished_ticks: set[Periodic] = set()  # those whose tick the reader has not finished
 
     def _make_self_pipe(self) -> None:
@@ -155,7 +155,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             super()._close_self_pipe()  # type: ignore[misc]
 
     def pace(self, speed: float) -> None:
-        """From this instant on, let this many virtual seconds pass in each second on the wall."""
+        """From this instant on, let this many virtual seconds pass in each wall-clock second."""
         self.speed = speed
         if speed:
             self._wall_start = wall_time.monotonic() - self._micros / SECOND / speed
@@ -200,7 +200,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         heappush(self._timers, (due, tick.rank + order, tick))
 
     def tick_again(self, tick: Tick, due: int) -> None:
-        """Arm a tick that is firing, but not before time moves on: by then it may be idle."""
+        """Re-arm a firing tick, but only when time advances: by then it may be idle."""
         tick._when = due
         self._fired.append(tick)
 
@@ -264,7 +264,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._placing_next = False
 
     def run_forever(self) -> None:
-        self.happened = True  # since it ran last, anybody may have done anything
+        self.happened = True  # anything may have changed since it last ran
         super().run_forever()
 
     def _run_once(self) -> None:
@@ -312,7 +312,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Wait for real events, no longer than until a limit or, with a speed, the next timer is due on the wall."""
         if self._csock is None:
             super()._make_self_pipe()  # type: ignore[misc]
-            if self._ready:  # another thread may have called before it could wake anybody
+            if self._ready:  # another thread may have called before it could wake a waiter
                 return
         limits = self._limits
         while limits and limits[0][2].cancelled():
@@ -331,7 +331,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             if not handle.cancelled():
                 self._add_callback(handle)
         if (self._ready or reports) and self.speed and not self.externals:
-            # What came from outside came between two timers, not at the earlier one.
+            # Input from outside arrived between two timers, not at the earlier one.
             passed = int((wall_time.monotonic() - self._wall_start) * self.speed * SECOND)
             self._micros = max(self._micros, passed if due is None else min(passed, due))
         if reports and self.on_progress is not None:
@@ -355,14 +355,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return wall_time.monotonic() < self._wall_start + due / SECOND / self.speed
 
     def _next_due(self) -> int | None:
-        """When the next timer fires that nobody has cancelled."""
+        """When the next timer fires that is not cancelled."""
         timers = self._timers
         while timers and timers[0][2].cancelled():
             heappop(timers)
         return timers[0][0] if (timers or self._fired) and self._arm_ticks() else None
 
     def _forget_cancelled_timers(self) -> list[_Entry]:
-        """Timers far ahead that nobody waits for any more would pile up; those that are left."""
+        """Drops cancelled timers far ahead, which would pile up."""
         self._timers = timers = [entry for entry in self._timers if not entry[2].cancelled()]
         heapify(timers)
         self._crowded = max(CROWDED, 2 * len(timers))
@@ -448,7 +448,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                 timer.set_result(None)
                 self._placing_next = False
         if due is None:
-            # A callback from another thread or a signal may have come in during that time.
+            # A callback from another thread or a signal may have arrived during the wait.
             self._listen(0)
             if not self._ready and not self._stopping:  # type: ignore[attr-defined]
                 raise Deadlock(self._describe_deadlock())
@@ -472,8 +472,9 @@ def _run(handle: _Handle) -> None:
 def wake(future: asyncio.Future[T], value: T) -> None:
     """Give a waiting task its value, and let it run next.
 
-    Go's scheduler runs the goroutine that was made ready last before the others, which then come in order. What is seen
-    of the kubelet within one instant follows from that, so wake-ups between our tasks are ordered the same way.
+    Go's scheduler runs the goroutine that was made ready last before the others, which then come in order. The visible
+    order of the kubelet's actions within one instant follows from that, so wake-ups between our tasks are ordered the
+    same way.
     """
     if future.done():
         return
@@ -487,7 +488,7 @@ def wake(future: asyncio.Future[T], value: T) -> None:
 
 
 def go(coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-    """Start a task as Go's `go` statement does: it runs next once the present one waits (see `wake`)."""
+    """Start a task as Go's `go` statement does: it runs next once the current one waits (see `wake`)."""
     loop = asyncio.get_running_loop()
     if isinstance(loop, VirtualLoop):
         return loop.placing_next(lambda: loop.create_task(coroutine, name=name))

@@ -22,7 +22,7 @@ class ApiClient(Protocol):
     async def patch_pod_status(
         self, namespace: str, name: str, uid: str, old_status: PodStatus, new_status: PodStatus
     ) -> Pod:
-        """Write what differs between the two, and nothing else: what others changed during that time stays.
+        """Write what differs between the two, and nothing else: changes by others in between stay.
 
         Conditions are merged by type and addresses by ip, in the new order. Another uid under the name is a conflict.
         """

@@ -1,4 +1,5 @@
-"""The way from a node to the API server: it can be cut, and it comes back. Clients and sources of the node share it."""
+"""The connection from a node to the API server: it can be cut and restored. Clients and sources of the node share
+it."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ REFUSED = "dial tcp 10.0.0.100:6443: connect: connection refused"
 
 
 class ApiConnection:
-    """`check` raises while there is no way; listeners are called when it goes and comes."""
+    """`check` raises while it is cut; listeners are called on every change."""
 
     def __init__(self) -> None:
         self.up = True

@@ -21,7 +21,7 @@ from kubesim.values import value_object
 
 @value_object
 class ApiLatencies:
-    """How long requests take. One that takes none does not give others a turn either."""
+    """How long requests take. A request without latency does not let other tasks run, either."""
 
     get: int = 1 * MILLISECOND
     patch: int = 2 * MILLISECOND
@@ -71,7 +71,7 @@ class MemoryClient:
         return pod
 
     async def create_pod(self, pod: Pod) -> Pod:
-        """As anybody's: with the server's defaults, its checks and its refusals."""
+        """As for any client: with the server's defaults, validation and errors."""
         await self._takes(self._latencies.create)
         metadata = pod.metadata.changed(uid="", resource_version="")
         body = pod.changed(api_version="v1", kind="Pod", metadata=metadata, status=PodStatus()).to_json()

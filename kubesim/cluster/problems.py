@@ -17,7 +17,7 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 
 def status_of(error: ApiError) -> dict[str, Any]:
-    """The body of a refusal."""
+    """The body of an error answer."""
     metadata = {"continue": error.go_on} if error.go_on else {}
     body: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": metadata, "status": "Failure"}
     body["message"] = error.message
@@ -107,7 +107,7 @@ def too_many_requests(message: str, causes: Sequence[Mapping[str, str]], retry_a
 
 
 def rejected() -> ApiError:
-    """The answer to a JSON patch that cannot be applied, whatever is wrong with it."""
+    """The answer to a JSON patch that cannot be applied, for any reason."""
     return ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {})
 
 
@@ -135,6 +135,6 @@ def no_such_resource() -> ApiError:
 
 
 def is_namespace_terminating(error: ApiError) -> bool:
-    """Whether nothing can be created because the namespace is about to go."""
+    """Whether nothing can be created because the namespace is terminating."""
     causes = (error.details or {}).get("causes")
     return isinstance(causes, list) and any(cause.get("reason") == "NamespaceTerminating" for cause in causes)

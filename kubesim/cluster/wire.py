@@ -32,7 +32,7 @@ def object_to_json(obj: ApiObject, *, in_list: bool = False) -> JsonObject:
 
 
 def shown_as(resource: Resource, obj: ApiObject, *, in_list: bool = False) -> JsonObject:
-    """An object in the version of the resource that was asked for."""
+    """An object in the version of the resource that was requested."""
     if resource.converted:
         return from_core(object_to_json(obj, in_list=in_list))
     if not is_declared(resource):
@@ -92,9 +92,9 @@ def _unknown(type_: Type, value: Json, path: str) -> Iterator[str]:
 
 
 def misfit(type_name: str, value: Json) -> str | None:
-    """Why a merged document is no object of this type, in the words of the converter that strategic patches go through.
+    """Why a merged document is not an object of this type, in the words of the converter for strategic patches.
 
-    Quantities and times speak for themselves: their misfits are left to the decoder.
+    Quantities and times are left to the decoder, which has its own errors for them.
     """
     return _misfit(parse_type(type_name), value)
 

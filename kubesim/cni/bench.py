@@ -2,7 +2,7 @@
 
 The same executions twice: through this library as containerd does it (loopback and a bridge with host-local addresses,
 both at once), and bare: the binaries spawned with prepared input, their output read, their end awaited, nothing parsed.
-On a host of its own, with namespaces that exist before; runs of both kinds take turns.
+On a private host, with namespaces created in advance; runs of both kinds alternate.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Bench:
         await asyncio.gather(*(work() for _ in range(parallel)))
 
     def bare(self, parallel: int) -> BenchRun:
-        """Both phases are timed, preparing the input of the second is not."""
+        """Both phases are timed, but not preparing the input of the second."""
         adding = [self._jobs(pod, "ADD", {}) for pod in self.pods]
         watch = Stopwatch()
         outputs = run_bare(adding, parallel)
@@ -139,7 +139,7 @@ class Bench:
 
 
 def run_bare(pods: Sequence[Sequence[PluginCall]], parallel: int) -> list[dict[str, bytes]]:
-    """Execute the jobs of this many pods at the same time; what each binary printed."""
+    """Execute the jobs of this many pods at the same time; returns the output of each binary."""
     outputs: list[dict[str, bytes]] = [{} for _ in pods]
     waiting = iter(enumerate(pods))
     with selectors.EpollSelector() as selector:
@@ -178,7 +178,7 @@ def _first(
 
 
 def _begin(selector: selectors.BaseSelector, n: int, jobs: list[PluginCall]) -> None:
-    """ADD of all networks immediately, DEL one after the other, as go-cni has it."""
+    """ADD of all networks concurrently, DEL one after the other, as in go-cni."""
     for job in jobs[:1] if jobs[0].environ["CNI_COMMAND"] == "DEL" else list(jobs):
         _spawn(selector, n, job, jobs)
 
@@ -196,7 +196,7 @@ def _spawn(selector: selectors.BaseSelector, n: int, job: PluginCall, others: li
 
 
 def run_bench(bin_dir: str, pods: int, pairs: int, parallel: Sequence[int], out: TextIO, progress: TextIO) -> None:
-    """Measure in a process of its own, and print a line for each number of pods at a time. How long it will take is
+    """Measure in a separate process, and print a line for each number of concurrent pods. How long it will take is
     printed to `progress` after the first pair of runs; on a terminal again after each pair, in place."""
     question = {"bin_dir": bin_dir, "pods": pods, "pairs": pairs, "parallel": list(parallel)}
     command = [sys.executable, "-m", "kubesim.cni.bench"]
@@ -217,7 +217,7 @@ def run_bench(bin_dir: str, pods: int, pairs: int, parallel: Sequence[int], out:
 
 
 def time_left(done: int, of: int, seconds: float) -> str:
-    """A pair takes as long as those before it took on average."""
+    """Assumes that a pair takes as long as the earlier ones on average."""
     return f"cni bench: {done} of {of} pairs of runs, about {round(seconds / done * (of - done))} s left"
 
 
@@ -256,7 +256,7 @@ def main() -> None:
                     pairs.append(bench.pair(parallel, n % 2 == 0))
                     done += 1
                     print(json.dumps({"done": done, "of": of, "seconds": watch.seconds()}), flush=True)
-                del pairs[0]  # not counted: afterwards everything is in the caches
+                del pairs[0]  # not counted: it fills the caches
                 reported = [
                     {"bare": [pair.bare.wall, pair.bare.cpu], "library": [pair.library.wall, pair.library.cpu]}
                     for pair in pairs

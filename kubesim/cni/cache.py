@@ -95,7 +95,7 @@ class Cache:
         except OSError as error:
             raise CniError(describe_os_error("mkdir", error, str(error.filename))) from None
         try:
-            # Written in place, as libcni does it: the process that reads during that time must cope with half a file.
+            # Written in place, as libcni does it: a concurrent reader must cope with half a file.
             fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             try:
                 os.write(fd, self.written(os.path.basename(path), content))

@@ -83,12 +83,12 @@ class CNI:
         self._lock = RWLock()
 
     async def load(self, *options: LoadOption) -> None:
-        """Load again. An error leaves what the options before it gave: usually just loopback."""
+        """Load again. An error keeps the result of the options before it: usually just loopback."""
         async with self._lock.write():
             self.load_now(*options)
 
     def load_now(self, *options: LoadOption) -> None:
-        """`load` for who knows that nothing is under way."""
+        """`load` for a caller that knows that no write is in progress."""
         self.networks = []
         for option in options:
             try:
@@ -113,7 +113,7 @@ class CNI:
                 await self.libcni.get_status_network_list(network.config, ctx)
 
     async def setup(self, namespace: Namespace, ctx: Context = BACKGROUND) -> CNIResult:
-        """Attach to all networks immediately. All are waited for; the first error to arrive is the one that counts."""
+        """Attach to all networks concurrently. Waits for all; the first error to arrive counts."""
         async with self._lock.read():
             self._check_ready()
             results: list[Result | None] = [None] * len(self.networks)
@@ -172,7 +172,7 @@ class CNI:
 
     async def gc(self, valid: Callable[[], Sequence[GCAttachment]], ctx: Context = BACKGROUND) -> None:
         """Send the valid attachments to plugins from 1.1.0 on, so that they release the rest. Nothing is attached then;
-        while somebody is, it is left for another time. (go-cni has no such thing yet.)"""
+        otherwise it is left for another time. (go-cni has no such thing yet.)"""
         if not self._lock.is_free:
             return
         async with self._lock.write():

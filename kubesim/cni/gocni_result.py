@@ -1,4 +1,4 @@
-"""What attaching to several networks gave, put together by interface.
+"""The results of attaching to several networks, merged by interface.
 
 Mirrors: containerd/go-cni result.go, helper.go
 """

@@ -1,4 +1,4 @@
-"""What a runtime tells about its network: CRI conditions, and what `crictl info` and `containerd config dump` show.
+"""What a runtime reports about its network: CRI conditions, and what `crictl info` and `containerd config dump` show.
 
 Mirrors: containerd internal/cri/server/status.go, internal/cri/config/config.go CniConfig;
 pkg/kubelet/container/runtime.go RuntimeCondition.String

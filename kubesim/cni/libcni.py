@@ -127,8 +127,8 @@ class CNIConfig:
     async def release_network_list(
         self, network: NetworkConfigList, runtime: RuntimeConf, ctx: Context = BACKGROUND
     ) -> list[CniError]:
-        """DEL as far as it goes: a plugin that fails does not keep the others from being called. libcni has no such
-        thing; it is for what a runtime has forgotten."""
+        """DEL as far as possible: after a failed plugin the others are still called. libcni has no such function; it is
+        for attachments that a runtime has forgotten."""
         cached = self._result_for_del(network, runtime)
         errors = []
         for plugin in reversed(network.plugins):

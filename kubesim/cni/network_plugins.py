@@ -70,7 +70,7 @@ class CniNetworkPlugin:
         return [*lines, f"Using CNI configuration file {os.path.basename(pick.path)}"]
 
     def sync_network_config(self) -> None:
-        """What was chosen before stays, if nothing loads."""
+        """The earlier choice stays if nothing loads."""
         self.last_pick = pick_for(self.profile, self.conf_dir)
         if self.last_pick.network is not None:
             self.default_network = self.last_pick.network

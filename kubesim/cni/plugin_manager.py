@@ -30,7 +30,7 @@ class InitArguments:
 
 
 class Host(Protocol):
-    """What a plugin asks of the kubelet about a sandbox, and of the machine. Failures raise CniError."""
+    """What a plugin needs from the kubelet about a sandbox, and from the machine. Failures raise CniError."""
 
     def get_netns(self, sandbox_id: str) -> str: ...
     def get_pod_port_mappings(self, sandbox_id: str) -> Sequence[PortMapping]: ...
@@ -43,7 +43,7 @@ class NetworkPlugin(Protocol):
 
     def init(self, given: InitArguments) -> None: ...
     def log(self) -> Sequence[str]:
-        """What it logged of its configuration when it last read it."""
+        """What it logged about its configuration when it last read it."""
         ...
 
     async def status(self) -> None: ...
@@ -71,7 +71,7 @@ class NoopNetworkPlugin:
 
 
 def init_network_plugin(plugins: Sequence[NetworkPlugin], wanted: str, given: InitArguments) -> NetworkPlugin:
-    """The plugin of that name, initialized. All that is wrong with any of them is reported immediately."""
+    """The plugin of that name, initialized. All errors in any of them are reported together."""
     if not wanted:
         noop = NoopNetworkPlugin()
         noop.init(given)

@@ -10,7 +10,7 @@ from kubesim.values import value_object
 
 @value_object
 class PortMapping:
-    """CRI's: the protocol is a number, and mappings without a host port are there too."""
+    """As in CRI: the protocol is a number, and mappings without a host port are included."""
 
     protocol: int = 0
     container_port: int = 0

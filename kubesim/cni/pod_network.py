@@ -1,4 +1,4 @@
-"""The CRI plugin's view of pod networking: what it tells the plugins about a pod, and which address is the pod's.
+"""The CRI plugin's view of pod networking: what it passes to the plugins about a pod, and which address is the pod's.
 
 Mirrors: containerd internal/cri/server/sandbox_run.go setupPodNetwork, cniNamespaceOpts, selectPodIPs;
 sandbox_stop.go teardownPodNetwork; internal/cri/bandwidth/utils.go

@@ -1,4 +1,4 @@
-"""`Channel` and `Select`, with Go's meaning: who waits first is served first, a select that finds several channels
+"""`Channel` and `Select`, with Go's meaning: the first waiter is served first, a select that finds several channels
 ready picks one at random (here: from a seeded stream), and one that had to wait gets the first value that arrives.
 """
 
@@ -28,8 +28,8 @@ class Channel(Generic[T]):
         self.dropped = 0
         self._items: deque[T] = deque()
         self._waiters: deque[Future[T]] = deque()  # first come, first served
-        self._reader: Select | None = None  # who alone reads, over and over; then nobody is among the waiters
-        self._senders: dict[Future[None], T] = {}  # who waits for room, and with what
+        self._reader: Select | None = None  # the only reader, repeatedly; then the list of waiters is empty
+        self._senders: dict[Future[None], T] = {}  # the senders that wait for room, with their items
 
     def __len__(self) -> int:
         return len(self._items)
@@ -38,7 +38,7 @@ class Channel(Generic[T]):
         return self.name
 
     def try_send(self, item: T) -> bool:
-        """Hand the item to the first who waits, or store it; False if the channel is full."""
+        """Hand the item to the first waiting receiver, or store it; False if the channel is full."""
         if self._reader is not None:
             if self._reader.take(self, item):
                 return True
@@ -93,7 +93,7 @@ class Channel(Generic[T]):
         try:
             return await future
         except asyncio.CancelledError:
-            if not future.cancelled():  # handed over although nobody is left to take it
+            if not future.cancelled():  # handed over although no receiver is left
                 self._items.appendleft(future.result())
             elif future in self._waiters:
                 self._waiters.remove(future)
@@ -110,7 +110,7 @@ class Channel(Generic[T]):
 
 @value_object
 class Selected:
-    """What a select answered: the channel, its item, and which channels were ready when it looked."""
+    """The result of a select: the channel, its item, and which channels were ready when it looked."""
 
     channel: Channel[Any]
     item: Any
@@ -129,7 +129,7 @@ class Select:
         self._channels = channels
         self._stream = stream
         self._waiting: Future[Selected] | None = None
-        self._left = True  # may a channel hold an item? If not, none is looked at
+        self._left = True  # may a channel hold an item? If not, none is checked
         for channel in channels:
             assert channel._reader is None, f"{channel} has a reader already"
             channel._reader = self
@@ -150,19 +150,19 @@ class Select:
             return await future
         except asyncio.CancelledError:
             self._waiting = None
-            if not future.cancelled():  # handed over although nobody is left to take it
+            if not future.cancelled():  # handed over although no receiver is left
                 selected = future.result()
                 selected.channel._items.appendleft(selected.item)
                 self._left = True
             raise
 
     def close(self) -> None:
-        """From now on another client may read."""
+        """From now on another task may read."""
         for channel in self._channels:
             channel._reader = None
 
     def take(self, channel: Channel[Any], item: Any) -> bool:
-        """An item for the caller that waits; False if nobody does, and it is left in the channel."""
+        """Hand an item to a waiting receiver; False without one, then it stays in the channel."""
         future = self._waiting
         if future is None or future.done():
             self._left = True

@@ -12,7 +12,7 @@ class RWLock:
     def __init__(self) -> None:
         self._readers = 0
         self._writing = False
-        self._waiting: deque[tuple[bool, asyncio.Future[None]]] = deque()  # (is a writer, who waits), in order
+        self._waiting: deque[tuple[bool, asyncio.Future[None]]] = deque()  # (is a writer, the waiter), in order
 
     @property
     def is_free(self) -> bool:
@@ -60,7 +60,7 @@ class RWLock:
             raise
 
     def _hand_on(self) -> None:
-        """Let in the caller that may enter now: all readers up to the next writer, or that writer."""
+        """Let in the waiters that may enter now: all readers up to the next writer, or that writer."""
         while self._waiting and not self._writing:
             writer, turn = self._waiting[0]
             if writer and self._readers:

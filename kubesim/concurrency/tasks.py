@@ -24,7 +24,7 @@ class TaskSet:
         self._closing = False
 
     def child(self) -> TaskSet:
-        """A set within this one that can be ended by itself; an error in it ends both."""
+        """A nested set that can be ended separately; an error in it ends both."""
         child = TaskSet(self)
         self._children[child] = None
         return child
@@ -72,7 +72,7 @@ class TaskSet:
             self._parent._children.pop(self, None)
 
     async def run_until(self, main: Coroutine[Any, Any, Any]) -> Any:
-        """Run `main`; if a task of the set fails during that time, stop and raise that."""
+        """Run `main`; if a task of the set fails before it ends, stop and raise that error."""
         assert self._failure is not None, "use `async with`"
         inner = asyncio.get_running_loop().create_task(main, name="main")
         try:
@@ -102,7 +102,7 @@ class TaskSet:
 
 
 async def end(task: asyncio.Task[Any]) -> None:
-    """Cancel a task and wait until it is gone; what it raised on the way is not ours."""
+    """Cancel a task and wait for its end; its exceptions are ignored."""
     task.cancel()
     if not task.done():
         await asyncio.wait([task])

@@ -62,7 +62,8 @@ class Ticker:
 
     def done(self, idle_until: int = 0) -> None:
         """The reader has finished the tick. Before `idle_until` only something that happens elsewhere can make the next
-        one different; `NEVER`: no tick ever. By default this tick changed something, or the next one may."""
+        one different; `NEVER`: no tick ever. By default, assumes that this tick changed something, or that the next one
+        may."""
         loop = self._loop
         if loop is not None:
             if not self.channel:
@@ -85,7 +86,7 @@ class Ticker:
         return due - period
 
     def reset(self, due: int | None = None) -> None:
-        """Begin again with the next tick at `due` or one period from now; a tick that nobody has taken is gone."""
+        """Begin again with the next tick at `due` or one period from now; a pending tick is dropped."""
         self.channel.try_receive()
         self._timer.cancel()
         self._set(self._clock.now() + self.period if due is None else due)

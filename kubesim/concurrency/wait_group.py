@@ -1,7 +1,6 @@
-"""`WaitGroup`: run several coroutines side by side and continue when the last has ended, immediately and before
-anybody else.
+"""`WaitGroup`: run several coroutines concurrently and continue when the last has ended, before any other task.
 
-Mirrors: Go's sync.WaitGroup; the goroutine that waits is made ready by the last `Done`.
+Mirrors: Go's sync.WaitGroup; the last `Done` makes the waiting goroutine ready.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What the corpora about container networking share: errors as they write them down, places with other names,
-directories that are filled, and plugins that answer from a script.
+"""What the corpora about container networking share: errors in their notation, placeholders for paths, directories that
+are filled, and plugins that answer from a script.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def error_json(error: CniError | None) -> dict[str, Any] | None:
     return out
 
 
-class Places:
+class PathNames:
     """Directories of this machine, and the names that a corpus has for them."""
 
     def __init__(self, **names: Path | str) -> None:

@@ -16,8 +16,8 @@ Json = dict[str, Any]
 
 
 def steps_of(case: Json) -> list[Json]:
-    """What is done in each step stands beside what was seen, so with the answers; a file without answers has the steps
-    in the input."""
+    """The operations of each step are stored with what was observed, that is, with the answers; a file without answers
+    has the steps in the input."""
     steps = (case.get("output") or {}).get("steps", case["input"].get("steps"))
     if steps is None:
         raise InputError(str(case.get("case")), "has no steps, neither under output nor under input")
@@ -25,7 +25,7 @@ def steps_of(case: Json) -> list[Json]:
 
 
 def uids_in(steps: list[Json]) -> list[str]:
-    """Every uid that a step names, in order: what a file without answers is asked about."""
+    """Every uid that a step names, in order: what a file without answers is queried for."""
     found: dict[str, None] = {}
     for step in steps:
         op = step["op"]

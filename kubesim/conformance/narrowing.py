@@ -85,7 +85,7 @@ def split_field_errors(text: str) -> list[str]:
 
 
 def without_generated_uids(pod: Mapping[str, Any], given_uid: str) -> Any:
-    """A copy in which a generated uid, wherever it stands, is only marked as such."""
+    """A copy in which every generated uid is replaced by a mark."""
     uid = pod.get("uid", "")
     if uid == given_uid or not GENERATED_UID.fullmatch(uid):
         return pod

@@ -22,7 +22,7 @@ from kubesim.cni.exec.process import RealExec
 from kubesim.cni.gocni_result import create_result
 from kubesim.cni.libcni import CNIConfig, GCArgs, GCAttachment
 from kubesim.cni.spec.results import current, plain
-from kubesim.conformance.cni_cases import Places, error_json
+from kubesim.conformance.cni_cases import PathNames, error_json
 from kubesim.errors import CniError
 from kubesim.linux import namespaces, netns
 
@@ -43,8 +43,8 @@ class RealHost:
         self.random = Randomness(0).stream("netns", case.get("id", ""))
 
     async def run(self) -> list[dict[str, Any]]:
-        places = Places(REC=self.recorder.path)
-        hidden: list[dict[str, Any]] = places.hide([await self.step(step) for step in self.case["steps"]])
+        path_names = PathNames(REC=self.recorder.path)
+        hidden: list[dict[str, Any]] = path_names.hide([await self.step(step) for step in self.case["steps"]])
         return hidden
 
     async def step(self, step: Step) -> dict[str, Any]:
@@ -189,7 +189,7 @@ def play(line: str) -> str:
 
 
 def main() -> None:
-    """Every case gets a process of its own, which ends with all that it made."""
+    """Every case gets its own process, which ends together with everything that it created."""
     for line in sys.stdin:
         child = os.fork()
         if child == 0:

@@ -10,7 +10,7 @@ from kubesim.values import mutable, value_object
 
 @value_object
 class CaseFailure:
-    """A case whose answer was not the right one; `differences` in words."""
+    """A case with a wrong answer; `differences` in words."""
 
     case: str
     expected: Any

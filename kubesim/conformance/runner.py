@@ -53,7 +53,7 @@ def find_corpora(paths: Iterable[Path]) -> list[Path]:
 
 
 def _is_input(path: Path) -> bool:
-    """In a directory, JSON that is no story is another client's."""
+    """In a directory, JSON that is not a story belongs to something else."""
     return path.name.endswith(SUFFIXES) or is_story(path)
 
 
@@ -97,7 +97,7 @@ def _play(play: Callable[[Case], Any], case: Case) -> tuple[Any, str]:
             output = play(case)
     except NotRunnable:
         raise
-    except Exception as error:  # whatever goes wrong in one case must not end the others
+    except Exception as error:  # an error in one case must not end the others
         return None, _damaged("played", error)
     return (None, _damaged("played", failures[0])) if failures else (output, "")
 
@@ -121,7 +121,7 @@ def _noted_failures() -> Iterator[list[BaseException]]:
 
 
 def _damaged(what: str, error: BaseException) -> str:
-    """Cases that nobody changed can be played and judged."""
+    """Unchanged cases can be played and judged."""
     return f"cannot be {what}: the case is damaged, or of another version ({type(error).__name__}: {error})"
 
 

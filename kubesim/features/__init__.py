@@ -1,6 +1,6 @@
 """The version of a kubelet as a value: its profile, its feature gates and what was set differently, its named rules.
 
-A set of gates is immutable and handed to the caller that decides; nobody reads a global. `configured_gates` takes
+A set of gates is immutable and passed to the deciding function; there is no global set. `configured_gates` takes
 settings as a
 kubelet does and refuses what it refuses; the tables are in `table.py`.
 
@@ -22,7 +22,7 @@ from kubesim.values import value_object
 
 DEFAULT_PROFILE: Final = "v1.36"
 _ALL_OF_STAGE = {"AllAlpha": "A", "AllBeta": "B"}
-_UNKNOWN = {".": False, "+": True}  # cells of gates that a kubelet does not know, and what holds there instead
+_UNKNOWN = {".": False, "+": True}  # cells of gates that a kubelet does not know, and their effective value
 
 
 class Gate(NamedTuple):
@@ -51,7 +51,7 @@ def profiles_with(gate: str) -> list[str]:
 
 @cache
 def _defaults(profile: str) -> Mapping[str, bool]:
-    """Also of gates that other profiles know, as the table says: what does not exist yet is off."""
+    """Also for gates of other profiles, from the table: a gate that does not exist yet is off."""
     column = 1 + PROFILES.index(profile)
     anywhere = {row.split()[0]: _UNKNOWN.get(row.split()[column], False) for row in TABLE.splitlines()}
     return {**anywhere, **{name: gate.default for name, gate in known_gates(profile).items()}}
@@ -69,7 +69,7 @@ class FeatureGates:
     def __post_init__(self) -> None:
         for name in self.overrides:
             _check_known(name, self.profile)
-        # Asked a thousand times in a pod's life: a look-up is all that it costs.
+        # Called a thousand times in a pod's life: it costs only a look-up.
         object.__setattr__(self, "enabled", {**_defaults(self.profile), **self.overrides}.__getitem__)
         object.__setattr__(self, "rules", Rules() if self.profile == DEFAULT_PROFILE else rules_of(self.profile))
 

@@ -1,7 +1,7 @@
 """Two kubelets beside each other: in which gates and rules they differ, and which of these makes a difference.
 
 `mixed` is a kubelet with some values of another one. `needed_for` finds by trial which values it takes: as nothing else
-is changed, it is those that differ in effect.
+changes, these are the ones that matter.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def differing_values(left: FeatureGates, right: FeatureGates) -> list[DifferingV
 def mixed(
     base: FeatureGates, other: FeatureGates, taken: Collection[DifferingValue], asked: set[str] | None = None
 ) -> FeatureGates:
-    """The base with these values of the other one. The gates that somebody asks about are added to `asked`."""
+    """The base with these values of the other one. The gates that are queried are added to `asked`."""
     gates = FeatureGates(base.overrides, base.profile)
     values = {each.name: other.enabled(each.name) for each in taken if each.kind == "gate"}
     seen = set() if asked is None else asked

@@ -17,10 +17,10 @@ from kubesim.values import value_object
 class Rules:
     """The rules of one kubelet. The defaults are those of v1.36."""
 
-    bootstrap_checkpoints: bool = False  # pods that were written down start before the API server answers
+    bootstrap_checkpoints: bool = False  # checkpointed pods start before the API server answers
     static_pod_fields: str = ""  # the version whose fields of a pod the uid of a static pod covers; empty: v1.36
     has_config_modes: bool = False  # the mux can report snapshots of all pods (SET)
-    repeats_run: bool = False  # a sync loop that ended is started again immediately, over and over
+    repeats_run: bool = False  # a sync loop that ended is started again immediately, again and again
     # Pod workers and the sync loop.
     pod_worker_states: bool = True  # False: one kind of sync, and one update that waits for its end
     emits_sync_errors: bool = False  # an Event FailedSync for each sync that failed
@@ -40,7 +40,7 @@ class Rules:
     reports_containers_of_failed: bool = True  # False: eviction and deadline leave phase, reason and message
     # Back-off, grace periods, eviction.
     retries_network_soon: bool = True  # after 1 s while the network is not ready; False: like any failed sync
-    backs_off_in_new_sandbox: bool = True  # False: a container that crashed starts in it immediately
+    backs_off_in_new_sandbox: bool = True  # False: a crashed container starts in it immediately
     retries_at_back_off_expiry: bool = True  # False: after 10 to 15 s, like any failed sync
     honours_zero_grace: bool = True  # a grace period of 0 is 1 s; False: it is the pod's own
     hard_eviction_grace_s: int = 1
@@ -80,7 +80,7 @@ class Rules:
     emits_unfinished_pre_stop_hooks: bool = False
     probes_started_containers: bool = True  # immediately; False: with the next tick of a worker that began at random
     inspects_images_first: bool = False  # whatever the pull policy; else unless that is Always
-    ends_exec_probes: bool = True  # when their timeout is over; False: they take as long as they take
+    ends_exec_probes: bool = True  # when their timeout is over; False: without a limit
     probe_error_event: str = "{kind} probe errored and resulted in {result} state: {error}"
     repeats_pull_error: bool = True  # while it backs off from pulling the image again
     container_hash: str = "image"  # and name; or the whole container, as json or as a dump of its struct

@@ -1,6 +1,6 @@
 """Addresses as Go's net package reads and prints them.
 
-An address that is missing is not an error there: it prints as `<nil>`, and so it does here.
+A missing address is not an error upstream: it prints as `<nil>`, here as well.
 
 Mirrors: net ParseIP, ParseCIDR, IP.String, IPNet.String; utils/net ParseIPSloppy; pkg/types IPNet
 """
@@ -79,7 +79,7 @@ class IP:
 
 @value_object
 class IPNet:
-    """An address with the length of its network's prefix; no address at all is the zero value."""
+    """An address with the length of its network's prefix; the zero value has no address."""
 
     ip: IP | None = None
     prefix: int = 0

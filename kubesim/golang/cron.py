@@ -91,7 +91,7 @@ class CronSchedule:
         return None
 
     def _advance(self, at: _Local) -> bool:
-        """Move on field by field, from the month to the second. False: a field began from its lowest value again."""
+        """Move on field by field, from the month to the second. False: a field started again from its lowest value."""
         while at.fields().month not in self.month.values:
             at.start_of("month")
             at.add_date(months=1)

@@ -1,4 +1,4 @@
-"""FNV-1 and FNV-1a, the hashes that Kubernetes uses where a short fingerprint will do.
+"""FNV-1 and FNV-1a, the hashes that Kubernetes uses where a short fingerprint is enough.
 
 Mirrors: hash/fnv
 """

@@ -67,7 +67,7 @@ _LITERALS = {"t": "true", "f": "false", "n": "null"}
 
 
 def kind_of(value: object) -> str:
-    """How Go's errors call the kind of a JSON value."""
+    """The name of a JSON value's kind in Go's errors."""
     return _KINDS.get(type(value), "object")
 
 
@@ -114,7 +114,7 @@ def _merge_duplicates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def dumps(value: Json) -> str:
-    """Compact text, keys sorted (but see `InOrder`), with the characters escaped that HTML cares about."""
+    """Compact text, keys sorted (but see `InOrder`), with HTML's special characters escaped."""
     if isinstance(value, str):
         return str(value) if isinstance(value, Number) else quote(value)
     if isinstance(value, dict):

@@ -40,7 +40,7 @@ class Misfit(ValueError):
 
 
 class JsonObject(dict[str, Any]):
-    """An object in which keys came more than once: the last value counts, but structs decode them all."""
+    """An object with repeated keys: the last value counts, but structs decode them all."""
 
     __slots__ = ("pairs",)
     pairs: list[tuple[str, Any]]
@@ -98,7 +98,7 @@ def decode_alone(type_: GoType, value: Any) -> Any:
 
 
 def parse(data: bytes) -> Any:
-    """A JSON value with its numbers as they were written. Go reads bytes: what is not UTF-8 becomes U+FFFD."""
+    """A JSON value with its numbers as they were written. Go reads bytes: invalid UTF-8 becomes U+FFFD."""
     try:
         value = _DECODER.decode(data.decode("utf-8", "go-replace"))
     except RecursionError:
@@ -154,7 +154,7 @@ def is_text(value: Any) -> bool:
 
 
 def as_number(value: Any) -> Any:
-    """A number of Python's as JSON has it; every other value as it is."""
+    """A Python number as in JSON; every other value unchanged."""
     return Number(json.dumps(value)) if type(value) in (int, float) else value
 
 

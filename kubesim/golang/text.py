@@ -1,4 +1,4 @@
-"""Go's way of printing things that end up in messages: quoted strings, slices, errors, durations."""
+"""Go's formatting of values in messages: quoted strings, slices, errors, durations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a
 
 
 def quoted(text: str) -> str:
-    """`%q`: a string in double quotes, with what cannot be printed escaped."""
+    """`%q`: a string in double quotes, with unprintable characters escaped."""
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     out = []

@@ -1,7 +1,7 @@
 """YAML 1.1 as Kubernetes reads it: text -> the JSON value that it stands for.
 
 Only the first document counts, a key that comes twice keeps its last value, `yes` is true, `0o17` is a number and
-`12:30` is not, and what looks like a date stays text.
+`12:30` is not, and a date stays text.
 
 Mirrors: sigs.k8s.io/yaml YAMLToJSON; go.yaml.in/yaml/v2 resolve.go, decode.go
 """
@@ -64,7 +64,7 @@ def _fail(message: str) -> NoReturn:
 
 def _first_document(text: str) -> YamlNode | None:
     try:
-        # Bytes that were no text are given to the parser as they were: it has its own words for them.
+        # Bytes that are not valid text are passed to the parser unchanged: it has its own error for them.
         return next(documents(text.encode(errors="surrogateescape"), _MAX_DEPTH), None)
     except UnknownAnchor as error:
         _fail(f"unknown anchor '{error.anchor}' referenced")
@@ -219,7 +219,7 @@ def _float_key(value: float) -> str:
 
 
 def _float32(value: float) -> float:
-    """What is left of it in 32 bits: infinity if it is too large."""
+    """Its value in 32 bits: infinity if it is too large."""
     (rounded,) = struct.unpack("f", struct.pack("f", value))
     return float(rounded)
 

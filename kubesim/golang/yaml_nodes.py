@@ -54,7 +54,7 @@ class YamlNode:
         return int(self.event.start_mark.line) + 1
 
     @property
-    def place(self) -> tuple[int, int]:
+    def position(self) -> tuple[int, int]:
         """Line and column, from 1."""
         mark = self.event.start_mark
         return mark.line + 1, mark.column + 1

@@ -181,7 +181,7 @@ class Kubelet:
         return partial(SingleSyncWorkers, emits_sync_errors=self.context.gates.rules.emits_sync_errors)
 
     def _make_runtime_side(self) -> None:
-        """From the runtime up: probes, runtime manager, PLEG, and whether all of that is well."""
+        """From the runtime up: probes, runtime manager, PLEG, and their health."""
         context, dependencies, settings = self.context, self._dependencies, self.settings
         clock, events, gates, runtime = context.clock, context.events, context.gates, dependencies.runtime
         prober = Prober(clock, runtime, dependencies.network, events, gates, dependencies.probed)
@@ -290,7 +290,7 @@ class Kubelet:
         )
 
     def _single_pod_sync(self) -> type[PodSync]:
-        """Without a last sync, the status manager asks what a pod still holds."""
+        """Without a last sync, the status manager checks which resources a pod still holds."""
         from kubesim.kubelet.loop.single_sync_pod import PodResources, SinglePodSync
 
         counts_records = self.context.gates.rules.removal_waits_for_records
@@ -373,7 +373,7 @@ class Kubelet:
         )
 
     def start(self) -> None:
-        """Begin everything, each part at its own moment."""
+        """Start everything, each part at its own time."""
         settings = self.settings
         self.container_manager.start(self.context.clock, self._begin)
         self._begin("runtime poll", 0, lambda: self.runtime_state.run(settings.runtime_poll_period))

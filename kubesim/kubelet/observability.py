@@ -1,8 +1,8 @@
-"""What an agent tells about itself: `/healthz`, `/pods`, `/metrics` and a dump of its state, as texts.
+"""What an agent reports about itself: `/healthz`, `/pods`, `/metrics` and a dump of its state, as texts.
 
-Nothing here changes the agent, and nothing here serves; the caller that does hands these texts on. Metrics have the
+Nothing here changes the agent or serves HTTP: the server passes these texts on. Metrics have the
 kubelet's
-names; what the agent does not count itself is counted when somebody asks, or measured in the trace (`metrics/`).
+names; values that the agent does not count itself are computed on request, or measured in the trace (`metrics/`).
 
 Mirrors: pkg/kubelet/server/server.go InstallDefaultHandlers, getPods; pkg/kubelet/metrics/metrics.go; kubelet_pods.go
 HandlePodCleanups (the counts of pods)
@@ -35,7 +35,7 @@ KNOWN_REJECTIONS = frozenset(
 
 
 def render_healthz(checks: Mapping[str, str]) -> tuple[int, str]:
-    """The HTTP status and the text; each check has a problem, or an empty text. What it is stays inside."""
+    """The HTTP status and the text; each check has a problem, or an empty text. The reason is not shown to the user."""
     if not any(checks.values()):
         return 200, "ok"
     lines = [f"[-]{name} failed: reason withheld" if problem else f"[+]{name} ok" for name, problem in checks.items()]
@@ -55,7 +55,7 @@ def render_state(statistics: Mapping[str, Any]) -> str:
 
 
 def health_checks(kubelet: Kubelet, now: int) -> dict[str, str]:
-    """The sync loop stands still while the runtime is down; that counts after five minutes."""
+    """The sync loop pauses while the runtime is down; that makes the node unhealthy after five minutes."""
     return {"ping": "", "log": "", "syncloop": kubelet.sync_loop.health_problem(now)}
 
 
@@ -94,7 +94,7 @@ def statistics(kubelet: Kubelet) -> dict[str, Any]:
 
 
 def metrics_of(kubelet: Kubelet, traced: MetricsSink | None = None) -> Iterator[Metric]:
-    """What the agent counts, and with a sink what was measured in its trace."""
+    """The agent's counters and, with a sink, measurements from its trace."""
     if traced is not None:
         yield from traced.metrics(kubelet.settings.node_name, kubelet.views.resyncs.counted)
     yield from _relists(kubelet)

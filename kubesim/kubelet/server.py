@@ -1,6 +1,6 @@
-"""A small read-only HTTP server for what an agent tells about itself: /healthz, /pods, /metrics, /statusz.
+"""A small read-only HTTP server for what an agent reports about itself: /healthz, /pods, /metrics, /statusz.
 
-Off unless asked for, on loopback unless an address is given. It answers one GET per connection and reads no more than a
+Off unless requested, on loopback unless an address is given. It answers one GET per connection and reads no more than a
 few kilobytes of it; it changes nothing and leaves nothing in the trace. Each further node is under /nodes/NAME.
 A request must name the server as it is reached: a web page of a stranger whose name leads here gets no answer.
 
@@ -104,7 +104,7 @@ class ReadOnlyServer:
         bound = listeners.extra(SocketAttribute.local_address)
         self.address = f"http://[{bound[0]}]:{bound[1]}" if ":" in bound[0] else f"http://{bound[0]}:{bound[1]}"
         tasks.start(f"server on {self.address}", self._accept(listeners))
-        await anyio.lowlevel.checkpoint()  # a task that never ran would not close them
+        await anyio.lowlevel.checkpoint()  # a task that never started would not close them
 
     async def _accept(self, listeners: MultiListener[SocketStream]) -> None:
         async with listeners:
@@ -131,7 +131,7 @@ class ReadOnlyServer:
 
 
 def is_our_name(host_header: str, served: str) -> bool:
-    """Loopback, the address that is served, and none at all; any address where all are served."""
+    """Loopback, the served address, or no address; any address if all are served."""
     name = host_header.rpartition(":")[0] if re.search(r":\d+$", host_header) else host_header
     name = name.strip("[]").lower()
     if name in ("", "localhost", served.lower()):
@@ -200,7 +200,7 @@ class AgentServer(ReadOnlyServer):
 
 @value_object
 class Serving:
-    """Where a run serves while it goes on, and what."""
+    """What a run serves while it runs, and at which address."""
 
     host: str
     port: int

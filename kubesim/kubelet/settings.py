@@ -72,4 +72,4 @@ class KubeletSettings:
     eviction: EvictionConfig = field(default_factory=EvictionConfig)
     image_gc: ImageGCPolicy = field(default_factory=ImageGCPolicy)
     log_rotation: LogRotatePolicy = field(default_factory=LogRotatePolicy)
-    shutdown_periods: tuple[ShutdownGracePeriod, ...] = ()  # empty: a node that goes down takes its pods along
+    shutdown_periods: tuple[ShutdownGracePeriod, ...] = ()  # empty: a node that goes down takes its pods with it

@@ -1,7 +1,7 @@
 """A KubeletConfiguration as written -> values by dotted name, with the defaults filled in; or what is wrong, and where.
 
-The kubelet lets unknown fields pass with a warning; here they are refused, because a name that nobody knows is a
-mistake that should be seen.
+The kubelet lets unknown fields pass with a warning; here they are refused, because an unknown name is probably a
+mistake.
 
 Mirrors: pkg/kubelet/kubeletconfig/util/codec DecodeKubeletConfiguration; v1beta1 SetDefaults_KubeletConfiguration
 """
@@ -51,7 +51,7 @@ def read_configuration(given: Any) -> Values:
     values: dict[str, Any] = {}
     _struct(KIND, fields, (), values, "")
     for name, field in all_fields():
-        # Null is a field that is left out, and so is zero where upstream has no pointer to tell the two apart.
+        # Null is a field that is left out, and so is zero where upstream has no pointer to distinguish the two.
         found = values.get(name)
         if found is None or (not field.pointer and not found and not isinstance(found, list | dict)):
             values[name] = _default(field)
@@ -59,7 +59,7 @@ def read_configuration(given: Any) -> Values:
 
 
 def _struct(struct: str, given: Any, path: Path, values: dict[str, Any], before: str) -> None:
-    """A struct that stands by itself: its fields are values with a dotted name."""
+    """A plain struct: its fields are values with a dotted name."""
     if not isinstance(given, dict):
         raise ConfigurationProblem(path, f"must be a mapping of fields, not {_found(given)}")
     fields = struct_fields(struct)
@@ -165,7 +165,7 @@ def _zero(type_: str) -> Any:
 
 
 def _default(field: ConfigurationField) -> Any:
-    """A map or list that was not given is None: for some that is another thing than an empty one."""
+    """A map or list that is not set is None, which differs from an empty one for some."""
     text, type_ = field.default, field.type
     if text is None:
         return None if field.pointer or type_.startswith(("[]", "map[")) else _zero(type_)

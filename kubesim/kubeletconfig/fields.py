@@ -1,4 +1,4 @@
-"""The table of fields as objects. Imports nothing heavy: the command line makes its flags from it."""
+"""The table of fields as objects. Imports nothing heavy, because the command line builds its flags from it."""
 
 from __future__ import annotations
 

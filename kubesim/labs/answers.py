@@ -29,7 +29,7 @@ class Truth:
     text: str
     records: tuple[Record, ...] = ()
     origin: int = 0  # for a time: the moment from which it counts
-    allowed: AnswerRange | None = None  # for a time or a count: what the rule allows for every seed
+    allowed: AnswerRange | None = None  # for a time or a count: the range that the rule allows for every seed
 
 
 @value_object

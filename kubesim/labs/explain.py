@@ -96,7 +96,7 @@ def _due_at(records: Sequence[r.Record], t: int, record: r.Record) -> list[Due]:
 
 
 def answer_lines(run: LessonRun, question: Question, verdict: AnswerVerdict, kubectl: str) -> list[str]:
-    """A right answer with the record that shows it; a wrong one with its hint, which does not give the run away."""
+    """A right answer with the record that shows it; a wrong one with its hint, which does not reveal the answer."""
     if not verdict.right:
         return wrapped(verdict.hint, f'Not quite: "{verdict.answer}" is wrong. ', "  ")
     lines = [f"Correct: {_truth_text(question, verdict.truth)}.", *_shown_at(run, verdict)]

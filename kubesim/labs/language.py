@@ -110,8 +110,8 @@ class CountLookup(Strict):
     """The number of records that match a condition, of all or of those between two records."""
 
     of: ConditionText  # a condition, as in `kubesim run --break-on`
-    after: MomentOrText | None = None  # count from this record on, without it
-    before: MomentOrText | None = None  # count up to this record, without it
+    after: MomentOrText | None = None  # count after this record
+    before: MomentOrText | None = None  # count before this record
 
 
 class ValueLookup(Strict):
@@ -135,12 +135,12 @@ class WrongAnswer(Strict):
     """A common wrong answer, and the hint for it. Given exactly, it is wrong although the rule's range includes it."""
 
     answer: str  # as a learner would write it
-    hint: str = Field(min_length=1)  # shown for this answer; it does not give the right one away
+    hint: str = Field(min_length=1)  # shown for this answer, without revealing the right one
 
 
 class Question(Strict):
-    """`predict`: asked before the learner sees the run. Any prediction is accepted and compared with the run; every
-    other question stays open until its answer is right."""
+    """`predict`: a question before the learner sees the run. Any prediction is accepted and compared with the run;
+    every other question stays open until its answer is right."""
 
     id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")  # the key of the answer in `solution.yaml`
     ask: str = Field(min_length=1)  # the question
@@ -160,7 +160,7 @@ class Question(Strict):
     choices: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()  # shown with letters
     # other words for an answer: `{"no": [it keeps running]}`
     accept: dict[str, Annotated[tuple[str, ...], BeforeValidator(as_list)]] = Field(default_factory=dict)
-    instead: MomentOrText | None = None  # the record that shows why something does not happen, or not again
+    instead: MomentOrText | None = None  # the record that shows why an action does not happen, or is not repeated
     profile: Annotated[str, AfterValidator(_profile)] = ""  # use a run of the scenario with this kubelet version
     kubectl: str = ""  # shown with the answer, instead of the lab's
     wrong: Annotated[tuple[WrongAnswer, ...], BeforeValidator(as_list)] = Field(min_length=1)
@@ -191,8 +191,8 @@ class StopItem(Strict):
 
 
 class Task(Strict):
-    """A change to make in the scenario. It is done when these expectations are met. After the two `hints` the third one
-    is the solution."""
+    """A change to make in the scenario. It is done when these expectations are met. The third hint, after the two
+    `hints`, is the solution."""
 
     ask: str = Field(min_length=1)  # what to change
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = Field(min_length=1)  # true of the changed run

@@ -74,7 +74,7 @@ class Lesson:
         return lines + self.ask()
 
     def ask(self) -> list[str]:
-        """The open question, or the task, or that the lab is done."""
+        """The open question, or the task, or the end of the lab."""
         question = self.open_question
         if question is not None:
             number = self.lab.file.questions.index(question) + 1
@@ -82,7 +82,7 @@ class Lesson:
             head = f"{kind} {number} of {len(self.lab.file.questions)}: "
             lines = wrapped(question.ask, head, "  ")
             if question.values is None:
-                lines += [f"  {letter(place)}) {choice}" for place, choice in enumerate(question.choices)]
+                lines += [f"  {letter(index)}) {choice}" for index, choice in enumerate(question.choices)]
             return [*lines, f"  ({_wanted(question)}: kubesim lab check ANSWER)"]
         if not self.is_done:
             assert self.lab.file.task is not None

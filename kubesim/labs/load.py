@@ -1,4 +1,4 @@
-"""Labs on disk: the directory that holds them, and how a folder becomes a `Lab`.
+"""Labs on disk: their directory, and how a folder becomes a `Lab`.
 
 A lab is a folder `NN-name` with `lab.yaml`, `text.md`, `scenario.yaml`, `solution.yaml` and, if it has a task,
 `solved.yaml`; a lab about container networking has `network.yaml` instead of a scenario. The directory is

@@ -99,8 +99,8 @@ def _execution(recorded: Recorded) -> dict[str, Any]:
 
 def _reserved(network: str) -> list[str]:
     """The addresses that host-local has reserved: one file for each."""
-    place = os.path.join(STATE_DIR, "networks", network)
-    names = os.listdir(place) if os.path.isdir(place) else []
+    directory = os.path.join(STATE_DIR, "networks", network)
+    names = os.listdir(directory) if os.path.isdir(directory) else []
     return sorted(name for name in names if name[:1].isdigit())
 
 

@@ -21,7 +21,7 @@ Given = AnswerRange | tuple[str, ...] | str | bool  # a time or a count, names, 
 
 
 class NoAnswer(UsageError):
-    """The answer cannot be read, or the run has no record that the question looks for."""
+    """The answer cannot be parsed, or the run has no record that matches the question."""
 
 
 _UNITS = {
@@ -256,13 +256,13 @@ def _duration(text: str) -> int | None:
     numbers = _ONE_UNIT | _WORDS
     text = text.replace(" and ", " ").replace("a few ", "few ")
     words = " ".join(numbers.get(word, word) for word in text.split())
-    total, largest, place = 0.0, MAX_DURATION + 1, 0
+    total, largest, end = 0.0, MAX_DURATION + 1, 0
     for part in re.finditer(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)(?: later| after(?:wards)?)?", words):
         unit = _UNITS.get(part[2] or "s")
-        if part.start() != place or unit is None or unit >= largest:
+        if part.start() != end or unit is None or unit >= largest:
             return None
-        total, largest, place = total + float(part[1]) * unit, unit, part.end()
-    return round(total) if place == len(words) and place and total <= MAX_DURATION else None
+        total, largest, end = total + float(part[1]) * unit, unit, part.end()
+    return round(total) if end == len(words) and end and total <= MAX_DURATION else None
 
 
 def _number(text: str) -> int | None:
@@ -300,10 +300,10 @@ def _order(text: str, names: list[str]) -> tuple[str, ...]:
 
 def _several(text: str, choices: tuple[str, ...]) -> tuple[str, ...]:
     """Names in any order, each once; `all`, `all but web`."""
-    every = _ALL.match(text.lower())
-    if every is not None and choices:
-        excluded = _names(every[1] or "", choices)
-        if excluded is not None and len(excluded) < len(choices) and bool(excluded) == bool(every[1]):
+    all_match = _ALL.match(text.lower())
+    if all_match is not None and choices:
+        excluded = _names(all_match[1] or "", choices)
+        if excluded is not None and len(excluded) < len(choices) and bool(excluded) == bool(all_match[1]):
             return tuple(sorted({*choices} - {*excluded}))
     text = re.sub(r"\s*\([^()]*\)|,?\s*\b(?:but )?not [\w-]+|\bdefault/", "", text, flags=re.IGNORECASE)
     given = (
@@ -316,15 +316,15 @@ def _several(text: str, choices: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted({*given}))
 
 
-def letter(place: int) -> str:
+def letter(index: int) -> str:
     """Choices have letters: numbers would be taken for values."""
-    return chr(ord("a") + place)
+    return chr(ord("a") + index)
 
 
 def _choice(text: str, choices: tuple[str, ...]) -> str:
     marked = re.fullmatch(r"\(?([a-z])[).]?", text.lower())
-    if marked is not None and (place := ord(marked[1]) - ord("a")) < len(choices):
-        return choices[place]
+    if marked is not None and (index := ord(marked[1]) - ord("a")) < len(choices):
+        return choices[index]
     text = re.sub(r"^\(?[a-z][).]\s+", "", text, flags=re.IGNORECASE)
     wanted = _compact(wording.as_digits(text.lower()))
     for alike in (_equal, _same_duration, _same_number, _part_of, _beginning_of, _end_of):

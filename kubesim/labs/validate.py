@@ -1,4 +1,4 @@
-"""Checks a lab: everything it says must be true of its own run."""
+"""Checks a lab: all its statements must be true of its own run."""
 
 from __future__ import annotations
 

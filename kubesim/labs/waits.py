@@ -22,7 +22,7 @@ _MILLISECOND = 1000
 
 
 def time_text(micros: int) -> str:
-    """Times in labs are written in this one way: `80ms`, `1m`, `1m20.5s`, rounded to milliseconds."""
+    """Times in labs have one format: `80ms`, `1m`, `1m20.5s`, rounded to milliseconds."""
     text = duration(round(micros / _MILLISECOND) * _MILLISECOND)
     return text.removesuffix("0s") if text.endswith("m0s") else text
 

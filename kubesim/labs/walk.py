@@ -28,7 +28,7 @@ FILE = Path(str(files("kubesim.labs") / "pod_creation.yaml"))
 
 @value_object
 class WalkStop:
-    """One stop: its text, its record, the node, and more lines for some."""
+    """One stop: its text, its record, the node, and optional further lines."""
 
     title: str
     say: str

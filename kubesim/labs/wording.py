@@ -56,7 +56,7 @@ def parts(text: str) -> Iterator[list[str]]:
 
 
 def the_one_in(text: str, read: Callable[[str], T | None]) -> T | None:
-    """What the longest run of words says that can be read; None if the other words say something else."""
+    """The meaning of the longest run of words that can be parsed; None if the other words contradict it."""
     words = as_digits(_REJECTED.sub(" ", _PARENTHESES.sub("", text.lower()))).replace(",", " ").split()
     for length in range(len(words), 0, -1):
         for first in range(len(words) - length + 1):

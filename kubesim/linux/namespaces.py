@@ -1,4 +1,4 @@
-"""Linux namespaces and mounts, by system calls: entering, leaving, binding, and a host of one's own.
+"""Linux namespaces and mounts, by system calls: entering, leaving, binding, and a private host.
 
 Only a process, or a thread, that exists for this alone should call what changes namespaces.
 """
@@ -66,8 +66,9 @@ def set_up(interface: str) -> None:
 
 
 def become_private_host(*state: str) -> None:
-    """Give this process a host of its own: no links but loopback, and empty directories for the state that plugins
-    keep. Who is not root becomes root in a user namespace. What does not exist is created on a tmpfs on its parent."""
+    """Give this process its own host: no links but loopback, and empty directories for the state that plugins
+    keep. A user other than root becomes root in a user namespace. A path that does not exist is created on a tmpfs on
+    its parent."""
     if os.geteuid() == 0:
         unshare(CLONE_NEWNET | CLONE_NEWNS)
     else:
@@ -93,8 +94,8 @@ def map_root_to(uid: int, gid: int) -> None:
 
 def mount_empty(path: str) -> None:
     """An empty directory: a tmpfs there, or on the nearest directory above that exists."""
-    place = os.path.realpath(path)
-    while not os.path.isdir(place):
-        place = os.path.dirname(place)
-    mount("tmpfs", place, "tmpfs", data="mode=0755")
+    directory = os.path.realpath(path)
+    while not os.path.isdir(directory):
+        directory = os.path.dirname(directory)
+    mount("tmpfs", directory, "tmpfs", data="mode=0755")
     os.makedirs(os.path.realpath(path), exist_ok=True)

@@ -28,7 +28,7 @@ def netns_name(random: bytes) -> str:
 
 
 def new_netns(path: str) -> None:
-    """Make a namespace and bind it to a new file; nothing is left behind where that fails."""
+    """Make a namespace and bind it to a new file; nothing is left behind if that fails."""
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
     try:
@@ -45,7 +45,7 @@ def _bind_new(path: str) -> None:
 
 
 def remove_netns(path: str) -> None:
-    """Unbind and delete; what is gone is gone."""
+    """Unbind and delete; a missing one is not an error."""
     if not os.path.exists(path):
         return
     path = os.path.realpath(path)

@@ -18,7 +18,7 @@ def kill_all(pid: int, alive: bool, outputs: Iterable[int]) -> None:
     victims = set(_descendants(pid)) if alive else set()
     pipes = {_pipe_of(fd) for fd in outputs}
     victims |= set(_holders(pipes - {""}))
-    if pid > 0 and (alive or victims):  # else the number of the group may be another client's by now
+    if pid > 0 and (alive or victims):  # else the number of the group may belong to another process by now
         try:
             os.killpg(pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):

@@ -54,7 +54,7 @@ def set_up(name: str) -> None:
 
 
 def add_address(name: str, address: str) -> None:
-    """`10.0.0.1/16`; an IPv6 address is usable immediately, as nobody else can have it."""
+    """`10.0.0.1/16`; an IPv6 address is usable immediately, because no other host can have it."""
     interface = ipaddress.ip_interface(address)
     packed = interface.ip.packed
     body = _ADDRESS.pack(_family(packed), interface.network.prefixlen, _IFA_NODAD, 0, socket.if_nametoindex(name))
@@ -136,7 +136,7 @@ def _dump(kind: int, body: bytes) -> Iterator[bytes]:
 
 
 def _exchange(kind: int, body: bytes, flags: int) -> Iterator[bytes]:
-    """Ask, and give the bodies of the answers up to the end of them, or the error."""
+    """Send a request, and return the bodies of all answers, or raise the error."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as netlink:
         netlink.send(_HEADER.pack(_HEADER.size + len(body), kind, flags | _REQUEST, 1, 0) + body)
         while True:

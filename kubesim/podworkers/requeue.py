@@ -1,4 +1,4 @@
-"""When a worker looks at its pod again after a sync.
+"""When a worker syncs its pod again after a sync.
 
 Mirrors: pkg/kubelet/pod_workers.go completeWork; k8s.io/apimachinery/pkg/util/wait Jitter
 """

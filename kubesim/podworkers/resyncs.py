@@ -12,7 +12,7 @@ from kubesim.podworkers.work_queue import WorkQueue
 
 
 class Resyncs:
-    """`queue` holds the pods whose next sync is to be executed, `settled` those whose next one is only counted."""
+    """`queue` holds the pods whose next sync will run, `settled` those whose next one is only counted."""
 
     def __init__(self, clock: LoopClock) -> None:
         self.queue = WorkQueue(clock)
@@ -24,7 +24,7 @@ class Resyncs:
         self._touched[uid] = False
 
     def enqueue(self, uid: str, delay: int, *, found_nothing: bool = False) -> None:
-        """Ask for the next sync; `found_nothing` tells how the last one ended."""
+        """Request the next sync; `found_nothing` says how the last one ended."""
         if found_nothing and not self._touched[uid]:
             self.queue.remove(uid)
             self.settled.enqueue(uid, delay)
@@ -44,6 +44,6 @@ class Resyncs:
             self.touch(uid)
 
     def forget(self, uid: str) -> None:
-        """The pod's worker has ended; what was asked for stays in the queue."""
+        """The pod's worker has ended; what was requested stays in the queue."""
         self._touched.pop(uid, None)
         self.settled.remove(uid)

@@ -1,7 +1,7 @@
 """Pod workers of kubelets that know no terminating pods: one kind of sync, and a pod killer beside the workers.
 
-The killer stops what no worker handles any more: pods that their source took back, and pods that only the runtime
-knows. It does not wait for a sync in progress, and the new pod of the same name does not wait for it.
+The killer stops pods without a worker: pods that their source removed, and pods that only the runtime knows. It does
+not wait for a sync in progress, and the new pod of the same name does not wait for it.
 
 Mirrors: pkg/kubelet/pod_workers.go managePodLoop, wrapUp; pkg/kubelet/kubelet.go deletePod; pkg/kubelet/kubelet_pods.go
 podKiller (v1.12)

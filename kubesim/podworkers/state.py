@@ -1,7 +1,7 @@
 """The pod workers' state machine: what an update means, what a worker does next, what the end of a sync changes.
 
-Pure: no task, no clock, no I/O; time is an argument. Each transition answers what the shell (`workers.py`) must do:
-start a worker, wake it, cancel its sync, tell who waited for a kill.
+Pure: no task, no clock, no I/O; time is an argument. Each transition returns what the shell (`workers.py`) must do:
+start a worker, wake it, cancel its sync, notify the waiters of a kill.
 
 Mirrors: pkg/kubelet/pod_workers.go UpdatePod, startPodSync, allowPodStart, acknowledgeTerminating, complete...,
 SyncKnownPods, removeTerminatedWorker
@@ -53,14 +53,14 @@ class PodWork:
     options: UpdatePodOptions
 
 
-# Why a worker has no work. `wait`: a static pod of the same name is in the way; `never`: the pod was terminated before
+# Why a worker has no work. `wait`: it waits for a static pod of the same name; `never`: the pod was terminated before
 # it could begin, so the worker stops; `nothing`: there was no update.
 NoWork = Literal["wait", "never", "nothing"]
 
 
 @value_object
 class PodWorkerSync:
-    """A worker as housekeeping sees it."""
+    """The state of a worker that housekeeping needs."""
 
     state: PodWorkerState
     orphan: bool
@@ -151,7 +151,7 @@ class PodSyncStatuses(PodWorkerQueries):
     # -- a worker takes it up -----------------------------------------------------------------------------------
 
     def start_pod_sync(self, uid: str, now: int) -> PodWork | NoWork:
-        """The worker requests its work."""
+        """The worker requests its next task."""
         status = self.statuses.get(uid)
         if status is None:
             return "nothing"
@@ -196,7 +196,7 @@ class PodSyncStatuses(PodWorkerQueries):
                 return False
             waiting = waiting[position + 1 :]
             break
-        # If nobody on the list is alive the list is kept as it is: upstream forgets only those before the one it finds.
+        # If no one on the list is alive the list is kept as it is: upstream forgets only those before the one it finds.
         if waiting:
             self.waiting_static_pods[fullname] = waiting
         else:
@@ -213,7 +213,7 @@ class PodSyncStatuses(PodWorkerQueries):
     # -- a sync has ended ---------------------------------------------------------------------------------------
 
     def complete_sync(self, uid: str, now: int) -> None:
-        """SyncPod says that the pod has come to its end; the worker continues with terminating it."""
+        """SyncPod reports that the pod has ended; the worker continues with terminating it."""
         status = self.statuses[uid]
         if status.terminating_at is None:
             status.terminating_at = now
@@ -221,7 +221,7 @@ class PodSyncStatuses(PodWorkerQueries):
         status.replay()
 
     def complete_terminating(self, uid: str, now: int) -> Callbacks:
-        """No container runs any more. Answers who waited for that; the worker continues with cleaning up."""
+        """No container runs any more. Notifies the waiters for that; the worker continues with the clean-up."""
         status = self.statuses[uid]
         status.terminated_at = now
         completed = status.notify_post_terminating
@@ -237,7 +237,7 @@ class PodSyncStatuses(PodWorkerQueries):
         self.restart_requested.discard(uid)
 
     def complete_terminated(self, uid: str) -> None:
-        """The worker is done; the status stays until housekeeping finds that nobody wants the pod."""
+        """The worker is done; the status stays until housekeeping finds that no source wants the pod."""
         status = self.statuses[uid]
         self._finish(uid, status, status.terminated_at)
 
@@ -286,7 +286,7 @@ class PodSyncStatuses(PodWorkerQueries):
     def _remove_terminated_worker(
         self, uid: str, status: PodSyncStatus, orphan: bool, now: int, known: KnownPods
     ) -> bool:
-        """May this worker go? An orphan that may not is driven to its end: nobody else will."""
+        """May this worker go? An orphan without a config is terminated here: nothing else would."""
         if status.finished:
             return True
         if not orphan:

@@ -1,7 +1,7 @@
-"""One pod as its worker knows it, and what the rest of the kubelet may ask about it.
+"""One pod's worker status, with the questions that the rest of the kubelet may ask about it.
 
-A pod goes from sync to terminating to terminated and never back. Each step has its moment; the flags tell how it came
-about. The questions differ in what they answer for a pod that no worker knows: before the first round of housekeeping
+A pod goes from sync to terminating to terminated and never back. Each step has its time; the flags say what led to it.
+The questions differ in what they answer for a pod that no worker knows: before the first round of housekeeping
 (`pods_synced`) such a pod may run, after it such a pod is gone.
 
 Mirrors: pkg/kubelet/pod_workers.go podSyncStatus, PodWorkers (the query methods)
@@ -38,7 +38,7 @@ class PodSyncStatus:
     deleted: bool = False
     evicted: bool = False
     finished: bool = False
-    restart_requested: bool = False  # the same uid was created again while it was ending
+    restart_requested: bool = False  # the same uid was created again while the pod was terminating
     observed_runtime: bool = False  # seen in the runtime: must be terminated, even if we never started it
 
     notify_post_terminating: tuple[Callable[[], None], ...] = ()
@@ -92,13 +92,13 @@ class PodWorkerQueries:
         return self.pods_synced if status is None else status.terminated_at is not None
 
     def should_pod_content_be_removed(self, uid: str) -> bool:
-        """An evicted pod's content may go immediately, a deleted pod's when its containers are stopped."""
+        """An evicted pod's content may be removed immediately, a deleted pod's when its containers are stopped."""
         status = self.statuses.get(uid)
         if status is None:
             return self.pods_synced
         return status.evicted or (status.deleted and status.terminated_at is not None)
 
     def is_pod_for_mirror_pod_terminating_by_full_name(self, fullname: str) -> bool:
-        """Is a static pod of this name on its way out? Its mirror must not be deleted before it."""
+        """Is a static pod of this name terminating? Its mirror pod must not be deleted before it."""
         status = self.statuses.get(self.started_static_pods.get(fullname, ""))
         return status is not None and status.terminating_at is not None and status.terminated_at is None

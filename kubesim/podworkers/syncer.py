@@ -21,7 +21,7 @@ T = TypeVar("T")
 class SyncContext:
     """Go's context of a pod's syncs: a flag that a sync may look at or wait for, not an exception at every await.
 
-    It lives over several syncs, until an update makes the sync in progress pointless.
+    It spans several syncs, until an update makes the sync in progress obsolete.
     """
 
     __slots__ = ("_waiters", "cancelled", "cause")
@@ -38,8 +38,8 @@ class SyncContext:
             _finish(waiter)
 
     async def race(self, future: asyncio.Future[T]) -> T:
-        """What the future gives, unless the context is cancelled first: that raises SyncCancelled, and the future goes
-        on without us."""
+        """The result of the future. If the context is cancelled first: raises SyncCancelled, and the future
+        continues."""
         if not future.done() and not self.cancelled:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -68,9 +68,9 @@ def _finish(waiter: asyncio.Future[None]) -> None:
 
 @value_object
 class SyncOutcome:
-    """How a SyncPod ended. `terminal`: the pod has come to its end by itself. `settled`: the sync found nothing to do,
+    """How a SyncPod ended. `terminal`: the pod has ended without a deletion. `settled`: the sync found nothing to do,
     and the next one will find nothing either unless something touches the pod. `post_sync` is called when the worker
-    has noted the end of the sync, so that what it asks for (a relist) is newer than that. `again`: the next sync has
+    has noted the end of the sync, so that what it requests (a relist) is newer than that. `again`: the next sync has
     more to do and should come immediately. `error`: it did not succeed; to return it costs less than to raise it, and a
     container in back-off fails all the time."""
 

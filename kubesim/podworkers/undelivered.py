@@ -27,7 +27,7 @@ EVICTED = "Evicted"
 
 @mutable
 class Mailbox(PodSyncStatus):
-    """`pending_update` is what the worker takes up next; `undelivered` came in while it was working."""
+    """`pending_update` is the worker's next update; `undelivered` arrived while it was working."""
 
     undelivered: UpdatePodOptions | None = None
 
@@ -102,7 +102,7 @@ class UndeliveredUpdates(PodSyncStatuses):
         self.statuses.pop(uid, None)
 
     def sync_known_pods(self, desired: Collection[str], now: int) -> KnownPods:
-        """Workers of pods that nobody wants or that have ended stop; what still runs is for the pod killer."""
+        """Workers of unwanted or ended pods stop; the pod killer stops what still runs."""
         self.pods_synced = True
         gone = [uid for uid in self.statuses if uid not in desired or self.is_pod_known_terminated(uid)]
         for uid in gone:
@@ -150,7 +150,8 @@ def not_running(statuses: Sequence[ContainerStatus]) -> bool:
 
 
 def has_ended(pod: Pod, reported: PodStatus | None) -> bool:
-    """By its phase; or it is to be deleted and nothing of it runs. The API server is asked if nothing was reported."""
+    """By its phase, or because it is deleted and nothing of it runs. The API server is asked if nothing was
+    reported."""
     status = pod.status if reported is None else reported
     is_deleted = pod.metadata.deletion_timestamp is not None
     return status.phase in TERMINAL_PHASES or (is_deleted and not_running(status.container_statuses))

@@ -55,7 +55,7 @@ def merge_update(active: UpdatePodOptions | None, other: UpdatePodOptions) -> Up
 
 
 def effective_grace_period(held: int, pod: Pod | None, override: int | None, rules: Rules = DEFAULT_RULES) -> int:
-    """The grace period in seconds: what the API server says, shortened by a kill; it never grows again.
+    """The grace period in seconds: that of the API object, shortened by a kill; it never grows.
 
     A value of 0 counts as "none yet", also when the pod was deleted with grace 0 and the killer then says 30.
     """

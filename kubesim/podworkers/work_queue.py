@@ -18,7 +18,7 @@ class WorkQueue:
     def __init__(self, clock: LoopClock) -> None:
         self._clock = clock
         self._due: dict[str, tuple[int, int, str]] = {}  # the moment, a number in the order of coming, the pod
-        self._heap: list[tuple[int, int, str]] = []  # may hold moments that were replaced since
+        self._heap: list[tuple[int, int, str]] = []  # may hold times that have been replaced
         self._count = 0
 
     def __len__(self) -> int:
@@ -49,13 +49,13 @@ class WorkQueue:
         return ready
 
     def pop(self) -> str:
-        """Take out the pod of `earliest`, which has been asked for."""
+        """Take out the pod of `earliest`, which has been requested."""
         uid = heapq.heappop(self._heap)[2]
         del self._due[uid]
         return uid
 
     def earliest(self) -> int | None:
-        """The first moment in the queue: from the instant after it there is work."""
+        """The earliest time in the queue: after it there is work."""
         heap = self._heap
         while heap and self._due.get(heap[0][2]) is not heap[0]:
             heapq.heappop(heap)

@@ -238,13 +238,13 @@ class PodWorkers:
                 worker.last_sync = self.clock.now()
         except KubesimError as failure:
             error = failure
-        except Exception as crash:  # a defect: say so, and let this worker try again like after any failed sync
+        except Exception as crash:  # a defect: report it, and let this worker retry as after any failed sync
             error = crash
             self.on_crash(worker.uid, crash)
         return self._complete(worker, work, outcome or NOTHING_MORE, error)
 
     async def _status(self, worker: Worker, work: PodWork) -> RuntimePodStatus | None:
-        """What the runtime holds of the pod; one that only the runtime knows needs no status."""
+        """The pod's sandboxes and containers in the runtime; a pod that only the runtime knows needs no status."""
         pod = work.options.pod
         if pod is None or work.options.running_pod is not None:
             return None
@@ -258,7 +258,7 @@ class PodWorkers:
     def _call_syncer(
         self, worker: Worker, work: PodWork, status: RuntimePodStatus | None
     ) -> Coroutine[Any, Any, SyncOutcome | None]:
-        """The call that is to be awaited; only SyncPod has an outcome."""
+        """The call to await; only SyncPod has an outcome."""
         options, syncer, context = work.options, self.syncer, worker.context
         if options.running_pod is not None:
             self.states.acknowledge_terminating(worker.uid)
@@ -274,7 +274,8 @@ class PodWorkers:
         return syncer.sync_pod(context, options.update_type, options.pod, options.mirror_pod, status)
 
     def _complete(self, worker: Worker, work: PodWork, outcome: SyncOutcome, error: Exception | None) -> bool:
-        """Draw the consequences of a sync: the pod's next phase, when to look again; False when the pod is finished."""
+        """Apply the outcome of a sync: the pod's next state, the time of the next sync; False when the pod is
+        finished."""
         if outcome.post_sync is not None:
             outcome.post_sync()
         now, uid = self.clock.now(), worker.uid

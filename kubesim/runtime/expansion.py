@@ -47,7 +47,7 @@ def references(text: str) -> list[str]:
 
 
 def check_message(env: Sequence[tuple[str, str]], words: Sequence[str] = ()) -> None:
-    """Can a container with these variables, and these words of its command line, be asked for? Raises
+    """Can a container with these variables, and these words of its command line, be reserved? Raises
     MessageTooLarge."""
     size = sum(len(name) + len(value) for name, value in env)
     if "$" in "".join(words):

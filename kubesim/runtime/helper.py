@@ -99,7 +99,7 @@ class RuntimeHelper(Protocol):
     def on_pod_sandbox_ready(self, pod: Pod) -> None: ...
     def request_pod_reinspect(self, uid: str) -> None: ...
     def pod_memory_usage(self, uid: str) -> MemoryUsage | None:
-        """None where nobody measures it."""
+        """None if it is not measured."""
 
     def generate_run_container_options(
         self, pod: Pod, container: Container, pod_ips: tuple[str, ...]

@@ -45,7 +45,7 @@ class HostsFile:
 
 
 def should_mount_hosts_file(pod: Pod, container: Container, ips: tuple[str, ...]) -> bool:
-    """Not before the pod has an address, and not where the container itself mounts something."""
+    """Only once the pod has an address, and not if the container itself mounts a file there."""
     if not ips and not pod.spec.host_network:
         return False
     return not container.volume_mounts or all(mount.get("mountPath") != ETC_HOSTS for mount in container.volume_mounts)

@@ -1,6 +1,6 @@
 """The pod-status cache: what the runtime was last seen to hold, filled by the PLEG and read by pod workers.
 
-A worker that has just changed a pod must not decide on what was known before: it asks for something *newer than* the
+A worker that has just changed a pod must not decide on what was known before: it requests something *newer than* the
 end of its last sync and waits until a relist has given it. Waiters of a pod are served in the order they came.
 
 Mirrors: pkg/kubelet/container/cache.go
@@ -38,7 +38,7 @@ class _Waiter:
 
 
 class PodCache:
-    """Statuses by pod uid. A pod nobody knows has an empty status, not none."""
+    """Statuses by pod uid. An unknown pod has an empty status, not None."""
 
     def __init__(self, *, only_newer: bool = False) -> None:
         self._only_newer = only_newer  # with gate EventedPLEG, two fill it: what is older than an entry is refused
@@ -83,7 +83,7 @@ class PodCache:
         self._notify(uid, timestamp)
 
     def update_time(self, timestamp: int) -> None:
-        """A relist that began then has looked at every pod."""
+        """A relist that began at that time has listed every pod."""
         self._timestamp = timestamp
         for uid in list(self._waiters):
             self._notify(uid, timestamp)
@@ -115,8 +115,8 @@ class PodCache:
                 self._keep(uid, [other for other in self._waiters.get(uid, ()) if other is not waiter])
 
     def _notify(self, uid: str, timestamp: int) -> None:
-        """Serve who waits for this moment or an earlier one: a waiter takes what is as old as it asked for, while who
-        comes later must get something newer. Upstream compares so."""
+        """Serve the waiters for this moment or an earlier one: a waiter accepts a state as old as it requested, while
+        later callers must get a newer one. Upstream compares so."""
         waiters = self._waiters.get(uid)
         if not waiters:
             return

@@ -1,8 +1,8 @@
-"""`Runtime`: what the kubelet asks of a container runtime, shaped like CRI.
+"""`Runtime`: the kubelet's interface to a container runtime, shaped like CRI.
 
 `SimulatedRuntime` implements this, and `SandboxedRuntime` with sandboxes on a real network (`--runtime cni`). Ids here
 are the runtime's own, without the `containerd://` of the API. Durations and times are microseconds. A call that fails
-raises `RuntimeCallError` with the runtime's text; asking for something that is gone raises `NotFound`.
+raises `RuntimeCallError` with the runtime's text; for an object that is gone it raises `NotFound`.
 """
 
 from __future__ import annotations
@@ -155,12 +155,12 @@ class ContainerConfig:
     cdi_devices: tuple[str, ...] = ()
     hosts_file: HostsFile | None = None  # that the kubelet mounts at /etc/hosts
     namespaces: NamespaceOptions = PLAIN_NAMESPACES
-    security_context: LinuxContainerSecurityContext | None = None  # None: nothing is asked for
+    security_context: LinuxContainerSecurityContext | None = None  # None: nothing is requested
 
 
 @value_object
 class SandboxInfo:
-    """A sandbox as list and status show it."""
+    """A sandbox as in a listing or a status."""
 
     id: str
     pod_uid: str

@@ -1,6 +1,6 @@
 """A runtime whose calls are written to the trace: one record when a call begins, one when it has ended.
 
-Asking for states (list, status) is not recorded: it changes nothing and happens all the time.
+Reads (list, status) are not recorded: they change nothing and are frequent.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class TracedRuntime:
         self._inner.on_change(listener)
 
     def exited(self, container_id: str, code: int, reason: str) -> None:
-        """A container ended by itself or was killed: nobody called for it, but a reader should know."""
+        """A container exited or was killed: no call of the kubelet did it, but a reader should know."""
         pod, container = self._pods.get(container_id, ("", ""))
         text = f"container {container} ended with exit code {code} ({reason})"
         self._recorder.record(Note(node=self._node, pod=pod, container=container, text=text))
@@ -69,7 +69,7 @@ class TracedRuntime:
             result = await awaitable
         except (RuntimeCallError, asyncio.CancelledError) as error:
             if not str(error):
-                raise  # the caller that called has gone, and hears no answer
+                raise  # the caller has gone, and gets no answer
             record(
                 CriReturn(
                     node=self._node, pod=pod, container=container, call=call, error=str(error), cause=begun or None
@@ -104,7 +104,7 @@ class TracedRuntime:
         await self._on("UpdatePodSandboxResources", sandbox_id, updating, **_shown(resources))
 
     async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig) -> str:
-        metadata = sandbox.pod.metadata  # the answer with the id of the sandbox may have got lost
+        metadata = sandbox.pod.metadata  # the answer with the id of the sandbox may be lost
         pod = f"{metadata.namespace}/{metadata.name}"
         name = config.container.name
         args: dict[str, Any] = {"attempt": config.attempt, "name": name, "sandbox": sandbox_id}
@@ -148,6 +148,6 @@ class TracedRuntime:
 
 
 def _shown(resources: RuntimeResources | ResourceConfig) -> dict[str, Any]:
-    """Only what is said."""
+    """Only the output."""
     amounts = {item.name: getattr(resources, item.name) for item in fields(resources)}
     return {name: amount for name, amount in amounts.items() if amount}

@@ -32,7 +32,7 @@ def bare_id(identifier: str) -> str:
 class ContainerMount:
     """A volume in a container, or a path of the host (kubecontainer.Mount).
 
-    On a simulated node the name of a volume and the path in it stand for the path on the host.
+    On a simulated node the name of a volume and the path in it identify the path on the host.
     """
 
     name: str

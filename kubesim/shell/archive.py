@@ -20,7 +20,7 @@ from kubesim.shell.programs.registry import program
 from kubesim.values import part
 
 _WITH_VALUE = {"f": "file", "C": "directory"}
-_IGNORED = frozenset("zmpovhk-")  # of them only the compression could be seen
+_IGNORED = frozenset("zmpovhk-")  # only their compression would be visible
 
 
 @part

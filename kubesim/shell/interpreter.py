@@ -2,7 +2,7 @@
 
 It behaves like busybox ash started by a container's command line. In particular: a trap runs when the command in the
 foreground has ended (but `wait` is interrupted); the last command of a script replaces the shell, so that a server
-started by `sh -c "prepare; server"` is PID 1 and hears the runtime's signals itself.
+started by `sh -c "prepare; server"` is PID 1 and receives the runtime's signals itself.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class Shell(ShellState):
         await self.process.give_way()
 
     async def command_output(self, script: Script) -> str:
-        """What a script writes, run in a subshell; waits until nobody holds its output any more."""
+        """The output of a script, run in a subshell; waits until no process holds its output any more."""
         child = self._fork()
         capture = Capture(self.process.kernel.claim_memory)
         set_stream(child.process, 1, capture)

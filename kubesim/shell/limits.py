@@ -1,7 +1,7 @@
 """The limits of the processes of one simulated container.
 
 Work is counted in steps (a step is about one command of a script). A process that takes too many of them in one instant
-pauses, so that time continues; one that never waits by itself pauses longer and longer, and costs next to nothing. What
+pauses, so that time continues; one that never waits pauses longer and longer, and costs almost nothing. What
 exceeds another limit fails as Linux lets it fail: `can't fork: Resource temporarily unavailable`, `No space left on
 device`, `Argument list too long`, or the OOM killer ends the container.
 """
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 # Work.
 STEPS_PER_TURN = 10_000  # after so much work without time passing, a process pauses
-STEPS_PER_INSTANT = 50_000  # ... or after so much work of the whole container
+STEPS_PER_INSTANT = 50_000  # ... or after this much work of the whole container
 LEAST_STEPS_PER_INSTANT = 2_000  # it has less after each instant that was full
 STEPS_OF_A_FORK = 10
 PAUSE = 10_000  # microseconds
@@ -22,7 +22,7 @@ CPU_BOUND_TURNS = 64  # after this many of them in a container they are half as 
 SHORTEST_TURN = 10
 LONGEST_PAUSE = 3600 * 1_000_000
 CHARACTERS_PER_STEP = 64  # of text that is split, matched or parsed
-LONG_TEXT = 1024  # characters; what is done with shorter ones is part of the step that does it
+LONG_TEXT = 1024  # characters; the step itself implements this for shorter ones
 PATTERN_WORK = 50_000_000  # characters of a pattern times those of the text that it is matched against
 NESTING = 40  # of functions, substitutions, parentheses
 
@@ -31,7 +31,7 @@ PROCESS_LIMIT = 512
 MEMORY_LIMIT = 64 << 20  # bytes that all processes of a container without a limit may hold
 LARGEST_MEMORY = 256 << 20  # ... and those of any container
 VARIABLE_LIMIT = 1 << 20  # characters of one variable
-VARIABLE_SIZE = 64  # bytes of an entry in a table, beside its text
+VARIABLE_SIZE = 64  # bytes of an entry in a table, without its text
 SYNTAX_SIZE = 32  # bytes of a function for each character of its text
 ARGUMENT_LIMIT = 128 << 10  # characters of one argument of a program (MAX_ARG_STRLEN)
 ARGUMENTS_LIMIT = 2 << 20  # ... and of all arguments and variables together (a quarter of the stack)

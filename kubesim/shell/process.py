@@ -32,7 +32,7 @@ from kubesim.values import part, value_object
 
 @value_object
 class CommandResult:
-    """An exec that came to its end."""
+    """An exec that has ended."""
 
     exit_code: int
     stdout: str
@@ -156,7 +156,7 @@ class ShellContainer:
         return self.kernel.init is not None and self.status is None
 
     def processes(self) -> list[tuple[int, str]]:
-        """(pid, command line) of what is alive."""
+        """(pid, command line) of running processes."""
         return [(process.pid, " ".join(process.argv)) for process in self.kernel.processes.values()]
 
     # Life.
@@ -171,7 +171,7 @@ class ShellContainer:
             chosen.kind is PlanKind.SERVE
             and self.files.file(posixpath.join(self.working_directory, chosen.argv[0])) is not None
         ):
-            chosen = Plan(PlanKind.INTERPRET, self.argv)  # a script that somebody mounted
+            chosen = Plan(PlanKind.INTERPRET, self.argv)  # a mounted script
         now = kernel.clock.now()
         if is_too_long(self.argv, self.environment):
             path = self.argv[0] if self.argv[0].startswith("/") else f"/bin/{self.argv[0]}"
@@ -210,7 +210,7 @@ class ShellContainer:
             self.kernel.finish(self.kernel.init, ExitStatus(128 + KILL, KILL, oom_killed=True))
 
     async def exited(self) -> ExitStatus:
-        """Wait for the end; gives immediately what is known already."""
+        """Wait for the end; returns immediately if it is known."""
         if self.status is not None:
             return self.status
         future: Awaited[ExitStatus] = Awaited(f"the end of {' '.join(self.argv)!r}")
@@ -268,7 +268,7 @@ class ShellContainer:
         return process
 
     async def _await_exec(self, process: Process, timeout: int | None) -> bool:
-        """Did it end by itself (or with its container), in time?"""
+        """Did it exit (or end with its container) in time?"""
         kernel = self.kernel
         future: Awaited[bool] = Awaited(f"the end of exec {' '.join(process.argv)!r}")
 

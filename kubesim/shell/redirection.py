@@ -43,7 +43,7 @@ def _open(process: Process, operator: str, target: str) -> Stream:
 
 
 def set_stream(process: Process, descriptor: int, stream: Stream) -> None:
-    """Let a descriptor lead elsewhere permanently."""
+    """Redirect a descriptor permanently."""
     assert process.streams is not None
     before = process.streams.get(descriptor)
     process.streams[descriptor] = stream.hold()
@@ -52,7 +52,7 @@ def set_stream(process: Process, descriptor: int, stream: Stream) -> None:
 
 
 def restore(process: Process, saved: Saved) -> None:
-    """Put back what redirections replaced; a process that ended during that time has nothing to put back."""
+    """Put back what redirections replaced; a process that has ended has nothing to restore."""
     for descriptor, before in reversed(saved):
         streams = process.streams
         if streams is None:

@@ -82,9 +82,9 @@ SERVERS: dict[str, Server] = {
 }
 _AGNHOST = ("agnhost", "/agnhost")
 SERVERS.update(dict.fromkeys(_AGNHOST, Server((), None, _GO)))
-# Interpreters run whatever they were given; none of them handles TERM by itself, so as PID 1 they do not hear it.
+# Interpreters run whatever they were given; none of them handles TERM by itself, so as PID 1 they ignore it.
 _INTERPRETERS = frozenset({"python", "python3", "node", "ruby", "perl"})
-# Wrappers that images have around their server: the last word tells which one it is.
+# Wrappers that images have around their server: the last word names it.
 _ENTRYPOINTS = (
     "docker-entrypoint.sh",
     "/docker-entrypoint.sh",

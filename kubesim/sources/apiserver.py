@@ -1,8 +1,7 @@
 """The API server as a source: the pods of one node, listed and watched over a connection.
 
 Every pod that is added or changed is sent to the mux immediately; after a new list, the whole set. Needs a clock that
-goes
-with the wall clock, because what is at the other end does.
+follows the wall clock, because the other end does.
 
 Mirrors: pkg/kubelet/config/apiserver.go NewSourceApiserver
 """
@@ -25,7 +24,7 @@ from kubesim.trace.records import Note
 
 SOURCE = "api"
 PODS = "/api/v1/pods"
-CROWDED = 10_000  # updates that nobody has taken yet; then the source reads no further
+CROWDED = 10_000  # pending updates; at this limit the source stops reading
 _BREATH = 10 * MILLISECOND
 
 
@@ -39,7 +38,7 @@ class PodReceiver(Protocol):
 
     @property
     def updates(self) -> Sized:
-        """What nobody has taken yet."""
+        """The pending items."""
         ...
 
     def snapshot(self, source: str, pods: Iterable[Pod]) -> None: ...

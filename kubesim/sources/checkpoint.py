@@ -1,8 +1,7 @@
 """Bootstrap checkpoints: pods that a kubelet of v1.12 writes down, to start them again without an API server.
 
-A pod that asks for it with an annotation is written whenever the kubelet is notified of it, and removed with it. At
-the next
-start all of them are handed over as RESTORE before the API server is asked. Where they lie is another's matter
+A pod that requests it with an annotation is written whenever the kubelet receives it, and removed with it. At the next
+start all of them are passed on as RESTORE before the API server is queried. Where they lie is another's matter
 (`CheckpointStore`): in memory for a simulated node, in a directory for a real one.
 
 Mirrors: v1.12 pkg/kubelet/checkpoint/checkpoint.go, checkpointmanager, util/store/filestore.go
@@ -44,7 +43,7 @@ class CheckpointStore(Protocol):
 
 
 class PodCheckpoints:
-    """What the pod manager tells, and what `load` finds again. `tell` hears what went wrong; nothing is raised."""
+    """What the pod manager passes on, and what `load` finds again. `tell` is called with errors; nothing is raised."""
 
     def __init__(self, store: CheckpointStore, tell: Callable[[str], object]) -> None:
         self._store = store
@@ -129,7 +128,7 @@ class MemoryCheckpoints:
 
 
 class CheckpointDirectory:
-    """Files, each written beside its place and then renamed, so that a crash leaves the old or the new one."""
+    """Files, each written under a temporary name and then renamed, so that a crash leaves the old or the new one."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)

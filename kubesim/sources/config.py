@@ -1,4 +1,4 @@
-"""From sources to the sync loop: every snapshot or change goes through the mux, and what comes out is queued.
+"""From sources to the sync loop: every snapshot or change goes through the mux, and the result is queued.
 
 Mirrors: pkg/kubelet/config/config.go PodConfig.Channel, Updates
 """
@@ -33,7 +33,7 @@ class StaticSource(Source, Protocol):
 
 
 CAPACITY = 100_000  # upstream's source blocks at 50; here a source never waits, and the bound only stops a runaway
-CLOSED: tuple[PodUpdate, int | None] = (PodUpdate("SET", "", ()), None)  # this very item says that none follows
+CLOSED: tuple[PodUpdate, int | None] = (PodUpdate("SET", "", ()), None)  # this item itself says that none follows
 
 
 class ConfigStream:
@@ -66,7 +66,7 @@ class ConfigStream:
         self._dropped = dropped
 
     def snapshot(self, source: str, pods: Iterable[Pod]) -> None:
-        """A source tells everything it wants."""
+        """A source sends all pods that it wants."""
         given = list(pods)
         self._received(source, given)
         updates = self.mux.merge(source, given, self._clock.now())
@@ -75,7 +75,7 @@ class ConfigStream:
         self._send(updates, source, len(given))
 
     def upsert(self, source: str, pod: Pod) -> None:
-        """A source tells that one pod came or changed; the same as a snapshot with only that difference."""
+        """A source sends one pod that is new or changed; the same as a snapshot with only that difference."""
         if self._gets_changes:
             self._received(source, (pod,))
         self._send(self.mux.upsert(source, pod, self._clock.now()), source, None)

@@ -1,5 +1,5 @@
-"""The file source: a directory of manifests, each a static pod. Changes count immediately; every 20 s all is read
-again.
+"""The file source: a directory of manifests, each a static pod. Changes take effect immediately; every 20 s everything
+is read again.
 
 What the source wants is kept by pod name, not by file: of two files with the same pod the one read last wins, and the
 removal of either takes the pod away until the next reading of everything. Where the files are is another's matter
@@ -130,7 +130,7 @@ class FileSource:
         return pods
 
     def _pod_in_directory(self, name: str) -> Pod | None:
-        """A manifest that cannot be used must not keep the others away."""
+        """An invalid manifest must not affect the others."""
         path = self._path(name)
         try:
             kind = self._files.kind(name)
@@ -153,7 +153,7 @@ class FileSource:
     # -- one change ---------------------------------------------------------------------------------------------
 
     def changed(self, event: FileEvent) -> None:
-        """Heard in the same instant; what the whole directory says may differ from what one file says."""
+        """Received at the same instant; the view of the whole directory may differ from that of one file."""
         if not event.name.startswith("."):
             self._clock.call_at(self._clock.now(), self._consume, event)
 
@@ -169,7 +169,7 @@ class FileSource:
             try:
                 pod = self._pod_in(event.name)
             except FileMissing:
-                return  # and an event will tell so
+                return  # and an event will report it
             except FileProblem as problem:
                 text = f"Unable to process watch event: can't process config file {quoted(self._path(event.name))}"
                 self._note(event.name, str(problem), f"{text}: {problem}")
@@ -192,7 +192,7 @@ class FileSource:
             self._config.snapshot(SOURCE, pods)
 
     def _pod_in(self, name: str) -> Pod:
-        """The pod that a file wants. A text is looked into once; that it is the same again costs nothing."""
+        """The pod that a file wants. A text is parsed once; an unchanged text costs nothing."""
         text = self._files.read(name)
         known = self._known.get(name)
         if known is None or known[0] != text:

@@ -1,4 +1,4 @@
-"""The http source: a url that is asked every 20 s, counted from the end of the last time, for a pod or a list of pods.
+"""The http source: a URL that is polled for a pod or a list of pods every 20 s, counted from the end of the last poll.
 
 `ManifestUrl` says where the answers come from, `UrlReader` decides what they mean.
 
@@ -25,7 +25,7 @@ CHECK_PERIOD = 20 * SECOND
 
 
 class HttpSource:
-    """`start` asks for the first time; `stop` ends it, also in the middle of an exchange."""
+    """`start` sends the first request; `stop` ends it, also in the middle of an exchange."""
 
     def __init__(
         self,

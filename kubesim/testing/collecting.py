@@ -35,7 +35,7 @@ class ScenarioFile(pytest.File):
         if found.problems:
             raise self.CollectError("\n".join(map(str, found.problems)))
         for case in found.cases:
-            case = replace(case, named=False)  # nobody asked for a new snapshot of just this file
+            case = replace(case, named=False)  # no snapshot of just this file was requested
             name = case.scenario.name.partition(" [")[0]  # the label has the cell of a matrix, too
             yield ScenarioTest.from_parent(self, name=f"{name}[{case.label}]", case=case)
 

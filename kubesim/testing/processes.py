@@ -1,7 +1,8 @@
 """Cases in parallel processes, each of which runs one case at a time.
 
 Workers are forked: they have the cases and all imports already, so only the number of a case goes to a worker, and only
-a result comes back. The parent knows what each one is running. A worker that dies fails that one case, and is replaced.
+a result comes back. The parent knows what each one is running. If a worker dies, that one case fails, and the worker is
+replaced.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class CaseWorker:
 def _serve(
     connection: Connection[Any, Any], inherited: list[Any], cases: Sequence[ScenarioCase], play: Play, parent: int
 ) -> None:
-    """In the worker: run what is asked for until the parent closes the connection. Ctrl-C is for the parent."""
+    """In the worker: run what is requested until the parent closes the connection. Ctrl-C is for the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent(parent)
     for other in inherited:

@@ -60,7 +60,7 @@ class CaseResult:
 
 @value_object
 class SuiteResult:
-    """All results, in the order of the cases; of an interrupted run, those that there are."""
+    """All results, in the order of the cases; after an interrupt, those so far."""
 
     results: Sequence[CaseResult]
     cases: int

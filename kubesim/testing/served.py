@@ -1,4 +1,4 @@
-"""A cluster for a test that brings clients of its own: `kubesim up` in a process, and its kubeconfig."""
+"""A cluster for a test with its own clients: `kubesim up` in a process, and its kubeconfig."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened: the records, who keeps them, and the hash of a run."""
+"""The trace: its records, the recorder, and the hash of a run."""
 
 from kubesim.trace.hashing import HashSink, trace_hash
 from kubesim.trace.recorder import MemorySink, Recorder, Sink

@@ -59,7 +59,7 @@ class Recorder:
     def detail(self, record: Record) -> None:
         """Pass on what happens within a call, to the sinks that want such details.
 
-        A detail has the number of the record that it follows: who watches must not change the trace or its hash.
+        A detail has the number of the record that it follows: a watcher must not change the trace or its hash.
         """
         if self.details:
             record.seq = self.count
@@ -73,7 +73,7 @@ class Recorder:
     def because(seq: int | None) -> None:
         """What the current task records from now on is caused by this record."""
         cause = seq or None
-        if _cause.get() is not cause:  # without sinks nothing has a cause, and to look is cheaper than to set
+        if _cause.get() is not cause:  # without sinks nothing has a cause, and reading is cheaper than setting
             _cause.set(cause)
 
     cause: staticmethod[[], int | None] = staticmethod(_cause.get)  # of what the current task records now

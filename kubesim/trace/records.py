@@ -138,7 +138,7 @@ class SyncEnd(Record):
     REF: ClassVar[str] = "pkg/kubelet/pod_workers.go completeWork"
     sync: str = ""
     error: str = ""
-    requeue: int | None = None  # microseconds until the worker looks again
+    requeue: int | None = None  # microseconds until the worker syncs again
 
 
 @mutable(kw_only=True)

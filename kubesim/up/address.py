@@ -1,4 +1,4 @@
-"""Where a cluster may be served: on loopback, unless somebody says that others may come."""
+"""Where a cluster may be served: on loopback, unless the user allows other addresses."""
 
 from __future__ import annotations
 

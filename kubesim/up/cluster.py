@@ -1,4 +1,4 @@
-"""The cluster of `kubesim up`: a simulation whose API server is open to clients, until somebody stops it.
+"""The cluster of `kubesim up`: a simulation whose API server accepts clients until it is stopped.
 
 The story of a scenario is played as in any run: its objects at the start, its steps and faults at their times. It
 has no end of its own.
@@ -57,7 +57,7 @@ class UpSettings:
 
 
 class ServedSimulation(Simulation):
-    """Has what a fresh cluster has before anybody asks for anything."""
+    """Has the objects of a fresh cluster before the first request."""
 
     def make_store(self) -> Store:
         store = super().make_store()
@@ -147,7 +147,7 @@ async def _report(simulation: Simulation, on_progress: Callable[[int], None], sp
 
 
 def _remove(path: Path, text: str) -> None:
-    """Unless somebody has changed it."""
+    """Unless it has been changed."""
     try:
         if path.read_text() == text:
             path.unlink()

@@ -106,7 +106,7 @@ async def _exec(asked: PodRequest, channels: Channels, process: ShellProcess, co
         tasks.start("exec client", _when_gone(channels, lambda: _settle(ended, None)))
         try:
             status = await ended
-        finally:  # without its client the command goes on, as with containerd, but nobody types any more
+        finally:  # without its client the command continues, as with containerd, but without input
             if isinstance(source, PipedInput):
                 source.feed(b"")
     return None if status is None else status.code

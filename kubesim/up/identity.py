@@ -1,7 +1,7 @@
-"""Who the server is and who may come in: a certificate made at the start, a token, and the kubeconfig that has both.
+"""Identity and access of the server: a certificate created at the start, a token, and the kubeconfig with both.
 
 The standard library cannot write certificates, so `openssl` does. The key is read from a directory that only this user
-can read, and which is gone again before anybody connects.
+can read, and which is removed before the first connection.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def is_ours(path: Path) -> bool:
-    """Did `kubesim up` write this file, and nobody add to it?"""
+    """Did `kubesim up` write this file, without later additions?"""
     try:
         value = json.loads(path.read_text())
         return [each["name"] for each in value["clusters"]] == [CLUSTER]

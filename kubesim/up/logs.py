@@ -1,4 +1,4 @@
-"""The output of a container, as `kubectl logs` asks for it: the end of it, since when, and what is still to come.
+"""The output of a container, as `kubectl logs` requests it: the end of it, since when, and what is still to come.
 
 Mirrors: pkg/registry/core/pod/rest/log.go; pkg/apis/core/validation ValidatePodLogOptions; pkg/kubelet
 kubelet_pods.go validateContainerLogStatus; cri-client/pkg/logs ReadLogs

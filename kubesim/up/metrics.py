@@ -1,4 +1,4 @@
-"""metrics.k8s.io/v1beta1, for `kubectl top`: what containers and nodes use, as the simulation has it.
+"""metrics.k8s.io/v1beta1, for `kubectl top`: the simulated usage of containers and nodes.
 
 A container uses the memory that its behaviour says, or else what it requests; and of CPU what it requests. One that
 requests nothing uses a little. A pod is measured once it has a running container.
@@ -33,7 +33,7 @@ _RESOURCES = (("nodes", "NodeMetrics", False), ("pods", "PodMetrics", True))
 
 
 def with_metrics(simulation: Simulation, request: Request, response: Response) -> Response:
-    """The answer, with the group among all groups; or what is asked of the group itself."""
+    """The answer, with the group among all groups; or the answer about the group itself."""
     url = urlsplit(request.path)
     parts = [part for part in url.path.split("/") if part]
     if request.method != "GET" or parts[:1] != ["apis"]:

@@ -45,7 +45,7 @@ class Pods:
 
 @value_object
 class PodRequest:
-    """What is asked of one pod; the values of each key of the query, in order."""
+    """A request about one pod; the values of each key of the query, in order."""
 
     pods: Pods
     namespace: str

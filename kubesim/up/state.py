@@ -1,6 +1,6 @@
 """`--state DIR`: the objects of a cluster, as a log to which every change is added, so that a new process goes on.
 
-A change is in the log before anybody outside sees it, and on the disk before the client who made it gets its answer. At
+A change is in the log before any client sees it, and on the disk before its author gets the answer. At
 the start the log is read, and written again as short as it can be. A line that was cut off by a crash was never
 acknowledged; what is wrong before the last line is an error.
 """

@@ -1,4 +1,4 @@
-"""The fields of a pod that are without effect here. What is inside such a field is without effect, too.
+"""The fields of a pod that are without effect here. The contents of such a field have no effect, either.
 
 A test plays pods with every field and records which fields are read: a field of a PodSpec is in this table, or in
 `INERT`, or something outside of validation reads it.

@@ -1,6 +1,6 @@
 """`FieldRow`: one line of the tables of fields without effect (`pod_rows`, `object_rows`).
 
-A field is named by its struct, so that one line covers every place where the struct stands:
+A field is named by its struct, so that one row covers every use of the struct:
 `SecurityContext.privileged` is a field of init containers, of ephemeral containers and of every pod template.
 """
 

@@ -1,4 +1,4 @@
-"""Finds the fields of an object that are without effect here, as the user wrote them: before any default is filled in.
+"""Finds the fields of an object that have no effect here, as the user wrote them, before defaulting.
 
 One pass over the object by its declared type. Structs without such a field anywhere inside are not entered.
 """

@@ -1,4 +1,4 @@
-"""What happens to a v1 pod on its way through the API's internal version: old spellings are made to agree with new.
+"""The conversion of a v1 pod to the API's internal version and back: deprecated fields get the values of current ones.
 
 Mirrors: pkg/apis/core/v1/conversion.go Convert_v1_Pod_To_core_Pod, Convert_core_Pod_To_v1_Pod
 """

@@ -1,4 +1,4 @@
-"""What a pod means where it says nothing: the defaults that the API fills in before anybody looks at a pod.
+"""The defaults that the API server fills into a pod.
 
 Works in place on the JSON object (as `schema.codec.decode` gives it). Stands between decoding and validation, for
 static pods and for the in-memory API server.
@@ -58,7 +58,7 @@ def set_pod_defaults(pod: JsonObject, gates: FeatureGates = DEFAULT_GATES) -> No
 
 
 def set_pod_spec_defaults(spec: JsonObject) -> None:
-    """What is defaulted in every pod spec, also in the template of something else."""
+    """The defaults of every pod spec, also of pod templates."""
     _fill_empty(spec, {"dnsPolicy": "ClusterFirst", "restartPolicy": "Always", "schedulerName": "default-scheduler"})
     spec.setdefault("securityContext", {})
     spec.setdefault("terminationGracePeriodSeconds", 30)
@@ -183,7 +183,7 @@ def _default_huge_page_pod_limits(spec: JsonObject) -> None:
 
 
 def _default_pod_requests(spec: JsonObject) -> None:
-    """Pod-level limits without requests: what the containers ask for together, or else as much as the limit."""
+    """Pod-level limits without requests: what the containers request together, or else as much as the limit."""
     resources = spec.get("resources") or {}
     limits = resources.get("limits")
     if limits:
@@ -194,13 +194,13 @@ def _default_pod_requests(spec: JsonObject) -> None:
 
 
 def _fill_in(resources: JsonObject, kind: str, amounts: JsonObject) -> None:
-    """What is given stays; a list that would be empty is not made."""
+    """A value that is set stays; no empty list is created."""
     if amounts:
         resources[kind] = amounts | (resources.get(kind) or {})
 
 
 def resources_pod(spec: JsonObject) -> Pod:
-    """As much of the pod as adding up the resources of its containers needs: no resources of its own, no overhead."""
+    """The part of the pod that is needed to sum its containers' resources: no pod-level resources, no overhead."""
     return Pod.from_json(
         {
             "spec": {
@@ -236,7 +236,7 @@ def _round_up(owner: JsonObject, name: str) -> None:
 
 
 def round_up_to_milli(amount: Quantity) -> Quantity:
-    """The amount in thousandths, a rest counting as one more; an amount that is no finer stays as it was written."""
+    """The amount in thousandths, rounded up; an amount without finer digits stays as it was written."""
     if amount.scale >= MILLI:
         return amount
     thousandths = -(-abs(amount.unscaled) // 10 ** (MILLI - amount.scale))

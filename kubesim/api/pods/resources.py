@@ -2,7 +2,7 @@
 
 Regular containers and sidecars add up; a plain init container needs room beside the sidecars started before it, and the
 largest such moment counts. Pod-level resources replace the sum, overhead comes on top. A running pod that is being
-resized is charged with the larger of what it asks for and what it has (`use_status`).
+resized is charged with the larger of what it requests and what it has (`use_status`).
 
 Mirrors: component-helpers/resource/helpers.go PodRequests, PodLimits; pkg/apis/core/v1/helper/qos/qos.go
 """
@@ -203,7 +203,7 @@ def compute_pod_qos(pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> str:
 
 
 def _qos_resources(resource_list: ResourceList) -> Resources:
-    """The resources that count for the class: cpu and memory, where more than nothing is given."""
+    """The resources that count for the class: cpu and memory, if not zero."""
     if not resource_list:
         return {}
     return {

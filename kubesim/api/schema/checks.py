@@ -2,7 +2,7 @@
 
 They take what the decoder takes without changing it, which is everything that a real API server writes, and raise
 TypeError or ValueError for the rest: then the decoder decides, and has the words (`schema.codec`). So a pod costs a
-fifth of what decoding it costs.
+fifth of decoding it.
 """
 
 from __future__ import annotations

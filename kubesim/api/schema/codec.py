@@ -2,7 +2,7 @@
 
 Reading drops the fields that the type does not have, refuses a value that does not fit (in Go's words) and gives
 quantities and times their canonical text. Writing gives what Go would write, `null`s and `{}`s included.
-In between an object is a plain dict: absent means the zero value, and an empty list is still not an absent one.
+In between, an object is a plain dict: an absent field has the zero value, and an empty list differs from an absent one.
 
 Mirrors: sigs.k8s.io/json decode.go (object, array, literalStore); encoding/json encode.go (omitempty)
 """
@@ -88,7 +88,7 @@ class _Struct(GoType):
 
     @cached_property
     def fields(self) -> dict[str, tuple[GoType, list[str], bool]]:
-        """By name: the type, the steps of its path in errors, and whether a null is read, too."""
+        """By name: the type, the steps of its path in errors, and whether it accepts null."""
         return {
             name: (
                 _go_type(field.type),
@@ -158,7 +158,7 @@ class _Time(GoType):
 
 
 class _MicroTime(GoType):
-    """Keeps the text that it came as."""
+    """Keeps its original text."""
 
     def zero(self) -> str:
         return ""
@@ -193,7 +193,7 @@ _SPECIAL: Mapping[str, Callable[[str], GoType]] = {
 
 
 def encode(type_name: str, value: JsonObject) -> JsonObject:
-    """The object as Go would write it."""
+    """The object as Go would encode it."""
     out: JsonObject = {}
     for name, field in struct_fields(type_name).items():
         item = value.get(name)
@@ -210,7 +210,7 @@ def _is_time(type_: Type) -> bool:
 
 
 def _omitted(field: Field) -> bool:
-    """Whether nothing is written for an absent field. Structs and times without a pointer are never empty to Go."""
+    """Whether nothing is written for an absent field. Structs and times without a pointer are never empty in Go."""
     type_ = field.type
     if not field.omit_empty:
         return False

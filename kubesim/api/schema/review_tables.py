@@ -1,4 +1,4 @@
-"""Reviews, tokens and scales, which nobody stores, and Events of their own group, declared as in `tables.py`.
+"""Reviews, tokens and scales, which are not stored, and Events of their own group, declared as in `tables.py`.
 
 Mirrors: k8s.io/api authentication/v1, authorization/v1, autoscaling/v1, events/v1 types.go
 """

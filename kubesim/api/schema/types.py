@@ -1,4 +1,4 @@
-"""The declared types as objects, from the classes and the tables; parsed when they are first asked for.
+"""The declared types as objects, from the classes and the tables; parsed when they are first used.
 
 Mirrors: reflect.Type, as far as encoding/json looks at it
 """
@@ -29,7 +29,7 @@ _SPECIAL: Mapping[str, tuple[Kind, str]] = {
 # Structs that have another name here, because another API group has a struct of the same name.
 _GO_NAMES = {"ContainerResourceClaim": "ResourceClaim"}
 
-# Kinds whose classes are imported when somebody asks for them: most runs have none.
+# Kinds whose classes are imported on first use: most runs have none.
 _MODULES: Mapping[str, str] = {
     **dict.fromkeys(("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ControllerRevision"), "apps"),
     "ReplicationController": "apps",

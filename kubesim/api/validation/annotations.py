@@ -52,7 +52,8 @@ def is_deletion_cost(text: str) -> bool:
 
 
 def _validate_tolerations_annotation(errors: Errors, text: str, path: str, options: PodValidationOptions) -> None:
-    """An old way to give tolerations, read as the internal type, whose fields have no JSON names: any case will do."""
+    """An old way to give tolerations, read as the internal type, whose fields have no JSON names: they match in any
+    case."""
     names = {name.lower(): name for name in struct_fields("Toleration")}
 
     def renamed(value: gojson.Json) -> gojson.Json:

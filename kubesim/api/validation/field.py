@@ -1,6 +1,6 @@
 """What is wrong with a field: kind, path, value and explanation, printed as the API prints it.
 
-A path is plain text (`spec.containers[0].name`). Validators append to an `Errors` in the order of the API's own.
+A path is plain text (`spec.containers[0].name`). Validators append to an `Errors` in upstream's order.
 
 Mirrors: apimachinery/pkg/util/validation/field errors.go
 """

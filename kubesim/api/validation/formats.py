@@ -1,4 +1,4 @@
-"""The formats that names, keys, ports and addresses must have. Each function gives the complaints about one text.
+"""The formats that names, keys, ports and addresses must have. Each function returns the errors of one text.
 
 Mirrors: apimachinery/pkg/util/validation validation.go, ip.go; api/validate/content; api/validation/generic.go
 """
@@ -23,7 +23,7 @@ _PERCENT = "[0-9]+%"
 _LABEL_RE, _SUBDOMAIN_RE, _SUBDOMAIN_UNDERSCORE_RE, _KEY_RE, _VALUE_RE, _CONFIG_KEY_RE, _HEADER_RE = (
     re.compile(text) for text in (_LABEL, _SUBDOMAIN, _SUBDOMAIN_UNDERSCORE, _KEY, _VALUE, _CONFIG_KEY, _HEADER)
 )
-# Of the parts of an IPv4 address; and of an IPv6 one as far as they make a part longer than four digits.
+# Leading zeros of the parts of an IPv4 address; and those that make a part of an IPv6 address longer than four digits.
 _DECIMAL_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
 _HEX_ZEROS = re.compile(r"(?<![0-9a-fA-F])0+(?=[0-9a-fA-F]{4}(?![0-9a-fA-F]))")
 _PORT_NAME = re.compile("[-a-z0-9]+")

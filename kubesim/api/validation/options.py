@@ -11,7 +11,7 @@ from kubesim.values import value_object
 
 @value_object
 class PodValidationOptions:
-    """For a new pod: everything that only keeps old, invalid pods alive is off, and locked gates are not asked."""
+    """For a new pod: options that only keep old, invalid pods valid are off, and locked gates are not consulted."""
 
     gates: FeatureGates = DEFAULT_GATES
     resource_is_pod: bool = False

@@ -51,7 +51,7 @@ from kubesim.api.validation.volumes.volumes import validate_volumes
 
 
 def validate_pod_create(pod: JsonObject, options: PodValidationOptions = DEFAULT_OPTIONS) -> Errors:
-    """All that is wrong with a new pod."""
+    """All errors of a new pod."""
     errors = Errors()
     meta, spec = pod.get("metadata") or {}, pod.get("spec") or {}
     validate_object_meta(errors, meta, "metadata")

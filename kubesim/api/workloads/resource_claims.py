@@ -1,4 +1,4 @@
-"""How pods and ResourceClaims refer to each other; the controller, the scheduler and the kubelet ask here.
+"""How pods and ResourceClaims refer to each other; used by the controller, the scheduler and the kubelet.
 
 Mirrors: k8s.io/dynamic-resource-allocation/resourceclaim/resourceclaim.go
 """

@@ -50,7 +50,7 @@ class Comparison:
         if uid not in self._before:
             statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
             self._before[uid] = {status.name: status.restart_count for status in statuses}
-            return  # the agent is notified of it after this
+            return  # the agent is notified after this
         self._compare(uid)
 
     def lost(self, pod: Pod) -> None:
@@ -102,7 +102,7 @@ class Comparison:
         return {"pods": [row.to_json() for row in self.rows()], **self.counts(), "certain": self.certain}
 
     def lines(self) -> list[str]:
-        """For people: each pod, then how many stand how."""
+        """For people: each pod, then the number of pods in each state."""
         rows = self.rows()
         width = max((len(row.pod) for row in rows), default=0)
         lines = [f"{row.pod:<{width}}  {_words(row)}".rstrip() for row in rows]

@@ -1,4 +1,4 @@
-"""What pods of the overlay refer to: stand-ins for ConfigMaps, Secrets, claims and service accounts.
+"""The objects that pods of the overlay refer to: stand-ins for ConfigMaps, Secrets, claims and service accounts.
 
 A stand-in has the keys that its pods name and no values. Without references everything exists. With them, an object
 that a pod that is not ready names exists here once it was found in the live cluster, with the keys that it has there.
@@ -21,7 +21,7 @@ CLAIM = "PersistentVolumeClaim"
 
 
 class PlaceholderObjects:
-    """A `PodFollower`. `found` says of each object that was looked for whether it exists; None: nobody looks."""
+    """A `PodFollower`. `found` says for each referenced object whether it exists; None: references are not checked."""
 
     def __init__(self, store: Store, found: dict[ObjectKey, bool] | None = None) -> None:
         self._store = store
@@ -72,7 +72,7 @@ class PlaceholderObjects:
         self._store.put(ApiObject.from_json({**value, "data": data} if data else value))
 
     def _put_claim(self, namespace: str, name: str, made_for: Pod | None) -> None:
-        """A claim that is bound to a volume of its own."""
+        """A claim that is bound to its own volume."""
         if self._store.find(CLAIM, namespace, name) is not None:
             return
         uid, volume = f"{namespace}-{name}", f"pv-{namespace}-{name}"

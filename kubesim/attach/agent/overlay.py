@@ -1,9 +1,9 @@
 """The overlay: the live pods of a node, with the statuses that our own kubelet would write.
 
-It is the API server in memory of the attached node. `ApiServerSource` brings the live pods here; specs, labels,
-annotations, deletions and conditions set by others are taken from there at each change. The status is that of our
-kubelet from the beginning: a pod that has not finished starts with an empty status, because its containers do not run
-here yet. A pod that our kubelet would have deleted stays away until the real one is gone.
+It is the API server in memory of the attached node. `ApiServerSource` brings the live pods here; each change updates
+their specs, labels, annotations, deletions and the conditions set by others. The status is that of our kubelet from the
+beginning: a pod that has not finished starts with an empty status, because its containers do not run here yet. A pod
+that our kubelet would have deleted stays removed until the real one is gone.
 
 Static pods are left out: their files are on the node.
 """
@@ -96,7 +96,7 @@ class PodOverlay:
 
 
 def first_seen(pod: Pod) -> Pod:
-    """A live pod as a kubelet meets it that has none of its containers."""
+    """A live pod as a new kubelet without any of its containers finds it."""
     pod = pod.changed(api_version="v1", kind="Pod")
     if pod.status.phase in TERMINAL_PHASES:
         return pod

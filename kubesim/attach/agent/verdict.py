@@ -1,7 +1,7 @@
 """Real against agent: how far the attached agent's pod and the real one are apart, and by which rule. Pure.
 
 A pod that is further along is `ahead`, one that is not as far is `behind`: time alone may make them the same. They are
-`different` where waiting does not help. A difference is certain only where a rule of the kubelet leaves no choice,
+`different` if waiting does not help. A difference is certain only where a rule of the kubelet leaves no choice,
 whatever the times: the phase follows from the exit codes, the QoS class from requests and limits.
 """
 
@@ -123,7 +123,7 @@ def _containers(real: Pod, ours: Pod, before: Restarts) -> PodVerdict | None:
 
 
 def _position(status: ContainerStatus | None, before: int) -> tuple[int, int]:
-    """How often it was restarted, and how far it is since then."""
+    """How often it was restarted, and its current state since then."""
     if status is None:
         return 0, _WAITING
     if status.state.running is not None:

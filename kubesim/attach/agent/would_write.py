@@ -1,7 +1,7 @@
 """Writes of an attached kubelet that no other part of it records: mirror pods and its lease.
 
-Statuses, deletions, Events and the node's status are recorded where the kubelet decides on them. All of them go to the
-overlay and nowhere else.
+Statuses, deletions, Events and the node's status are recorded where the kubelet decides on them. All writes go to the
+overlay only.
 """
 
 from __future__ import annotations

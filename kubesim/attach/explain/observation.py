@@ -1,7 +1,7 @@
-"""What can be seen of a pod from outside: the object, its Events, its node; and what watching it has taught.
+"""The view of a pod from outside: the object, its Events, its node, and what was learnt by watching it.
 
-Rules get an `Observation` and nothing else. What only somebody who watched can know (how long a container has to wait
-after its next crash, when its exit was noticed) is in its `Memory`; from a single look it is empty.
+Rules get an `Observation` and nothing else. Facts that only a watcher can know (how long a container has to wait after
+its next crash, when its exit was noticed) are in its `Memory`; after a single read it is empty.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NO_STATUS = ContainerStatus()
 
 @value_object
 class CrashEntry:
-    """A container's place in the kubelet's crash back-off, as far as it could be followed."""
+    """A container's crash back-off, as far as it could be followed."""
 
     wait: int
     last_update: int
@@ -49,10 +49,10 @@ class CrashEntry:
 
 @value_object
 class Memory:
-    """What watching taught, by container name."""
+    """What was learnt by watching, by container name."""
 
     crashes: Mapping[str, CrashEntry] = field(default_factory=dict)
-    # When the exit of the present attempt was first seen in a status: the kubelet looked then.
+    # When the exit of the present attempt was first seen in a status: the kubelet synced then.
     exits_seen: Mapping[str, int] = field(default_factory=dict)
     watched_since: int | None = None
     kubelet_since: int = 0  # when the node's kubelet started; 0 = not known
@@ -100,7 +100,7 @@ class ContainerView:
 
 @value_object
 class Observation:
-    """A pod at a moment. `node` is None when it was not asked for; `node_gone` when it was, and there is none."""
+    """A pod at a moment. `node` is None when it was not requested; `node_gone` when it was, and there is none."""
 
     pod: Pod
     now: int
@@ -162,7 +162,7 @@ def _find(statuses: Sequence[ContainerStatus], name: str) -> ContainerStatus:
 
 
 def event_time(event: Event) -> int:
-    """When an Event was last said, whichever of the two ways of counting it uses; 0 if it does not tell."""
+    """When an Event was last emitted, by either way of counting; 0 if it has no time."""
     series = event.series or {}
     for text in (
         series.get("lastObservedTime"),

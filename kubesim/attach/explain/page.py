@@ -15,7 +15,7 @@ _MAX_FACT = 240
 
 
 def page(statement: Statement, width: int = WIDTH) -> str:
-    """Plain text; the first cause is what holds the pod, the others stand beside it."""
+    """Plain text; the first cause is what blocks the pod, the others are additional."""
     node = f" on node {statement.node}" if statement.node else ""
     lines = [
         printable(f"Pod {statement.namespace}/{statement.name}{node}: {statement.stage}"),
@@ -29,15 +29,15 @@ def page(statement: Statement, width: int = WIDTH) -> str:
 def _cause(cause: Cause, now: int, width: int, number: int) -> list[str]:
     lines = _entry("Now" if number == 0 else "Also", cause.says, width)
     lines += _entry("Rule", f"{cause.rule} [{cause.ref}]", width)
-    for place, step in enumerate(cause.steps):
-        lines += _entry("Next" if place == 0 else "", _step(step, now), width, bullet=True)
-    for place, remedy in enumerate(cause.remedies):
-        lines += _entry("Change" if place == 0 else "", remedy, width, bullet=True)
-    for place, fact in enumerate(cause.facts):
+    for index, step in enumerate(cause.steps):
+        lines += _entry("Next" if index == 0 else "", _step(step, now), width, bullet=True)
+    for index, remedy in enumerate(cause.remedies):
+        lines += _entry("Change" if index == 0 else "", remedy, width, bullet=True)
+    for index, fact in enumerate(cause.facts):
         value = fact.value if len(fact.value) <= _MAX_FACT else fact.value[: _MAX_FACT - 3] + "..."
-        lines += _entry("Seen" if place == 0 else "", f"{fact.field} = {value}", width, bullet=True)
-    for place, text in enumerate(cause.unseen):
-        lines += _entry("Unseen" if place == 0 else "", text, width, bullet=True)
+        lines += _entry("Seen" if index == 0 else "", f"{fact.field} = {value}", width, bullet=True)
+    for index, text in enumerate(cause.unseen):
+        lines += _entry("Unseen" if index == 0 else "", text, width, bullet=True)
     return lines
 
 

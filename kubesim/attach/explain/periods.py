@@ -1,7 +1,7 @@
 """The periods of a node's kubelet that an administrator can configure, as far as the rules depend on them.
 
-They come from a KubeletConfiguration (`attach/reading/node_configuration.py`); a kubelet that nobody asked has the
-defaults.
+They come from a KubeletConfiguration (`attach/reading/node_configuration.py`); a kubelet whose configuration was not
+read has the defaults.
 
 Mirrors: kubelet.go newCrashLoopBackOff; nodelease.go (renewInterval); pod_workers.go (resyncInterval)
 """
@@ -67,7 +67,7 @@ DEFAULT_PERIODS = KubeletPeriods()
 
 
 def with_jitter(delay: int) -> str:
-    """A delay and the longest that jitter makes of it: `60 to 90 s`, `1m40s to 2m30s`."""
+    """A delay and its maximum with jitter: `60 to 90 s`, `1m40s to 2m30s`."""
     longest = int(delay * (1 + JITTER_FACTOR))
     if longest <= 90 * SECOND and delay % SECOND == 0 and longest % SECOND == 0:
         return f"{delay // SECOND} to {longest // SECOND} s"

@@ -1,7 +1,8 @@
-"""The observed status, turned back into what the runtime must have told: the input of the kubelet's own decisions.
+"""The runtime status that the observed status was made from: the input of the kubelet's own decisions.
 
-With it `compute_pod_actions` says what the kubelet does next about a pod that another client's kubelet runs. Of each
-container the newest attempt is known; hashes are taken to be those of the spec, as a status does not tell them.
+With it `compute_pod_actions` says what the kubelet does next about a pod that a real kubelet runs. Of each
+container the newest attempt is known; hashes are assumed to be those of the spec, because a status does not contain
+them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What is said about a pod: where it is in its life, which rules hold it there, what follows and when.
+"""The statement about a pod: where it is in its life, which rules keep it there, what follows and when.
 
-A statement has causes, the weightiest first. Each names a rule of the kubelet and where upstream has it, the fields
+A statement has causes, the most important first. Each names a rule of the kubelet and where upstream has it, the fields
 that show it, the steps that follow, and what would change that. Steps are in the vocabulary of
 `attach/shadow/changes.py`, so that later observations can be compared with them.
 """
@@ -92,7 +92,7 @@ class NextStep:
     window: Window | None = None
     because: str = ""  # how its time is known
     firm: bool = True
-    due: Due | None = None  # somebody who watches can hold the kubelet to the window
+    due: Due | None = None  # a watcher can check the kubelet against the window
 
 
 def upper_first(text: str) -> str:
@@ -125,13 +125,13 @@ class Cause:
     steps: tuple[NextStep, ...] = ()
     remedies: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
-    unseen: tuple[str, ...] = ()  # what cannot be known from outside
+    unseen: tuple[str, ...] = ()  # the unknown time, from outside
     detail: str = ""  # the name or figure that belongs beside the code in a table
 
 
 @value_object
 class Statement:
-    """What is said about one pod at one moment."""
+    """The statement about one pod at one moment."""
 
     namespace: str
     name: str

@@ -33,7 +33,7 @@ from kubesim.runtime.kuberuntime.naming import backoff_key
 from kubesim.values import value_object
 
 INTERVALS = Intervals()
-# A failed mount: twice as long from failure to failure.
+# A failed mount: the delay doubles with each failure.
 MOUNT_INITIAL, MOUNT_MAXIMUM = 500 * MILLISECOND, 122 * SECOND
 MOUNT_POLL = 300 * MILLISECOND  # how often the waiting sync looks whether all is mounted
 PROBE_PERIOD = 10  # seconds, where a probe does not say
@@ -75,7 +75,8 @@ def retry_window(looked: int, intervals: Intervals = INTERVALS) -> Window:
 
 
 def crash_wait(seen: Observation, view: ContainerView) -> CrashWait | None:
-    """When a container that ended starts again; None if it did not end. Whether it may at all is not asked here."""
+    """When a container that ended starts again; None if it did not end. Whether it may start at all is not decided
+    here."""
     ended = newest_end(view)
     if ended is None:
         return None
@@ -133,7 +134,7 @@ def _had_no_image(seen: Observation, view: ContainerView) -> bool:
 
 
 def reported_wait(view: ContainerView) -> int | None:
-    """The wait that the message of CrashLoopBackOff tells."""
+    """The back-off in the message of CrashLoopBackOff."""
     waiting = view.status.state.waiting
     reported = _WAIT_IN_MESSAGE.search(waiting.message) if waiting is not None else None
     return None if reported is None else parse_duration(reported.group(1))
@@ -148,7 +149,7 @@ def amnesty(started_at: int) -> int:
 
 
 def pull_wait(failures: int) -> int:
-    """How long the next pull is held back after this many failures in a row."""
+    """How long the next pull is delayed after this many consecutive failures."""
     backoff: Backoff = new_image_backoff()
     for _ in range(max(1, min(failures, 32))):
         backoff.next("", 0, 0)
@@ -202,7 +203,8 @@ def failure_window(probe: Probe, started_at: int) -> Window:
 
 
 def success_earliest(probe: Probe, started_at: int) -> int:
-    """The earliest success. Readiness may be asked out of turn, so that further ones need not wait a period."""
+    """The earliest success. A readiness probe may be triggered out of turn, so that further ones need not wait a
+    period."""
     return first_probe(probe, started_at)
 
 
@@ -210,11 +212,11 @@ def success_earliest(probe: Probe, started_at: int) -> int:
 
 
 def kill_deadline(pod: Pod, container: Container, begun: Window) -> Window:
-    """When a container is killed that does not end by itself, given when it was asked to."""
+    """When a container is killed that does not exit after the signal at this time."""
     grace = termination_grace_period(pod, container, "") * SECOND
     least = MINIMUM_GRACE_PERIOD_S * SECOND
     held = container.lifecycle is not None and container.lifecycle.pre_stop is not None
-    # A hook that uses the time up, and a sidecar that waits for the others, still leave the container this much.
+    # Even after a hook or a wait for other containers that used up the grace period, the container gets this much.
     sidecars = [each for each in pod.spec.init_containers if is_restartable_init_container(each)]
     turns = int(held or any(_has_hook(each) for each in pod.spec.containers)) + len(sidecars)
     longest = max(grace, least) + least * turns

@@ -50,7 +50,7 @@ def _is_about(event: Event, pod: Pod) -> bool:
 
 
 def _read(model: type[T], body: bytes, what: str) -> T:
-    """The object that was asked for; any other answer is an error."""
+    """The requested object; any other answer is an error."""
     try:
         read = model.from_foreign_json(decode_object(body, model.__name__))
     except (Undecodable, DecodeError, RecursionError) as error:

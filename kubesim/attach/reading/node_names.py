@@ -1,4 +1,4 @@
-"""The names of a cluster's nodes, for somebody who mistyped one."""
+"""The names of a cluster's nodes, for the error about an unknown one."""
 
 from __future__ import annotations
 

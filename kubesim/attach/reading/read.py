@@ -29,7 +29,7 @@ T = TypeVar("T", bound=ApiObject)
 
 @value_object
 class Objects:
-    """What was found, in the order in which it came."""
+    """The objects found, in the order of arrival."""
 
     pods: tuple[Pod, ...] = ()
     events: tuple[Event, ...] = ()
@@ -47,7 +47,7 @@ class Objects:
 
 
 def events_about(pod: Pod, events: Iterable[Event]) -> tuple[Event, ...]:
-    """By uid where both tell it (a pod of the same name may have been there before), else by name."""
+    """By uid if both have it (an earlier pod may have had the same name), else by name."""
     meta = pod.metadata
     found = []
     for event in events:
@@ -68,7 +68,7 @@ def read_file(path: str) -> Objects:
 
 
 def parse(text: str, source: str) -> Objects:
-    """JSON if it looks like it, else YAML."""
+    """JSON if it begins like JSON, else YAML."""
     if not text.strip():
         raise InputError(source, "empty; expected the output of `kubectl get pod NAME -o json`")
     found = Objects()

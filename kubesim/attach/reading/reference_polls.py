@@ -1,7 +1,7 @@
-"""Looks from time to time whether the ConfigMaps and Secrets that waiting pods refer to are there.
+"""Checks periodically whether the ConfigMaps and Secrets that waiting pods refer to exist.
 
-Only those of pods that are not ready are looked for: a running pod has what it needed. Each object is asked for by its
-name, one at a time and not in haste, so that a node of thousands of pods is no burden to the API server.
+Only those of pods that are not ready are looked for: a running pod has what it needed. Each object is requested by its
+name, one at a time and slowly, so that a node with thousands of pods does not burden the API server.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def named_objects(pod: Pod) -> Iterable[ObjectKey]:
 
 
 def wanted(pods: Iterable[Pod], named: Named = named_objects) -> dict[ObjectKey, None]:
-    """What the pods wait for, or may: in their order, each once."""
+    """What the pods wait for, or may wait for: in their order, each once."""
     return {
         key: None for pod in pods if pod.status.phase not in TERMINAL_PHASES and not is_ready(pod) for key in named(pod)
     }
@@ -48,7 +48,7 @@ def is_ready(pod: Pod) -> bool:
 
 @part
 class ReferencePolls:
-    """Writes into `found`; `changed` is notified of each object that came or went, `problem` of what went wrong."""
+    """Writes into `found`; `changed` is called for each object that appeared or vanished, `problem` for each error."""
 
     clock: LoopClock
     transport: Transport

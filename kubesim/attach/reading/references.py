@@ -1,8 +1,7 @@
-"""The ConfigMaps and Secrets that a pod names, and whether they are there: of these objects nothing else is ever kept.
+"""The ConfigMaps and Secrets that a pod names, and whether they are there: nothing else of these objects is kept.
 
-Asked is for metadata alone, by a get for each object. What comes is reduced to "there" or "not there" immediately:
-even an
-annotation can hold a value, if somebody used `kubectl apply` on a Secret.
+Asked is for metadata alone, by a get for each object. An object is reduced to "exists" or "missing" immediately: even
+an annotation can hold a value, after `kubectl apply` of a Secret.
 """
 
 from __future__ import annotations
@@ -72,15 +71,17 @@ def _in_environment(container: Container, where: str, namespace: str) -> Iterato
         named += [(kind, "envFrom", source[f"{field}Ref"]) for kind, field in _FIELDS if source.get(f"{field}Ref")]
     for variable in container.env:
         value = variable.value_from or {}
-        place = f"env[{variable.name}]"
-        named += [(kind, place, value[f"{field}KeyRef"]) for kind, field in _FIELDS if value.get(f"{field}KeyRef")]
-    for kind, place, reference in named:
+        source_field = f"env[{variable.name}]"
+        named += [
+            (kind, source_field, value[f"{field}KeyRef"]) for kind, field in _FIELDS if value.get(f"{field}KeyRef")
+        ]
+    for kind, source_field, reference in named:
         key = (kind, namespace, reference.get("name") or "")
-        yield Reference(key, f"{where}.{place}", "environment", container.name, bool(reference.get("optional")))
+        yield Reference(key, f"{where}.{source_field}", "environment", container.name, bool(reference.get("optional")))
 
 
 def data_keys(metadata: Mapping[str, Any]) -> frozenset[str] | None:
-    """The keys of a ConfigMap or Secret, as its metadata tells who set which; None where it does not."""
+    """The keys of a ConfigMap or Secret, from the managed fields of its metadata; None if it has none."""
     keys: set[str] | None = None
     for entry in metadata.get("managedFields") or ():
         fields = entry.get("fieldsV1") or {}
@@ -91,9 +92,9 @@ def data_keys(metadata: Mapping[str, Any]) -> frozenset[str] | None:
 
 
 async def is_there(transport: Transport, key: ObjectKey, keys: dict[ObjectKey, frozenset[str]] | None = None) -> bool:
-    """Ask for the metadata of one object. Raises `TransportError`, or UsageError with what the server said.
+    """Request the metadata of one object. Raises `TransportError`, or UsageError with what the server said.
 
-    `keys` takes the names of what it holds, where the metadata tells them.
+    `keys` are the names of its entries, if the metadata has them.
     """
     kind, namespace, name = key
     path = f"/api/v1/namespaces/{namespace}/{_PLURALS[kind]}/{name}"

@@ -2,8 +2,8 @@
 
 The rules are those of v1.36. Nodes of a newer version differ as the rows of `kubesim/features/differences` say. Those
 rows are by profile, and nodes of all versions from v1.28 on can be watched, so older ones have a list of their own:
-each line was looked up in the source of the versions around it (the last patch releases of v1.28 to v1.36); beside it
-stands where. What is not in the list was not compared.
+each row was looked up in the source of the versions around it (the last patch releases of v1.28 to v1.36); a comment
+says where. Versions that are not in the list were not compared.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A change that was recorded at t is sent at t. Between a BROKEN line and the next LIST of a kind the server is out of
 reach for that kind: lists and watches wait until it is back, so that the follower's own back-off does not make it blind
-for longer than the recorder was; a get is refused. A watch from a version before that LIST gets 410, because nobody
-knows what happened in between.
+for longer than the recorder was; a get is refused. A watch from a version before that LIST gets 410, because the
+changes in between are unknown.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class _Watcher:
 
     def __init__(self, kind: _Timeline, version: int, wanted: Callable[[Object], bool]) -> None:
         self._kind = kind
-        self._place = bisect.bisect_right(kind.versions, version)
+        self._next_event = bisect.bisect_right(kind.versions, version)
         self._wanted = wanted
         self._news = asyncio.Event()
         self._over = False
@@ -186,9 +186,9 @@ class _Watcher:
 
     async def lines(self) -> AsyncIterator[bytes]:
         while not self._over:
-            while self._place < len(self._kind.events):
-                type, obj = self._kind.events[self._place]
-                self._place += 1
+            while self._next_event < len(self._kind.events):
+                type, obj = self._kind.events[self._next_event]
+                self._next_event += 1
                 if type == "BOOKMARK" or self._wanted(obj):
                     yield _encoded({"type": type, "object": obj}) + b"\n"
             if not self._kind.up:
@@ -216,7 +216,7 @@ def _key(obj: Object) -> Key:
 
 
 def _selected(query: Mapping[str, str]) -> Callable[[Object], bool]:
-    """A field selector as a predicate; only equality is asked for."""
+    """A field selector as a predicate; only equality is supported."""
     terms = [term.partition("=") for term in query.get("fieldSelector", "").split(",") if term]
 
     def matches(obj: Object) -> bool:

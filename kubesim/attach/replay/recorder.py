@@ -124,7 +124,7 @@ class _Kind:
 
 
 class _Collection:
-    """What is known of one collection, redacted."""
+    """The known objects of one collection, redacted."""
 
     def __init__(self, kind: _Kind) -> None:
         self.objects: dict[Key, Object] = {}
@@ -160,7 +160,7 @@ class _Collection:
             self._kind.message(type, object=obj)
 
     def got(self, obj: Object) -> None:
-        """An object was asked for by name."""
+        """An object was requested by name."""
         if not self.is_down and _number(obj["metadata"]["resourceVersion"]) > _number(self.version):
             self.broke("the watch has stalled", silent=True)
             self._is_silent = True

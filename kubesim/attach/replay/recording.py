@@ -144,9 +144,9 @@ def _message(path: str, number: int, at: int, value: dict[str, Any]) -> Message:
         items = value.get("items")
         if not _is_version(value.get("resourceVersion")) or not isinstance(items, list):
             raise InputError(path, "a LIST has a resourceVersion and items", line=number)
-        for place, item in enumerate(items):
+        for index, item in enumerate(items):
             if not _is_object(item):
-                raise InputError(path, "not an object with a name and a version", line=number, field=f"items[{place}]")
+                raise InputError(path, "not an object with a name and a version", line=number, field=f"items[{index}]")
     elif type in CHANGES:
         obj = value.get("object")
         if not _is_object(obj, named=type != "BOOKMARK"):

@@ -1,4 +1,4 @@
-"""Plays a recording in virtual time for one follower, or for one that comes every so often, and counts what they say.
+"""Plays a recording in virtual time for one follower, or for one at each interval, and counts their findings.
 
 The follower is the one of `kubesim attach --node`, with the recording as its cluster and the recorded times as its
 clock. A delay of a kubelet that the recording itself stopped is shown and not counted: to call that late is right.
@@ -24,14 +24,14 @@ from kubesim.golang.text import duration
 from kubesim.trace.records import Record
 from kubesim.values import value_object
 
-STAY = 120 * SECOND  # of a follower that comes late, with `--every`
+STAY = 120 * SECOND  # of a late follower, with `--every`
 SHORTEST_STAY = 20 * SECOND
 SEED = 1
 EXCUSED = "the kubelet was stopped; not counted"
 
 
 class ReplayListener(Protocol):
-    """Is notified of the followers and their findings as they come."""
+    """Receives the followers and their findings."""
 
     def follows(self, begin: int, end: int) -> None: ...
     def diverged(self, divergence: Divergence, excused: bool) -> None: ...
@@ -40,7 +40,7 @@ class ReplayListener(Protocol):
 
 @value_object
 class Visit:
-    """When a follower comes and goes."""
+    """When a follower starts and ends."""
 
     begin: int
     end: int
@@ -73,12 +73,12 @@ class Tally:
         self._listener.problem(text)
 
 
-def visits(recording: NodeRecording, late_by: int = 0, every: int = 0) -> Iterator[Visit]:
-    """The first follower stays to the end; with `every`, others come later and stay for two minutes."""
+def visits(recording: NodeRecording, late_by: int = 0, interval: int = 0) -> Iterator[Visit]:
+    """The first follower stays to the end; with `interval`, others come later and stay for two minutes."""
     first = recording.begin + late_by
     yield Visit(first, recording.end)
-    if every:
-        for begin in range(first + every, recording.end - SHORTEST_STAY, every):
+    if interval:
+        for begin in range(first + interval, recording.end - SHORTEST_STAY, interval):
             yield Visit(begin, min(recording.end, begin + STAY))
 
 
@@ -86,11 +86,11 @@ def replay(
     recording: NodeRecording,
     listener: ReplayListener,
     late_by: int = 0,
-    every: int = 0,
+    interval: int = 0,
     periods: KubeletPeriods = DEFAULT_PERIODS,
 ) -> Tally:
     tally = Tally(recording, listener)
-    for visit in visits(recording, late_by, every):
+    for visit in visits(recording, late_by, interval):
         listener.follows(visit.begin, visit.end)
         outcomes: dict[tuple[str, str], int] = run_virtual(_follow, recording, visit, tally, periods)
         tally.outcomes.update(outcomes)
@@ -145,7 +145,7 @@ def divergence_line(divergence: Divergence, recording: NodeRecording, excused: b
 
 
 def predictions_table(tally: Tally) -> list[str]:
-    """Kept and missed predictions by kind. Those that somebody's intervention made pointless count as neither."""
+    """Kept and missed predictions by kind. Those that an intervention made irrelevant count as neither."""
     rows = [("PREDICTION", "KEPT", "MISSED", "")]
     kinds = sorted({due for due, _ in tally.outcomes})
     total_kept = total_missed = 0

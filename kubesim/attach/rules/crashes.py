@@ -1,4 +1,4 @@
-"""Containers that ended: which start again and when, which stay down, and what an exit code tells.
+"""Containers that ended: which start again and when, which stay down, and what an exit code means.
 
 Mirrors: kuberuntime_manager.go doBackOff, pkg/api/v1/pod/util.go ContainerShouldRestart, pod_workers.go completeWork
 """
@@ -88,7 +88,7 @@ def _steps(seen: Observation, view: ContainerView, wait: CrashWait) -> tuple[Nex
     if wait.wait and view.waiting_reason != CRASH_LOOP_BACK_OFF:
         steps = (restart, shown)
     elif not wait.wait:
-        # An attempt that fails before it runs shows as a waiting reason.
+        # An attempt that fails before it runs is visible as a waiting reason.
         failing = NextStep("waits", "if it cannot be started, the reason is shown", container=view.name, firm=False)
         steps = (restart, failing)
     # Whether the program runs this time cannot be predicted.
@@ -146,13 +146,13 @@ def how_it_ended(ended: ContainerStateTerminated) -> str:
 
 
 def end_detail(ended: ContainerStateTerminated) -> str:
-    """`exit code 1`, or the runtime's own word where it tells more."""
+    """`exit code 1`, or the runtime's own reason if that says more."""
     plain = ended.reason in ("", "Error", "Completed")
     return f"exit code {ended.exit_code}" if plain else ended.reason
 
 
 def end_facts(view: ContainerView, ended: ContainerStateTerminated) -> tuple[Fact, ...]:
-    """The fields that tell how the newest attempt ended."""
+    """The fields that show how the newest attempt ended."""
     state = "state" if view.status.state.terminated is not None else "lastState"
     facts = []
     waiting = view.status.state.waiting

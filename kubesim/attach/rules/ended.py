@@ -1,4 +1,4 @@
-"""Pods that are over: rejected, evicted, shut down with their node, out of time, completed, failed.
+"""Pods that have ended: rejected, evicted, shut down with their node, past their deadline, completed, failed.
 
 Mirrors: kubelet.go rejectPod, eviction/eviction_manager.go, nodeshutdown, active_deadline.go, kubelet_pods.go getPhase
 """
@@ -98,7 +98,7 @@ def _reasoned(seen: Observation, code: str, what: str, rule: str, ref: str) -> C
 
 
 def _would_restart(seen: Observation) -> bool:
-    """Whether containers that end with 0 are started again: such a pod does not complete by itself."""
+    """Whether containers that end with 0 are started again: such a pod never completes."""
     own = any(container.restart_policy for container in seen.pod.spec.containers)
     return seen.pod.spec.restart_policy in ("", ALWAYS) and not own
 

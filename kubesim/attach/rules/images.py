@@ -71,7 +71,7 @@ def image_trouble(seen: Observation, view: ContainerView) -> Cause | None:
 
 
 def _failed_before_status(seen: Observation, view: ContainerView) -> str:
-    """The reason that the next status will show, by the Events: a status tells what the sync before ran into."""
+    """The reason that the next status will show, from the Events: a status shows the result of the sync before."""
     if view.status.state.running is not None or view.status.state.terminated is not None:
         return ""
     event = seen.newest_event("Failed", "Pulled", "Created", path=view.event_path)
@@ -93,7 +93,7 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         because = "the kubelet has restarted since the last failure, and its back-off begins again"
     elif failed is not None:
         failures, failed_at = event_count(failed), event_time(failed)
-        # An error that varies makes Events of their own, each with its count; every attempt says Pulling.
+        # Different errors make separate Events, each with its count; every attempt emits Pulling.
         at_most = max(failures, event_count(pulling)) if pulling is not None else failures
         intervals = seen.periods.intervals
         at_least = failures if pulls_in_a_row(failures, failed_at - first_time(failed), intervals) else 1
@@ -136,7 +136,7 @@ def _crash_back_off(seen: Observation, view: ContainerView, failed_at: int) -> i
     """The latest sync that the crash back-off of an earlier attempt allows to pull; 0 if no attempt has ended.
 
     A sync asks it before the image (kuberuntime_manager.go doBackOff). It counts from the end of the attempt, and each
-    sync that it lets through doubles it: one that pulls, and one that then finds the pull held back and says so.
+    sync that may start a container doubles it: one that pulls, and one that then reports that the pull is in back-off.
     """
     ended = newest_end(view)
     finished = moment(ended.finished_at) if ended is not None else None

@@ -54,7 +54,7 @@ def living(seen: Observation) -> tuple[Cause, ...]:
             causes.append(extra)
     causes += resizing(seen)
     causes += [cause for view in views if (cause := restarted(seen, view)) is not None]
-    # Trouble before what merely goes its way.
+    # Problems first, normal progress after them.
     causes.sort(key=lambda cause: cause.code in _BESIDE)
     if all(cause.code in _BESIDE for cause in causes):
         causes.insert(0, _running(seen, views))
@@ -65,7 +65,7 @@ def living(seen: Observation) -> tuple[Cause, ...]:
 
 
 def _container(seen: Observation, view: ContainerView, status: RuntimePodStatus) -> Cause | None:
-    """What holds one container up; None if nothing does."""
+    """What one container waits for; None if for nothing."""
     state = view.status.state
     if state.running is not None:
         return being_killed(seen, view) or not_started(seen, view) or not_ready(seen, view)
@@ -81,7 +81,7 @@ def _container(seen: Observation, view: ContainerView, status: RuntimePodStatus)
 # These hold nothing up.
 _BESIDE = frozenset({"StaysDown", "Restarted"})
 
-# An image that cannot be had is what holds a container up, however its last attempt ended.
+# An image that cannot be pulled blocks a container, however its last attempt ended.
 _OWN_REASONS = frozenset(
     {
         "ErrImagePull",
@@ -118,22 +118,22 @@ def _initializing(seen: Observation, views: list[ContainerView]) -> ContainerVie
 
 def _init_causes(seen: Observation, current: ContainerView, status: RuntimePodStatus) -> list[Cause]:
     inits = [view for view in seen.containers() if view.kind in ("init", "sidecar")]
-    place = [view.name for view in inits].index(current.name) + 1
-    after = "the regular containers start" if place == len(inits) else f"{inits[place].words} starts"
+    position = [view.name for view in inits].index(current.name) + 1
+    after = "the regular containers start" if position == len(inits) else f"{inits[position].words} starts"
     order = (
         "Init containers run one after another in the order of the spec, each until it ends with 0; a sidecar lets "
-        f"the next one begin when it has started. {upper_first(current.words)} is {place} of {len(inits)}; then "
+        f"the next one begin when it has started. {upper_first(current.words)} is {position} of {len(inits)}; then "
         f"{after}."
     )
     cause = _container(seen, current, status)
     if cause is not None:
-        where = f"The pod initializes ({place} of {len(inits)}). "
+        where = f"The pod initializes ({position} of {len(inits)}). "
         return [_changed(cause, says=where + cause.says, rule=f"{order} {cause.rule}")]
     return [
         Cause(
             code="Initializing",
             container=current.name,
-            says=f"The pod initializes: {current.words} runs, {place} of {len(inits)}; the others wait for it.",
+            says=f"The pod initializes: {current.words} runs, {position} of {len(inits)}; the others wait for it.",
             rule=order,
             ref="kuberuntime_container.go computeInitContainerActions",
             steps=(
@@ -161,7 +161,7 @@ def _changed(cause: Cause, *, says: str, rule: str) -> Cause:
 
 
 def _finishing(seen: Observation, actions: PodActions) -> Cause | None:
-    """No container runs or will run, and the phase does not say so yet; or only sidecars are left to stop."""
+    """No container runs or will run, but the phase is not terminal yet; or only sidecars are left to stop."""
     if not actions.kill_pod or actions.create_sandbox:
         return None
     running = [view for view in seen.containers() if view.status.state.running is not None]
@@ -238,7 +238,7 @@ def _static_pod_stops(seen: Observation) -> Cause | None:
 
 
 def _sandbox_gone(seen: Observation, views: list[ContainerView]) -> Cause | None:
-    """Containers were there, the sandbox is not: it died, and everything begins again."""
+    """There were containers, but the sandbox is gone: it died, and everything starts again."""
     if not any(view.status.state.running is not None or newest_end(view) is not None for view in views):
         return None
     cause = no_sandbox(seen)

@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets that a pod needs and that do not exist. Unless somebody looked, nothing is said.
+"""ConfigMaps and Secrets that a pod needs and that do not exist. Without a check, nothing is reported.
 
 Mirrors: volume/configmap SetUpAt, volume/secret SetUpAt; kubelet_pods.go makeEnvironmentVariables
 """
@@ -11,7 +11,7 @@ from kubesim.attach.reading.references import Purpose, Reference, references
 
 
 def missing(seen: Observation, purpose: Purpose, container: str = "") -> tuple[Reference, ...]:
-    """Those that hold the pod (or this container) up."""
+    """Those that block the pod (or this container)."""
     if not seen.objects:
         return ()
     return tuple(
@@ -33,7 +33,7 @@ def missing_remedies(found: tuple[Reference, ...]) -> tuple[str, ...]:
 
 
 def missing_volume(seen: Observation) -> Cause | None:
-    """Before an Event tells: no attempt to mount can succeed."""
+    """Before an Event shows it: no attempt to mount can succeed."""
     found = missing(seen, "volume")
     if not found:
         return None
@@ -53,7 +53,7 @@ def missing_volume(seen: Observation) -> Cause | None:
 
 
 def missing_environment(seen: Observation, view: ContainerView) -> Cause | None:
-    """Before a status tells: the container's configuration cannot be created."""
+    """Before a status shows it: the container's configuration cannot be created."""
     found = missing(seen, "environment", view.name)
     if not found:
         return None

@@ -13,7 +13,7 @@ NODE_GONE = "NodeGone"
 
 
 def node_trouble(seen: Observation) -> Cause | None:
-    """What about the node stands above everything else."""
+    """The node's condition, which comes before everything else."""
     name = seen.pod.spec.node_name
     if seen.node_gone:
         return Cause(

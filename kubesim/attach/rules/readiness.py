@@ -131,7 +131,7 @@ def not_ready(seen: Observation, view: ContainerView) -> Cause | None:
 
 
 def gates_not_ready(seen: Observation) -> Cause | None:
-    """All containers are ready, but a condition that another client sets is missing."""
+    """All containers are ready, but a condition that another controller sets is missing."""
     gates = seen.pod.spec.readiness_gates
     ready, containers = seen.condition(READY), seen.condition(CONTAINERS_READY)
     if not gates or containers is None or containers.status != TRUE or ready is None or ready.status == TRUE:

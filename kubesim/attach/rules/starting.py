@@ -1,4 +1,4 @@
-"""From a place on the node to a running container: volumes, sandbox and network, creating and starting.
+"""From the binding to a running container: volumes, sandbox and network, creating and starting.
 
 Mirrors: kubelet.go SyncPod, kuberuntime_manager.go SyncPod, kuberuntime_container.go startContainer,
 volumemanager/volume_manager.go WaitForAttachAndMount
@@ -84,7 +84,7 @@ START_ERRORS = {
 
 
 def no_sandbox(seen: Observation) -> Cause:
-    """No sandbox stands: volumes come first, then the sandbox with its network."""
+    """There is no sandbox: volumes come first, then the sandbox with its network."""
     volume = _volumes(seen)
     if volume is not None:
         return volume
@@ -292,7 +292,7 @@ def _start_error(seen: Observation, view: ContainerView, reason: str) -> Cause:
 
 
 def _start_error_in_events(seen: Observation, view: ContainerView) -> Cause | None:
-    """The status lags one sync behind: an Event may already tell why the start failed."""
+    """The status lags one sync behind: an Event may already say why the start failed."""
     event = seen.newest_event("Failed", "Created", "Started", path=view.event_path)
     if event is None or event.reason != "Failed" or view.status.state.running is not None:
         return None
@@ -380,7 +380,7 @@ def _unknown_reason(view: ContainerView, reason: str) -> Cause:
 
 
 def arriving(seen: Observation) -> Cause:
-    """Bound to a node, but its kubelet has said nothing yet."""
+    """Bound to a node, but its kubelet has not reported anything yet."""
     pod = seen.pod
     scheduled = seen.condition(POD_SCHEDULED)
     bound_at = (moment(scheduled.last_transition_time) if scheduled is not None else None) or seen.now

@@ -106,7 +106,7 @@ def _never_seen(seen: Observation) -> Cause:
 
 
 def kill_begun(seen: Observation) -> Window:
-    """When the containers were asked to stop: by the Event, else between the deletion and now."""
+    """When the containers were signalled to stop: the time of the Event, else between the deletion and now."""
     killing = [e for e in seen.events_of("Killing") if e.message.startswith("Stopping container")]
     if killing:
         first = event_time(killing[0])
@@ -118,8 +118,8 @@ def kill_begun(seen: Observation) -> Window:
 
 
 def _deleted_again(seen: Observation, begun: Window) -> bool:
-    """Whether the containers were asked to stop before the deletion that the object names: then by an earlier one. The
-    API server writes the shorter grace; the containers may still have that of the first."""
+    """Whether the containers were signalled to stop before the object's deletion time: then by an earlier deletion. The
+    API server writes the shorter grace period; the containers may still have the first one."""
     meta = seen.pod.metadata
     deadline = moment(meta.deletion_timestamp)
     if deadline is None or begun.latest is None:

@@ -1,4 +1,4 @@
-"""What happened between two observations of a pod, in a small vocabulary; and between which moments it did.
+"""The changes between two observations of a pod, in a small vocabulary, with the time window of each.
 
 The same words are used for what a statement expects (`Step.change`), so that the two can be compared.
 """
@@ -41,7 +41,7 @@ class ObservedChange:
 
 
 def changes(old: Pod, new: Pod | None, before: int, now: int) -> tuple[ObservedChange, ...]:
-    """From the old observation to the new one; None = the object is gone."""
+    """The transition from the old observation to the new one; None = the object is gone."""
     if new is None:
         return (ObservedChange("removed", earliest=before, latest=now),)
     found = [ObservedChange(kind, container, detail, before, now) for kind, container, detail in _pod(old, new)]
@@ -147,7 +147,7 @@ def _container(old: ContainerStatus | None, new: ContainerStatus, before: int, n
 
 
 def _ends(status: ContainerStatus) -> list[str | None]:
-    """The ends that a status told: also that of the attempt before, while a container waits for its next."""
+    """The exits in a status: also that of the previous attempt, while a container waits for its next."""
     return [s.terminated.finished_at for s in (status.state, status.last_state) if s.terminated is not None]
 
 

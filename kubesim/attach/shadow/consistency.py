@@ -1,4 +1,5 @@
-"""Can a status be one that the kubelet of this version writes? What it says is computed again from its own parts.
+"""Can a status be one that the kubelet of this version writes? Its derived fields are computed again from its own
+parts.
 
 Conditions and phase are functions of the container statuses; the functions are those that a run uses. A status that
 disagrees with them was not written by these rules.
@@ -38,7 +39,7 @@ from kubesim.kubelet.status.generate.reasons import CONTAINER_STATUS_UNKNOWN
 
 
 def status_divergences(seen: Observation, old: PodStatus | None) -> Iterator[Divergence]:
-    """What a single status says that the rules do not; `old` is the one before, if it was seen."""
+    """What in a single status breaks the rules; `old` is the one before, if it was seen."""
     pod = seen.pod
     meta, status = pod.metadata, pod.status
     if status.observed_generation > meta.generation > 0:
@@ -59,8 +60,8 @@ def status_divergences(seen: Observation, old: PodStatus | None) -> Iterator[Div
 
 def _startup_begins(view: ContainerView, old: PodStatus | None) -> bool:
     """Whether the first result of a startup probe, unknown, took `started` back: the status manager writes that alone,
-    and the sync that follows computes `ready` from it (SetContainerStartup). It does so after a restart of the kubelet
-    or of a container, which had started before."""
+    and the sync that follows computes `ready` from it (SetContainerStartup). It does so after a restart of the kubelet,
+    or of a container that had started before."""
     known = () if old is None else (*old.init_container_statuses, *old.container_statuses)
     was = next((one for one in known if one.name == view.name), None)
     return view.spec.startup_probe is not None and (was is None or (was.ready and bool(was.started)))
@@ -76,7 +77,7 @@ def _container(seen: Observation, view: ContainerView, old: PodStatus | None) ->
             view.fact("state", sorted(state.to_json())),
         )
     done_init = view.kind == "init" and state.terminated is not None and state.terminated.exit_code == 0
-    # status_manager.go TerminatePod: only the state of what nobody knows the end of is overwritten.
+    # status_manager.go TerminatePod: only states without a known end are overwritten.
     lost = state.terminated is not None and state.terminated.reason == CONTAINER_STATUS_UNKNOWN
     if view.status.ready and state.running is None and not done_init and not lost:
         yield _contradicts(
@@ -188,7 +189,8 @@ def _computed(seen: Observation, old: PodStatus | None) -> dict[str, list[PodCon
     pod, status = seen.pod, seen.pod.status
     before = status if old is None else old
     statuses = (*status.init_container_statuses, *status.container_statuses)
-    # Conditions are computed with the phase of that moment; a terminal one is written later, or was decided by others.
+    # Conditions are computed with the phase of that moment; a terminal phase is written later, or was decided
+    # elsewhere.
     phases = _phases(pod) | {status.phase, RUNNING}
     if is_over_deadline(seen):
         phases.add(FAILED)  # the conditions are already those of a failed pod while its containers are being stopped
@@ -212,7 +214,7 @@ def is_over_deadline(seen: Observation) -> bool:
 
 
 def _gates(seen: Observation, old: PodStatus | None) -> list[tuple[PodCondition, ...]]:
-    """The conditions that Ready may have been computed from: another client writes those of a readiness gate,
+    """The conditions that Ready may have been computed from: other controllers write those of a readiness gate,
     and the kubelet's status follows. Without an earlier status, the gates may have had any value."""
     status, gates = seen.pod.status, [gate.condition_type for gate in seen.pod.spec.readiness_gates]
     if not gates:

@@ -1,4 +1,4 @@
-"""Where each container stands in the kubelet's crash back-off, followed from restart to restart.
+"""The crash back-off of each container, computed from restart to restart.
 
 The kubelet keeps it in memory and does not report it; an observer of every status can keep the same book with the same
 back-off. A restart without an exit that was seen before (a failed probe, a new image) does not count, as upstream.
@@ -32,7 +32,7 @@ class CrashMemory:
         self._since = 0  # when the kubelet started, as far as known
 
     def entries(self, pod: Pod) -> Mapping[str, CrashEntry]:
-        """By container name; only those whose every move was seen."""
+        """By container name; only those whose every change was seen."""
         keys = self._keys.get(pod.metadata.uid)
         if not keys:
             return {}
@@ -79,7 +79,7 @@ class CrashMemory:
             self._forget(pod, container.name)
             return
         if was.state.running is not None and not known:
-            self._forget(pod, container.name)  # crashed, or killed for a probe: only Events would tell
+            self._forget(pod, container.name)  # crashed, or killed for a probe: only Events would show which
             return
         if was.state.running is not None and _was_killed(was, container, known):
             return
@@ -130,7 +130,7 @@ def _is_another(was: ContainerStatus, now: ContainerStatus) -> bool:
 
 
 def _failed_to_start(status: ContainerStatus) -> bool:
-    """An attempt that came to nothing, for lack of its image: it moves the back-off and is not counted."""
+    """An attempt that failed without its image: it changes the back-off and is not counted."""
     waiting = status.state.waiting
     return waiting is not None and status.last_state.terminated is not None and waiting.reason in _NO_IMAGE
 

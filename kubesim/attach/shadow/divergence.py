@@ -14,7 +14,7 @@ DivergenceKind = Literal["status", "transition", "early", "late", "lag"]
 
 @value_object
 class Divergence:
-    """`kind`: a status by itself, a step from one to the next, too early, too late, told too late.
+    """`kind`: a status by itself, a step from one to the next, too early, too late, reported too late.
 
     `of_memory`: it counts on what the kubelet remembers, so that a kubelet that has just started would explain it.
     """

@@ -1,7 +1,7 @@
-"""Predictions: what a statement holds the kubelet to, and whether what was observed keeps it.
+"""Predictions: what the kubelet must do according to a statement, and whether the observations agree.
 
 A prediction is made from every step with a `due`; the same step seen again only sharpens it. It is kept, broken (too
-early, too late), or dropped because somebody intervened.
+early, too late), or dropped because of an intervention.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _CHANGES: dict[Due, tuple[str, ...]] = {
 # Reported by Events alone. Those can be lost, and of a mount or a retry only the failure is reported.
 REPORTED_BY_EVENTS: frozenset[Due] = frozenset({"mount", "retry", "pull"})
 _BY_THE_WORKER: frozenset[Due] = frozenset({"restart", "restart-by", "pull", "retry"})
-# When they may come next is in the kubelet's memory alone, and a new kubelet does them immediately.
+# Their next time is only in the kubelet's memory, and a new kubelet retries immediately.
 _OF_MEMORY: frozenset[Due] = frozenset({"restart", "pull", "mount"})
 _HELD_BACK = ("CrashLoopBackOff", "ImagePullBackOff")  # found at a glance: they cost a sync no time
 
 
 @value_object
 class Prediction:
-    """`window` holds for the moment itself; tolerances are added when somebody is to be blamed."""
+    """`window` holds for the moment itself; tolerances are added before a divergence is reported."""
 
     due: Due
     container: str
@@ -76,7 +76,7 @@ class Prediction:
 
 @value_object
 class PredictionVerdict:
-    """How a prediction came out, and between which moments what it is about happened."""
+    """The outcome of a prediction, and the time window of its event."""
 
     prediction: Prediction
     outcome: Outcome
@@ -169,7 +169,7 @@ def _judged(prediction: Prediction, earliest: int, latest: int, late_after: int 
 
 
 def divergence_of(verdict: PredictionVerdict, pod: Pod, now: int, evidence: tuple[Fact, ...] = ()) -> Divergence:
-    """A broken prediction, told."""
+    """A broken prediction, in words."""
     prediction, meta = verdict.prediction, pod.metadata
     window, kind = prediction.window, verdict.outcome
     assert kind in ("early", "late")

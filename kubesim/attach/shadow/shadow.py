@@ -2,7 +2,7 @@
 the kubelet departs from its own rules.
 
 It takes what is observed as the runtime's truth and decides with the functions that a run uses. Its state is small and
-goes with the pod: the last object, the Events of late, a place in the crash back-off for each container, the open
+is dropped with the pod: the last object, the Events of late, the crash back-off of each container, the open
 predictions. Nothing here waits or connects; the time of each observation is an argument.
 """
 
@@ -49,7 +49,7 @@ from kubesim.runtime.kuberuntime.decide.restart_policy import RESTART_ALL_CONTAI
 from kubesim.values import mutable, replace, value_object
 
 KEPT_EVENTS = 40  # of each pod; older ones explain nothing
-# Told when a kubelet starts, and never else (kubelet.go BirthCry and initializeRuntimeDependentModules,
+# Emitted when a kubelet starts, and only then (kubelet.go BirthCry and initializeRuntimeDependentModules,
 # cm/container_manager_linux.go). Any of them can be lost.
 _KUBELET_STARTS = ("Starting", "NodeAllocatableEnforced", "CgroupV1")
 _RETRIED = ("ErrImageNeverPull", "InspectFailed")
@@ -57,7 +57,7 @@ _RETRIED = ("ErrImageNeverPull", "InspectFailed")
 
 @value_object
 class ShadowReport:
-    """What one observation brought: how the pod stands now, which predictions came out how, what departs."""
+    """The results of one observation: the pod's state, the outcomes of predictions, the divergences."""
 
     statement: Statement | None
     changes: tuple[ObservedChange, ...] = ()
@@ -76,7 +76,7 @@ class Tracked:
     exits_seen: dict[str, int] = field(default_factory=dict)
     open: dict[Key, Prediction] = field(default_factory=dict)
     stage: Stage = "new"  # as of the last observation
-    excused: bool = False  # what comes next may have been missed for a while
+    excused: bool = False  # the next event may have been missed for a while
 
 
 class Shadow:
@@ -89,7 +89,7 @@ class Shadow:
         self.node_gone = False
         self.clock_known = True  # until it is, times here are not compared with times there
         self.kubelet_since = 0  # when the kubelet started, as far as known
-        self.objects: dict[ObjectKey, bool] = {}  # ConfigMaps and Secrets that somebody looked for
+        self.objects: dict[ObjectKey, bool] = {}  # ConfigMaps and Secrets that were looked up
         self.outcomes: dict[tuple[str, Outcome], int] = {}
         self._crashes = CrashMemory(periods)
         self._uids: dict[tuple[str, str], str] = {}
@@ -140,7 +140,7 @@ class Shadow:
         return ShadowReport(None, found, tuple(verdicts), reported)
 
     def observe_event(self, event: Event, now: int, *, history: bool = False) -> ShadowReport:
-        """An Event was emitted, or emitted again. `history`: it comes with a list, and may be of any age."""
+        """An Event was emitted, or emitted again. `history`: it is from a list, and may be of any age."""
         about, at = event.involved_object, event_time(event) or now
         if about.kind == "Node" and event.reason in _KUBELET_STARTS and event.source.component in ("kubelet", ""):
             self.kubelet_started(at)
@@ -164,7 +164,7 @@ class Shadow:
         at = event_time(event) or now
         complete = before is not None and event_count(event) == event_count(before) + 1
         judged = [judge_event(p, at) for p in _reported_by(event, tracked.open.values())]
-        # The kubelet's recorder counts the Events that it drops: after a gap, nobody knows when the first one was due.
+        # The kubelet's recorder counts the Events that it drops: after a gap, the due time of the first one is unknown.
         verdicts = [self._count(v) for v in judged if complete or v.outcome != "late"]
         self._drop(tracked, [v.prediction.key for v in judged if not complete and v.outcome == "late"])
         for verdict in verdicts:
@@ -188,14 +188,14 @@ class Shadow:
             self._drop(tracked)
 
     def clock_set(self, now: int) -> None:
-        """The node's clock was measured: moments that were noted by another one say nothing any more."""
+        """The node's clock was measured: times from the previous estimate are no longer valid."""
         self.missed()
         for tracked in self.pods.values():
             tracked.exits_seen.clear()
             tracked.seen_at, tracked.since = min(tracked.seen_at, now), min(tracked.since, now)
 
     def missed_events(self) -> None:
-        """For a while no Event was received: one that comes now says nothing about those before it."""
+        """No Event was received for a while: a new one proves nothing about earlier ones."""
         for tracked in self.pods.values():
             self._drop(tracked, [key for key in tracked.open if key[0] in REPORTED_BY_EVENTS])
 
@@ -206,8 +206,8 @@ class Shadow:
             self._drop(tracked)
 
     def overdue(self, now: int) -> tuple[Pod, ...]:
-        """The pods of which `tick` would report something: the caller may check whether they are in the state that they
-        report.
+        """The pods for which `tick` would report something: the caller may check whether they are in the state that
+        they report.
         """
         return tuple(
             tracked.pod
@@ -216,7 +216,7 @@ class Shadow:
         )
 
     def tick(self, now: int) -> tuple[Divergence, ...]:
-        """What should have been observed by now and was not. Told once for each prediction."""
+        """The overdue observations. Told once for each prediction."""
         self._crashes.gc(now)
         if not self.clock_known:
             return ()
@@ -238,7 +238,7 @@ class Shadow:
         return event.involved_object.kind == "Node" or self._tracked(event) is not None
 
     def statement(self, uid: str, now: int) -> Statement:
-        """What is said about a pod at this moment."""
+        """The statement about a pod at this moment."""
         return explain(self._observation(self.pods[uid], now))
 
     def next_due(self) -> int | None:
@@ -379,7 +379,7 @@ def _reported_by(event: Event, predictions: Iterable[Prediction]) -> Iterator[Pr
 def _reported_at_wrong_time(
     seen: Observation, old: Pod, found: Iterable[ObservedChange], excused: bool
 ) -> Iterator[Divergence]:
-    """Exits, starts and changed conditions carry their own time: a status tells them soon afterwards, never before."""
+    """Exits, starts and changed conditions carry their own time: a status shows them soon afterwards, never before."""
     for what, at in (*_own_times(found), *_changed_conditions(old, seen.pod)):
         if at > seen.now + CLOCK:
             ahead = duration((at - seen.now) // SECOND * SECOND)
@@ -410,7 +410,7 @@ def _reported_at_wrong_time(
 
 
 def _wrong_wait(seen: Observation) -> Iterator[Divergence]:
-    """A message that tells another back-off than the one that was followed from restart to restart."""
+    """A message with another back-off than the one computed from restart to restart."""
     backoff = seen.periods.crash_backoff()
     for view in seen.containers():
         reported, followed = reported_wait(view), seen.memory.crashes.get(view.name)

@@ -1,4 +1,4 @@
-"""May a status follow this other one? What the status manager refuses, what never goes back, what stays as it was.
+"""May this status follow the other one? What the status manager rejects, what never reverts, what stays as it was.
 
 Mirrors: status/status_manager.go (checkContainerStateTransition, updateLastTransitionTime), kubelet_pods.go (terminal
 phases stick, restart counts)
@@ -32,7 +32,7 @@ _TIMED = (POD_READY_TO_START_CONTAINERS, INITIALIZED, READY, CONTAINERS_READY, P
 
 
 def transition_divergences(seen: Observation, old: Pod, before: int) -> Iterator[Divergence]:
-    """What the step from the old status to the new one breaks; both are of the same uid."""
+    """The rules that the step from the old status to the new one breaks; both are of the same uid."""
     was, status = old.status, seen.pod.status
     if was.phase in TERMINAL_PHASES and status.phase != was.phase:
         yield _breaks(

@@ -1,6 +1,7 @@
 """The organisations in a kubeconfig's client certificate, read locally: a member of system:masters has all permissions.
 
-Only certificates can be read so. What a token may do is known to the server alone, and asking it would be a write.
+Only certificates can be read so. Only the server knows the permissions of a token, and a review request would be a
+write.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The watch-only agent: follows the pods, Events, Lease and Node of one node, and lets the shadow speak about them.
 
-A thin shell around `attach/shadow/shadow.py`: it lists and watches over a transport that refuses everything else,
+A thin shell around `attach/shadow/shadow.py`: it lists and watches over a transport that rejects everything else,
 estimates the time at the node, and passes every report to the viewer. A connection problem is reported in one line and
-retried; changes missed during that time are not blamed on the kubelet.
+retried; changes missed during that time are not reported as divergences.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from kubesim.errors import TransportError
 from kubesim.sources.apiserver import pods_of_node
 from kubesim.sources.reflector.list_watch import CollectionListener, ListWatch, Watched
 
-KEPT = 1000  # divergences and problems; a long watch does not grow
-# After trouble with the API server: the node's kubelet may have had it too, and come back this much later.
+KEPT = 1000  # divergences and problems; bounded, for long watches
+# After an outage of the API server: the node's kubelet may have had one too, and recover this much later.
 CATCHING_UP = RECONNECT
 LEASE_DURATION_S = 40  # nodeLeaseDurationSeconds, unless the lease names another
 TICK = 1 * SECOND
@@ -67,7 +67,7 @@ class Viewer(Protocol):
 
 
 class NodeFollower:
-    """`run` follows forever; `synced` is when everything that is asked for was listed once."""
+    """`run` follows forever; `synced` is when everything that is requested was listed once."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class NodeFollower:
         self._looks = self._make_looks() if with_references else None
         self._listed: set[str] = set()
         self._trouble = False
-        self._reported: set[str] = set()  # what went wrong since there was last no trouble
+        self._reported: set[str] = set()  # errors since the last success
         self._caught_up_at = 0
         self._skews: deque[int] = deque(maxlen=SKEW_SAMPLES)
         self._unclaimed: deque[Event] = deque(maxlen=UNCLAIMED)
@@ -101,7 +101,7 @@ class NodeFollower:
         self._renewal_came_at = 0
         self._ahead = 0
         # A kubelet renews its lease every 10 s by default, with 4 % jitter (component-helpers lease controller): two
-        # renewals measure its clock, and a kubelet that is later than that is cut off from its API server.
+        # renewals measure its clock, and a kubelet that is later than that has lost its API server.
         self._measuring = periods.lease_renewal * 21 // 10
         self._doubts = Doubts()
         self._kept_skew = 0  # by which the shadow's moments were noted
@@ -121,7 +121,7 @@ class NodeFollower:
         itself = {"fieldSelector": f"metadata.name={self.node_name}"}
         leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
         of_pods = Watched("/api/v1/events", Event, "Event", selectors=about_pods, most=MAX_EVENTS)
-        # Events and the Node first: a pod is better explained with them.
+        # Events and the Node first: they improve the explanation of a pod.
         self._follow(tasks, chance, Watched("/api/v1/nodes", Node, "Node", selectors=itself), _OfNode(self))
         self._follow(tasks, chance, of_pods, _OfEvents(self))
         of_node = Watched("/api/v1/events", Event, "Event", selectors=about_node)
@@ -215,7 +215,7 @@ class NodeFollower:
 
     @property
     def kubelet_is_cut_off(self) -> bool:
-        """It renewed its lease in time before, and does not any more."""
+        """It stopped renewing its lease in time."""
         age = self.lease_age
         return len(self._skews) > 1 and age is not None and age > self._measuring
 
@@ -224,7 +224,7 @@ class NodeFollower:
 
     @property
     def looked(self) -> bool:
-        """Whether it is known of everything that waiting pods refer to if it exists; nobody may have asked."""
+        """Whether the existence of every object that waiting pods refer to is known."""
         return self._looks is None or self._looks.complete
 
     @property
@@ -239,7 +239,7 @@ class NodeFollower:
         self._listed.add(kind)
 
     def received(self) -> None:
-        """Something came: if there was trouble before, what comes next may be late."""
+        """Something was received: after a connection problem, the next data may be late."""
         now = self._clock.now()
         if self._trouble:
             self._trouble = False
@@ -281,7 +281,8 @@ class NodeFollower:
         # A kubelet renews after a quarter of the duration, or later; a tenth is left for its clock.
         rhythm = int(spec.get("leaseDurationSeconds") or LEASE_DURATION_S) * SECOND * 9 // 40
         renewed, now = parse_time(text), self._clock.now()
-        # Two that come as far apart as they were written came right after that; one of a list may be old.
+        # Two Events received as far apart as they were written were received without a delay; one from a list may be
+        # old.
         if self._renewed_at is not None and renewed > self._renewed_at:
             if renewed - self._renewed_at < rhythm:
                 self.shadow.kubelet_started(renewed)  # off its rhythm: a new kubelet renews immediately
@@ -292,7 +293,7 @@ class NodeFollower:
         self._renewed_at, self._renewal_came_at = renewed, now
 
     def _object_changed(self, key: ObjectKey) -> None:
-        """What is said about the pods that refer to it may be another thing now."""
+        """The statements about the pods that refer to it may change now."""
         for uid, tracked in self.shadow.pods.items():
             if any(reference.key == key for reference in references(tracked.pod)):
                 self._viewer.reported(ShadowReport(self.shadow.statement(uid, self.now())))
@@ -306,7 +307,7 @@ class NodeFollower:
         self._doubts.saw_node(node)
 
     def settle(self) -> None:
-        """Nothing more is received: tell what was held back."""
+        """Nothing more is received: pass on what was held back."""
         self._tell(self._doubts.due())
 
     def _diverged(self, found: Iterable[Divergence]) -> None:
@@ -369,7 +370,7 @@ class _OfEvents(_Reported):
         self._what = what
 
     def replaced(self, objects: Iterable[Event]) -> None:
-        """What a list holds is history: when each Event came is not known, nor which were missed."""
+        """The Events in a list are history: when each was received is unknown, and so is how many were missed."""
         now = self.agent.now()
         self.agent.shadow.missed_events()
         for event in sorted(objects, key=event_time):
@@ -406,4 +407,4 @@ class _OfLease(_Reported):
         self.agent.saw_lease(obj)
 
     def removed(self, obj: NodeLease) -> None:
-        """A node that goes takes its lease with it."""
+        """A deleted node takes its lease with it."""

@@ -1,5 +1,5 @@
-"""What a watch-only agent finds, as records of a trace: statuses, Events, what is said about each pod, predictions and
-divergences. The stepper walks through them like through a run; what only the kubelet itself knows is not in them.
+"""The findings of a watch-only agent as records of a trace: statuses, Events, statements about each pod, predictions
+and divergences. The stepper walks through them like through a run; what only the kubelet itself knows is not in them.
 """
 
 from __future__ import annotations

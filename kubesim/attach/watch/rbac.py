@@ -65,7 +65,7 @@ _REFERENCES = """\
 """
 
 
-# Kubernetes has no narrower right: who may get nodes/proxy can get every path of the kubelet, also logs and exec.
+# Kubernetes has no narrower right: the right to get nodes/proxy covers every path of the kubelet, also logs and exec.
 _CONFIGZ = """\
 - apiGroups: [""]
   resources: [nodes/proxy]  # for --configz: one GET of the node's /configz; this right opens the whole kubelet API

@@ -1,10 +1,10 @@
 """Findings that a restart of the kubelet would explain, held back for as long as a sign of one may take to come.
 
-A kubelet that starts forgets its back-offs: what waited is tried immediately, and the waits start over. It says so in
-Events about its node; but those travel by another watch than the pods, and can be lost. So a finding that counts on the
-kubelet's memory is reported only when no sign has come. The signs: an Event or a lease that reports the start
-(`Shadow.kubelet_started`), a Node status that is written out of turn, or that several pods are tried too early
-immediately.
+A kubelet that starts has no back-offs: waiting containers are retried immediately, and the delays start over. It says
+so in Events about its node; but those travel by another watch than the pods, and can be lost. So a finding that counts
+on the kubelet's memory is reported only when no sign has come. The signs: an Event or a lease that reports the start
+(`Shadow.kubelet_started`), a Node status that is written out of turn, or several pods that are retried too early at the
+same time.
 
 Mirrors: kubelet_node_status.go tryUpdateNodeStatus, calculateDelay (a status that changed is written immediately; one
 that
@@ -30,8 +30,8 @@ class Doubts:
     def __init__(self) -> None:
         self._held: list[Divergence] = []
         self._node: Node | None = None
-        self._changed = True  # whether the last report of the node said something new; of the first it is not known
-        self._was_short = False  # whether the last report that said nothing new came out of turn
+        self._changed = True  # whether the last report of the node had changes; unknown for the first
+        self._was_short = False  # whether the last report without changes came out of turn
         self._out_of_turn: int | None = None
         self._kubelet_since = 0
 
@@ -39,8 +39,8 @@ class Doubts:
         self._held.append(found)
 
     def saw_node(self, node: Node | None) -> None:
-        """A status that says nothing new and comes out of turn is that of a kubelet that has just started. If every
-        such status comes out of turn, the node has another turn. A status that changed says nothing about the turn."""
+        """A status without changes at an unexpected time comes from a kubelet that has just started. If every such
+        status is out of turn, the node has another schedule. A status that changed says nothing about the turn."""
         before, self._node = self._node, node
         then, at = (None if one is None else _heartbeat(one.status) for one in (before, node))
         if before is None or node is None or then is None or at is None or at <= then:
@@ -66,7 +66,7 @@ class Doubts:
             self._held = [one for one in self._held if one.at < kubelet_since]
 
     def due(self, now: int | None = None) -> list[Divergence]:
-        """What no sign has explained in time; without a time, all that is held."""
+        """The divergences that no sign has explained in time; without a time, all pending ones."""
         ripe = [one for one in self._held if now is None or now - one.at > HELD]
         self._held = [one for one in self._held if one not in ripe]
         return ripe

@@ -43,12 +43,12 @@ def by_need(pods: Iterable[Tracked]) -> list[Tracked]:
 
 
 def _rank(tracked: Tracked) -> tuple[int, str, str]:
-    place = _ORDER.index(tracked.stage) if tracked.stage in _ORDER else len(_ORDER)
-    return place, tracked.pod.metadata.namespace, tracked.pod.metadata.name
+    rank = _ORDER.index(tracked.stage) if tracked.stage in _ORDER else len(_ORDER)
+    return rank, tracked.pod.metadata.namespace, tracked.pod.metadata.name
 
 
 def header(agent: NodeFollower, *, brief: bool = False) -> list[str]:
-    """What is known about the node and about how well it is seen; brief: without the list of what differs there."""
+    """What is known about the node and how current that is; brief: without the list of differences."""
     facts, version = _facts(agent)
     notes = differences(version) if version else ()
     if brief and len(notes) > 1:
@@ -95,7 +95,7 @@ def table(agent: NodeFollower, *, width: int = UNBOUNDED, height: int | None = N
 
 
 def _entries(rows: list[tuple[str, ...]], width: int) -> Iterator[list[str]]:
-    """Columns as wide as they need to be, but not wider than leaves room for the others; the last gets the rest."""
+    """Columns as wide as they need to be, as long as the others have room; the last gets the rest."""
     limit = max(12, width // 3)
     sizes = [min(limit, max(len(row[column]) for row in rows)) for column in range(len(rows[0]) - 1)]
     beside = width - sum(sizes) - len(_GAP) * len(sizes) >= ROOM_FOR_NEXT

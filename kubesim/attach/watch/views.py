@@ -86,7 +86,7 @@ class HeldView(QuietView):
 
 
 def summary(agent: NodeFollower) -> dict[str, Any]:
-    """`-o json` of a single look."""
+    """`-o json` of a single reading."""
     now = agent.now()
     pods = by_need(agent.shadow.pods.values())
     return {

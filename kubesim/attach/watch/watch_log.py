@@ -25,7 +25,7 @@ from kubesim.trace.klog.line import KlogLine, Ref, error, info
 if TYPE_CHECKING:
     from kubesim.trace.klog.logger import KubeletLogger
 
-_HERE = "attach/watch/node_follower.py:1"  # klog writes line 1 where it knows no line
+_HERE = "attach/watch/node_follower.py:1"  # klog writes line 1 if the line is unknown
 _REFLECTOR = "cache/reflector.go"
 _TYPES = {"pods": "*v1.Pod", "nodes": "*v1.Node", "events": "*v1.Event", "leases": "*v1.Lease"}
 

@@ -1,5 +1,5 @@
-"""`kubesim cni …`: single CNI operations. What would be loaded, what a runtime reports about it, and the CNI
-commands for one namespace, with every execution of a plugin shown.
+"""`kubesim cni …`: single CNI operations. The configurations that would be loaded, what a runtime reports about them,
+and the CNI commands for one namespace, with every execution of a plugin shown.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     dump = commands.add_parser("config-dump", help="print the CNI part of `containerd config dump`", allow_abbrev=False)
     for command in (info, conf, dump):
-        _add_places(command)
+        _add_directory_flags(command)
         command.add_argument(
             "--max-conf-num", type=int, default=1, metavar="N", help="the number of files to load; 0: all (default: 1)"
         )
@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         _add_operation(commands.add_parser(name, help=help, allow_abbrev=False), name)
     version = commands.add_parser("version", help="print the versions that plugins support", allow_abbrev=False)
     version.add_argument("plugins", nargs="+", metavar="PLUGIN", help="the type of a plugin: bridge")
-    _add_places(version)
+    _add_directory_flags(version)
     _add_running(version)
     install = commands.add_parser(
         "install", help="install kubesim's bundled plugins into a directory", allow_abbrev=False
@@ -63,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_places(parser: argparse.ArgumentParser) -> None:
+def _add_directory_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--conf-dir", metavar="DIR", help="network configurations (environment: KUBESIM_CNI_CONF_DIR; /etc/cni/net.d)"
     )
@@ -98,7 +98,7 @@ def _add_operation(parser: argparse.ArgumentParser, name: str) -> None:
         parser.add_argument(
             "--valid", action="append", default=[], metavar="ID/IFNAME", help="an attachment that is still valid"
         )
-    _add_places(parser)
+    _add_directory_flags(parser)
     _add_running(parser)
     parser.add_argument(
         "--delegated", action="store_true", help="also show the plugins that plugins execute (by wrappers in CNI_PATH)"
@@ -136,7 +136,7 @@ def execute(args: argparse.Namespace) -> int:
     from kubesim.cli.cni import views as cni_views
 
     if args.cni_command not in ("bench", "install", "leaks"):
-        _choose_places(args)
+        _choose_directories(args)
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "info": cni_views.info,
         "conf": cni_views.conf,
@@ -149,7 +149,7 @@ def execute(args: argparse.Namespace) -> int:
     return commands.get(args.cni_command, cni_operations.operation)(args)
 
 
-def _choose_places(args: argparse.Namespace) -> None:
+def _choose_directories(args: argparse.Namespace) -> None:
     """The flag, else the environment, else what everybody uses."""
     from kubesim.cni.cache import DEFAULT_CACHE_DIR
     from kubesim.cni.gocni import DEFAULT_BIN_DIR, DEFAULT_CONF_DIR

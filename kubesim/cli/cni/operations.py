@@ -242,7 +242,7 @@ async def _version(session: CniSession) -> int:
 
 
 def _differing(session: CniSession) -> list[str]:
-    """What a replay was asked otherwise than the recording."""
+    """Where the requests of a replay differ from the recording."""
     if session.replay is None:
         return []
     return [*session.replay.differences, *(f"{name}: not asked for" for name in session.replay.not_asked())]

@@ -1,4 +1,4 @@
-"""What a CNI command did, in one line, and what to do where rights are missing. Pure."""
+"""What a CNI command did, in one line, and what to do about missing permissions. Pure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _plugins(executions: Sequence[Mapping[str, Any]], command: str) -> str:
 
 
 def without_rights(error: str, user: int) -> str:
-    """What to add to an error of a user who is not root; nothing where rights are not the problem."""
+    """A hint for the error of a user who is not root; empty if permissions are not the problem."""
     if user == 0 or not any(text in error.lower() for text in _REFUSED):
         return ""
     return (

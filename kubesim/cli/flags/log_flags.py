@@ -49,7 +49,7 @@ def file_name(args: argparse.Namespace) -> str:
 
 @contextmanager
 def opened(args: argparse.Namespace) -> Iterator[LogFile]:
-    """The log that the flags ask for. A file that cannot be written is a usage error."""
+    """The log that the flags request. A file that cannot be written is a usage error."""
     name = file_name(args)
     if not name and (args.log_format is not None or args.log_verbosity is not None):
         raise UsageError("--log-format and --log-verbosity need --log FILE")

@@ -1,6 +1,6 @@
 """Options that several commands have, and where their values come from: the flag, else the environment.
 
-What neither of them says is None: then the scenario decides, then the configuration, then the default.
+Settings in neither of them are None: then the scenario decides, then the configuration, then the default.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def add_stepping(parser: argparse._ActionsContainer, what: str) -> None:
 
 
 def stepping_flag(args: argparse.Namespace) -> str:
-    """The one that is given; empty: none is."""
+    """The one that is set, or empty."""
     return "--tui" if args.tui else "--step" if args.step else ""
 
 

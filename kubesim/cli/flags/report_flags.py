@@ -56,7 +56,7 @@ class ReportingRun:
         return () if self._run is None else self._run.sinks()
 
     def pages(self) -> Pages | None:
-        """What a server shows while the run goes on."""
+        """What a server shows during the run."""
         if self._run is None or self._path is None:
             return None
         from kubesim.cli.pictures.live_report import LiveReport

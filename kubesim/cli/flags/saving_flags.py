@@ -60,7 +60,7 @@ def opened(args: argparse.Namespace, *, paced: bool) -> Iterator[SavingRun]:
 
 
 class SavingRun:
-    """Where a run goes, if anywhere."""
+    """Where a run is written, if anywhere."""
 
     def __init__(self, writer: SavedRunWriter | None) -> None:
         self._writer = writer

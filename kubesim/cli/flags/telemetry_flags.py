@@ -50,7 +50,7 @@ def check_together(args: argparse.Namespace) -> None:
 
 @contextmanager
 def opened(args: argparse.Namespace) -> Iterator[Telemetry]:
-    """What the flags ask for; spans are sent at the end."""
+    """What the flags request; spans are sent at the end."""
     with ExitStack() as files:
         metrics = _open("--metrics", args.metrics, files) if args.metrics is not None else None
         spans = _span_writer(args.otlp, files) if args.otlp is not None else None
@@ -60,7 +60,7 @@ def opened(args: argparse.Namespace) -> Iterator[Telemetry]:
 
 
 class Telemetry:
-    """Where metrics and spans of runs go."""
+    """Where metrics and spans of runs are written."""
 
     def __init__(self, metrics: TextIO | None, spans: SpanWriter | None) -> None:
         self._metrics = metrics
@@ -68,7 +68,7 @@ class Telemetry:
         self._sink: SpanSink | None = None  # of the present run
 
     def sinks(self, scenario: Scenario, seed: int | None) -> tuple[Sink, ...]:
-        """The sink for the spans of a run, if they are asked for."""
+        """The sink for the spans of a run, if they are requested."""
         if self._spans is None:
             return ()
         from kubesim.clock.clock import VIRTUAL_START

@@ -12,7 +12,7 @@ from kubesim.trace.records import LogOutput
 
 
 class ContainerLogs:
-    """Collects the lines of one run. `wanted` is `POD[:CONTAINER]`, empty for all; None: nothing is asked for."""
+    """Collects the lines of one run. `wanted` is `POD[:CONTAINER]`, empty for all; None: nothing is requested."""
 
     def __init__(self, wanted: str | None) -> None:
         self._wanted = wanted

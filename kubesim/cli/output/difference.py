@@ -133,7 +133,7 @@ def _rules(difference: RunDifference, finding: RuleFinding) -> Iterator[str]:
 
 
 def _further(difference: RunDifference) -> Iterator[str]:
-    """What is behind the other differences, in the order in which they appear."""
+    """The causes of the other differences, in order of appearance."""
     yield "Further differences, each with the values above it made equal"
     for first, finding in difference.further:
         pod = f", pod {first.pod.removeprefix('default/')}" if first.pod else ""

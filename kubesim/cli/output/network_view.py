@@ -15,7 +15,7 @@ def drawing(picture: NetworkPicture) -> list[str]:
     own = picture.own
     cables = {link["peer"]: (pod, link) for pod, seen in picture.pods.items() for link in cable_ends(seen)}
     lines = [f"node {picture.node}"]
-    # Some kernels put tunnels into every namespace, which nobody uses: they are down.
+    # Some kernels create unused tunnels in every namespace: they are down.
     roots = [link for link in own["links"] if link["up"] and not link["master"]]
     branches = [_branch(link, picture, cables) for link in roots] + [[f"route {text}"] for text in routes(own)]
     for number, branch in enumerate(branches):

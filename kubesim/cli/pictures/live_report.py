@@ -1,4 +1,4 @@
-"""The report of a run that goes on, over HTTP: a page that asks for what has been added since it asked last.
+"""The report of a run in progress, over HTTP: a page that requests what has been added since it asked last.
 
 `/report` is the page, `/report/data?after=MARK` what a run has added since that mark (`trace/report/mark.py`). A page
 that has been following gets the end of the run before the server closes.
@@ -18,7 +18,7 @@ from kubesim.trace.report.mark import Mark, parse_mark
 from kubesim.trace.report.page_file import page
 
 PERIOD_S = 1.0  # between two questions of a page
-FOLLOWED_S = 5.0  # a page that has asked within this time is there, and is waited for as long
+FOLLOWED_S = 5.0  # a page that has polled within this time counts as open, and is waited for that long
 HTML = "text/html; charset=utf-8"
 _WRONG: Answer = (HTTPStatus.BAD_REQUEST, TEXT, "400 bad request: after=MARK is the mark of an earlier answer\n")
 _UNKNOWN: Answer = (HTTPStatus.NOT_FOUND, TEXT, "404 page not found; there are /report and /report/data?after=MARK\n")
@@ -53,7 +53,7 @@ class LiveReport:
         return HTTPStatus.OK, JSON, json.dumps(answer, separators=(",", ":"))
 
     async def ended(self) -> None:
-        """Wait until a page that follows has asked again, and a moment for further ones; not for long."""
+        """Wait briefly until an open page has polled again, and a moment for further pages."""
         self._ended, end = True, self._watch.seconds()
         if self._asked is None or end - self._asked > FOLLOWED_S:
             return

@@ -1,5 +1,5 @@
-"""The pod workers' state machine as a diagram, found by asking it: each state is given every input, and what comes
-out is a transition. So the picture is what `state.py` does, and cannot differ from it.
+"""The pod workers' state machine as a diagram, found by asking it: each state gets every input, and each result is a
+transition. So the picture is what `state.py` does, and cannot differ from it.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def state_of(pods: PodSyncStatuses) -> str:
 
 
 def transitions() -> list[Transition]:
-    """Every change of state that some input makes, from the states that can be reached."""
+    """Every transition that an input causes, from the reachable states."""
     ways: dict[str, tuple[str, ...]] = {UNKNOWN: ()}  # to each state the shortest way: inputs
     found: list[Transition] = []
     todo = [UNKNOWN]

@@ -27,7 +27,7 @@ _MOST_LINES, _MOST_FAILED = 5, 3
 
 
 class ReportedRun:
-    """Collects a run for a page, and listens to its objects; `sinks` are to be given to the run."""
+    """Collects a run for a page, and listens to its objects; pass its `sinks` to the run."""
 
     def __init__(self, header: RunHeader, label: str = "") -> None:
         self._header, self._label = header, label
@@ -38,7 +38,7 @@ class ReportedRun:
         return self._data, self._observer
 
     def record(self, record: Record) -> None:
-        """Records go to the data alone."""
+        """Records are only written to the data."""
 
     def change(self, change: ObjectChange) -> None:
         self._rows.change(change)
@@ -49,7 +49,7 @@ class ReportedRun:
         return {**self._about(), **self._data.data(end), "tables": self._rows.data()}
 
     def nothing_yet(self) -> dict[str, Any]:
-        """The data before the first record, for a page that asks for the rest."""
+        """The data before the first record, for a page that requests the rest."""
         return {**self._about(), **run_data([]), "tables": []}
 
     def since(self, mark: Mark) -> tuple[dict[str, Any], Mark]:

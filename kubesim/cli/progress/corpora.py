@@ -46,7 +46,7 @@ class Observer(ProgressListener):
             raise UsageError(f"--emit {directory}: {error.strerror}") from None
 
     def _draw(self) -> None:
-        """Only when it would look different."""
+        """Only if the picture would change."""
         if self._terminal is None:
             return
         percent = 100 * self._done // self._total if self._total else 100

@@ -1,4 +1,4 @@
-"""Counts of a run that goes on: its pods by what they are doing, records, warnings and the last Event."""
+"""Counts of a run in progress: its pods by what they are doing, records, warnings and the last Event."""
 
 from __future__ import annotations
 
@@ -48,8 +48,7 @@ class RunCounts:
 
 
 def _state(summary: Mapping[str, Any]) -> str:
-    """What `kubectl get pods` has under STATUS, as far as one word says it: the reason that a container waits, or the
-    phase."""
+    """What `kubectl get pods` has under STATUS, as one word: the reason why a container waits, or the phase."""
     for kind in _CONTAINERS:
         for container in summary.get(kind, {}).values():
             kind_of_state, _, reason = str(container["state"]).partition("/")

@@ -1,4 +1,4 @@
-"""How far a long run is: virtual and real time, the share that is done where the duration is known, and its pods.
+"""The progress of a long run: virtual and real time, the completed share if the duration is known, and its pods.
 
 On a terminal that is a view of three lines at the bottom, which what is printed pushes down; elsewhere a line on stderr
 every half minute. A run that takes no time shows nothing.
@@ -17,7 +17,7 @@ from kubesim.clock.stopwatch import Stopwatch
 from kubesim.golang.text import duration
 from kubesim.trace import Record
 
-FIRST_S, PERIOD_S = 1.0, 0.5  # on a terminal: from when on, and how often
+FIRST_S, PERIOD_S = 1.0, 0.5  # on a terminal: first time and interval
 PLAIN_PERIOD_S = 30.0
 BAR = 10  # columns
 STOP = "stop with Ctrl-C"

@@ -117,8 +117,8 @@ def _counted(count: int, word: str) -> str:
 def _as_json(error: UsageError) -> dict[str, object]:
     if not isinstance(error, InputError):
         return {"message": str(error)}
-    place = {"line": error.line, "column": error.column, "path": error.field}
-    return {"file": error.source, **place, "message": error.problem}
+    position = {"line": error.line, "column": error.column, "path": error.field}
+    return {"file": error.source, **position, "message": error.problem}
 
 
 def _format(args: argparse.Namespace) -> int:

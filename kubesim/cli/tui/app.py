@@ -58,7 +58,7 @@ Lines = Callable[[int, int], Iterable[str]]
 
 
 class Pane(Widget):
-    """Lines of text, made for the width and the height that it has."""
+    """Lines of text, fitted to its width and height."""
 
     def __init__(self, name: str, lines: Lines, title: str = "") -> None:
         super().__init__(id=name)
@@ -80,8 +80,8 @@ class StdoutDriver(LinuxDriver):
 
 
 class StepApp(App[None]):
-    """Ends when the user quits, or when the session wishes for another run. `is_timed`: playing goes on by itself, and
-    records that were added are shown."""
+    """Ends when the user quits, or when the session wishes for another run. `is_timed`: playback continues without
+    keys, and new records are shown."""
 
     CSS = _STYLE
     ENABLE_COMMAND_PALETTE = False

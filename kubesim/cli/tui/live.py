@@ -1,4 +1,4 @@
-"""The stepper beside a run that goes on: it shows the newest record until the user goes back."""
+"""The stepper of a run in progress: it shows the newest record until the user goes back."""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ def add(parser: argparse.ArgumentParser, *, namespaces: bool = True) -> None:
 
 
 def allow_flags_anywhere(parser: argparse.ArgumentParser) -> None:
-    """Let flags stand between the words, as kubectl does: argparse alone wants all words in one place."""
+    """Allow flags between positional arguments, as kubectl does: argparse alone expects all positional arguments
+    together."""
     plain = parser.parse_known_args
 
     def parse(args: Any = None, namespace: Any = None) -> Any:
@@ -100,7 +101,7 @@ def _saved(args: argparse.Namespace, run: str) -> RunHistory:
 
 
 def _played(args: argparse.Namespace, run: str) -> RunHistory:
-    """Play it up to the moment; what comes later cannot change it."""
+    """Play it up to the moment; later events cannot change it."""
     from kubesim.app import Trial, run_scenario
     from kubesim.cli.flags import manifest_flags
     from kubesim.cli.flags.saving_flags import header_of
@@ -153,7 +154,7 @@ def wanted(args: argparse.Namespace, resource: Resource) -> ObjectSelection:
 
 
 def complain(problem: object) -> int:
-    """In kubectl's own words; the answer is the exit code."""
+    """Prints kubectl's words; returns the exit code."""
     from kubesim.cli.output.terminal import safe
 
     print(safe(str(problem)), file=sys.stderr, flush=True)

@@ -1,7 +1,7 @@
 """`Controller`: the loop that every controller is, and the client with which it reads and writes.
 
-A change of an object puts a key into the work queue; `sync` looks at what there is and does what is missing. Whatever a
-controller writes is recorded in the trace with the reason.
+A change of an object puts a key into the work queue; `sync` compares the current with the desired state and acts on the
+difference. Whatever a controller writes is recorded in the trace with the reason.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Controller(ABC):
 
     @abstractmethod
     def sync(self, namespace: str, name: str) -> None:
-        """Bring one object closer to what it asks for."""
+        """Bring one object closer to what it requests."""
 
     def _sync(self, key: Key) -> None:
         self.sync(*key)
@@ -106,7 +106,7 @@ class ControllerClient:
         return registry.create(self._store, target, body)
 
     def update(self, obj: ApiObject, why: str) -> ApiObject:
-        """PUT: what the object has in place of what is stored, unless somebody has changed that since."""
+        """PUT: replace the stored object, unless it has changed since it was read."""
         target = self._target(obj)
         self._record("update", target, obj, why)
         body = {**obj.to_json(), "kind": obj.kind, "apiVersion": target.resource.api_version}
@@ -143,7 +143,7 @@ class ControllerClient:
         return self._store.write(old, new)
 
     def delete(self, obj: ApiObject, why: str, options: DeleteOptions | None = None) -> None:
-        """The object of this uid; one that is gone already is no error."""
+        """The object of this uid; a missing one is not an error."""
         current = self._store.find(obj.kind, obj.metadata.namespace, obj.metadata.name)
         if current is None or current.metadata.uid != obj.metadata.uid:
             return
@@ -175,7 +175,7 @@ class ControllerClient:
     def _record(
         self, verb: str, target: Target, about: ApiObject, why: str, shown: Mapping[str, Any] | None = None
     ) -> None:
-        """What follows, and what others are notified of it, is caused by this write."""
+        """Later records, and the notifications of watches, have this write as their cause."""
         if not self._recorder.on:
             return
         path = target.resource.plural + (f"/{target.subresource}" if target.subresource else "")

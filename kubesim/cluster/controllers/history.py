@@ -95,7 +95,7 @@ class RevisionHistory:
         self._index = index
 
     def listed(self, owner: ApiObject, selector: LabelSelector) -> list[ControllerRevision]:
-        """Those that the owner controls and those that nobody controls, if their labels match."""
+        """Those that the owner controls and those without a controller, if their labels match."""
         found = [*self._index.of(owner), *self._index.orphans(owner.metadata.namespace)]
         return [each for each in _revisions(found) if selector.matches(each.metadata.labels)]
 
@@ -141,7 +141,7 @@ class RevisionHistory:
         return created
 
     def renumber(self, revision: ControllerRevision, number: int) -> ControllerRevision:
-        """An old template that is the newest again gets the highest number."""
+        """An old template that becomes the current one again gets the highest number."""
         why = f"the pod template is that of revision {revision.revision} again, which becomes revision {number}"
         written = self._client.update(revision.changed(revision=number), why)
         assert isinstance(written, ControllerRevision)

@@ -1,4 +1,4 @@
-"""Namespaces come into being when something needs them, as if the cluster had had them all along."""
+"""Namespaces are created when something needs them, as if they had always existed."""
 
 from __future__ import annotations
 

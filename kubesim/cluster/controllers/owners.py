@@ -65,7 +65,7 @@ class OwnerIndex:
         return self._objects(owner.metadata.uid)
 
     def orphans(self, namespace: str) -> list[ApiObject]:
-        """Those of a namespace that nobody controls."""
+        """Those of a namespace without a controller."""
         return self._objects(f"/{namespace}")
 
     def _objects(self, group: str) -> list[ApiObject]:

@@ -38,7 +38,7 @@ def is_pod_ready(pod: Pod) -> bool:
 
 
 def ready_since(pod: Pod) -> int | None:
-    """When the pod became ready (0: nobody says); None while it is not ready."""
+    """When the pod became ready (0: unknown); None while it is not ready."""
     condition = find_condition(pod.status.conditions, READY)
     if condition is None or condition.status != TRUE:
         return None

@@ -1,6 +1,6 @@
 """The work queue of a controller: each key is processed once, some milliseconds after it was added.
 
-A key that is added again before its turn waits no longer for that. A key whose sync failed is tried again after 5 ms,
+Adding a key again before it is due does not delay it. A key whose sync failed is tried again after 5 ms,
 10 ms, 20 ms and so on.
 
 Mirrors: client-go util/workqueue queue.go, delaying_queue.go, default_rate_limiters.go

@@ -1,6 +1,6 @@
 """Tokens of service accounts as Secrets, which admission mounted into pods before tokens were bound to them.
 
-Each service account has a Secret with a token and a reference to it. Who removes the Secret gets another one.
+Each service account has a Secret with a token and a reference to it. A removed Secret is created again.
 
 Mirrors: v1.12 pkg/controller/serviceaccount/tokens_controller.go ensureReferencedToken
 """
@@ -67,7 +67,7 @@ def _token_secret(account: ApiObject) -> dict[str, object]:
 
 
 def _token(account: ApiObject) -> str:
-    """It says what a real one says, but is not signed: nobody checks it."""
+    """It has the claims of a real one, but no signature: nothing checks it."""
     metadata, prefix = account.metadata, "kubernetes.io/serviceaccount/"
     claims = {
         "iss": "kubernetes/serviceaccount",

@@ -49,7 +49,7 @@ def prepare_definition(definition: JsonObject) -> None:
 
 
 def established(definition: JsonObject, now: str) -> JsonObject:
-    """The status of a definition whose names nobody else has."""
+    """The status of a definition whose names are free."""
     spec = definition["spec"]
 
     def condition(type_: str, reason: str, message: str) -> JsonObject:

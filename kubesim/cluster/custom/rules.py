@@ -1,4 +1,4 @@
-"""What the server does to kinds of which only the metadata is declared: custom resources, and kinds that no controller
+"""What the server does to kinds with only their metadata declared: custom resources, and kinds that no controller
 of this project acts on.
 
 Mirrors: apiextensions-apiserver pkg/registry/customresource strategy.go, status_strategy.go
@@ -18,13 +18,13 @@ from kubesim.golang import json as gojson
 
 JsonObject = dict[str, Any]
 
-# Kinds of which nobody here keeps a type, but which are read: what they must look like.
+# Required form of kinds that have no type here, but are read.
 _TYPES = {
     DEFINITION: "ResourceDefinition",
     **dict.fromkeys(("Role", "ClusterRole"), "AccessRole"),
     **dict.fromkeys(("RoleBinding", "ClusterRoleBinding"), "AccessBinding"),
 }
-# Kinds whose objects do not count their changes.
+# Kinds whose objects have no generation.
 _WITHOUT_GENERATION = ("Endpoints", "PodTemplate", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 
 
@@ -67,7 +67,7 @@ def validate_undeclared(errors: Errors, resource: Resource, obj: JsonObject) -> 
 
 
 def prepare_update(resource: Resource, new: JsonObject, old: JsonObject) -> None:
-    """In place: a write of the object leaves its status as it is, if that is written apart."""
+    """In place: a write of the object leaves its status as it is, if the kind has a status subresource."""
     if "status" in resource.subresources:
         if "status" in old:
             new["status"] = old["status"]

@@ -1,1 +1,1 @@
-"""What becomes of Events on their way to the API server, as client-go does it."""
+"""What happens to Events on their way to the API server, as in client-go."""

@@ -1,4 +1,5 @@
-"""What becomes of an event before it is written: counted with its equals, combined with its like, or dropped as spam.
+"""What happens to an Event before it is written: it is counted with equal ones, combined with similar ones, or dropped
+as spam.
 
 Equal events are one object with a count. From the tenth different message for the same reason on, none more than ten
 minutes after the one before, they are combined into one object. An object may have 25 events of a type, then one every

@@ -60,7 +60,7 @@ def _validate_series(errors: Errors, event: JsonObject) -> None:
 
 
 def _validate_always(errors: Errors, event: JsonObject, *, strict: bool) -> None:
-    """An Event lives beside what it is about; those about objects without a namespace live in `default`."""
+    """An Event is in the namespace of its object; those about objects without a namespace live in `default`."""
     about = (event.get("involvedObject") or {}).get("namespace", "")
     own = event["metadata"].get("namespace", "")
     mismatch = "does not match event.namespace"

@@ -56,14 +56,14 @@ def resource_named(name: str, others: Iterable[Resource] = ()) -> Resource:
 
 
 def warnings(words: Sequence[str]) -> list[str]:
-    """What kubectl says of short names that two groups have."""
+    """kubectl's message about short names that two groups have."""
     types = {word.partition("/")[0] for word in words[0].split(",")}
     text = 'Warning: short name "ev" could also match lower priority resource events.events.k8s.io'
     return [text] if "ev" in types else []
 
 
 def targets(words: Sequence[str], others: Iterable[Resource] = ()) -> list[KubectlTarget]:
-    """What is asked for, in its order."""
+    """The requested objects, in the order of the arguments."""
     others = list(others)
     if any("/" in word for word in words):
         return [_slashed(word, others) for word in words]

@@ -51,7 +51,7 @@ class JsonPath:
         self._nodes = list(_Parser(text).template())
 
     def results(self, value: Any) -> list[Values]:
-        """What each action gives; a text is a list with just that."""
+        """The result of each action; a text becomes a list with one item."""
         out: list[Values] = []
         end = self._run(0, value, out, depth=0)
         assert end == len(self._nodes)
@@ -61,7 +61,7 @@ class JsonPath:
         return "".join(" ".join(map(printed, values)) for values in self.results(value))
 
     def _run(self, at: int, value: Any, out: list[Values], depth: int) -> int:
-        """Continue until the `end` of this range; the answer is where that is."""
+        """Continue until the `end` of this range; returns its position."""
         while at < len(self._nodes):
             node = self._nodes[at]
             if isinstance(node, str):
@@ -113,7 +113,7 @@ class _Parser:
         return nodes
 
     def action(self) -> PathAction:
-        """From behind the opening brace to behind the closing one."""
+        """From after the opening brace to after the closing one."""
         keyword, steps = "", list[Step]()
         while not self._skip("}"):
             if self._at >= len(self._text) or self._text[self._at] in "\r\n":

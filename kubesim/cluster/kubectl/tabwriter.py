@@ -1,4 +1,4 @@
-"""Text in columns, as Go's tabwriter sets it: cells that stand below each other without a gap are equally wide.
+"""Text in columns, as Go's tabwriter sets it: adjacent cells of a column are equally wide.
 
 Mirrors: text/tabwriter (padding with spaces, no flags)
 """

@@ -37,7 +37,7 @@ def _sorted(value: Any) -> Any:
 
 
 def _natural(a: str, b: str) -> int:
-    """Letters after everything else, numbers by their value."""
+    """Letters sort after everything else, numbers by their value."""
     for i, (x, y) in enumerate(zip(a, b, strict=False)):
         if x == y:
             continue
@@ -60,7 +60,7 @@ def _text(writer: _Writer, text: str) -> yaml.ScalarNode:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether it stays text when it is read without quotes."""
+    """Whether it stays a string when it is read without quotes."""
     return isinstance(plain_scalar(text), str) and not _TIMESTAMP.fullmatch(text) and not _BASE_60.fullmatch(text)
 
 

@@ -61,7 +61,7 @@ class Manager(NamedTuple):
 
 @value_object
 class FieldWriter:
-    """Who writes what: the name of the manager, and what is written by which way at which time."""
+    """The managed fields entry of a write: manager, operation, API version, time and subresource."""
 
     name: str
     kind: str
@@ -113,7 +113,7 @@ def conflict_error(found: Mapping[Manager, FieldSet]) -> ApiError:
 
 
 def decoded(entries: Iterable[Entry]) -> Managed:
-    """Raises ValueError for entries that nobody could have written."""
+    """Raises ValueError for impossible entries."""
     managed = Managed({}, {}, {})
     for entry in entries:
         operation, version = entry.get("operation", ""), entry.get("apiVersion", "")
@@ -165,7 +165,7 @@ def same_but_for_times(left: Iterable[Entry], right: Iterable[Entry]) -> bool:
 
 
 def _is_reset(entries: Any) -> bool:
-    """`[]` and `[{}]` ask for all managers to be forgotten."""
+    """`[]` and `[{}]` request all managers to be forgotten."""
     return entries is not None and (not entries or entries == [{}])
 
 
@@ -183,7 +183,7 @@ def after_update(
         if not managed.fields:
             managed = _decoded_or_none(known)
     if not managed.fields and (live.get("metadata") or {}).get("uid"):
-        return []  # an object that nobody tracked until now is tracked from its first apply
+        return []  # an object without managed fields is tracked from its first apply
     _update(writer, live, new, managed)
     _cap_updaters(managed)
     return encoded(managed)
@@ -289,7 +289,7 @@ def _check_conflicts(
 
 
 def _pruned(shape: Shape, merged: JsonObject, managed: Managed, last: FieldSet) -> JsonObject:
-    """Without what the manager applied before, does not apply any more, and nobody else manages."""
+    """Without the fields that the manager applied before, no longer applies, and no other manager owns."""
     if not last:
         return merged
     last = with_named_fields(shape, last)

@@ -1,4 +1,4 @@
-"""How the lists and maps of each type are merged when somebody applies: by keys, as sets, or as a whole.
+"""How the lists and maps of each type are merged by an apply: by keys, as sets, or as a whole.
 
 A list that is not named here is replaced as a whole; a map or a struct that is not named here is merged field by field.
 (A strategic merge patch has rules of its own: see the merge keys of the declared types.)

@@ -1,4 +1,4 @@
-"""The fields that a way of writing cannot set, so that nobody comes to own them by it.
+"""The fields that a way of writing cannot set, so that it cannot make a manager own them.
 
 Mirrors: pkg/registry/*/strategy.go GetResetFields, GetResetFieldsFilter
 """

@@ -1,4 +1,4 @@
-"""What server-side apply must know of a value: its kind, its fields, and how its lists and maps are merged.
+"""What server-side apply needs to know about a value: its kind, its fields, and how its lists and maps are merged.
 
 Shapes come from the declared types, or from the schema of a custom resource.
 
@@ -42,12 +42,12 @@ class Shape(Protocol):
         ...
 
     def default(self, name: str) -> Any:
-        """What a key of this element is if the element does not have it; None: nothing."""
+        """The default of a key that the element does not have; None: no default."""
         ...
 
 
 class Deduced:
-    """A value of no declared type: what it is shows when it is there. Its lists are replaced as a whole."""
+    """A value of no declared type: its kind is known only from the value. Its lists are replaced as a whole."""
 
     scalar: Scalar = "untyped"
     keys: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Deduced:
 
 
 class DeducedList(Deduced):
-    """The same for a list, whose elements nobody merges."""
+    """The same for a list, whose elements are not merged."""
 
     @property
     def atomic(self) -> bool:
@@ -87,12 +87,12 @@ class DeclaredShape:
 
     def __init__(self, type_: Type, owner: str = "", name: str = "") -> None:
         self._type = type_
-        self._place = (owner, name)
-        keys = LISTS.get(self._place) if type_.kind == "list" else None
+        self._declared_at = (owner, name)
+        keys = LISTS.get(self._declared_at) if type_.kind == "list" else None
         self.keys: tuple[str, ...] = keys or ()
         self.atomic = (
             (type_.kind == "list" and keys is None)
-            or (type_.kind == "map" and self._place in ATOMIC_MAPS)
+            or (type_.kind == "map" and self._declared_at in ATOMIC_MAPS)
             or (type_.kind == "struct" and type_.struct in ATOMIC_TYPES)
         )
         scalars: Mapping[str, Scalar] = {"string": "string", "bool": "boolean", "int": "numeric"}

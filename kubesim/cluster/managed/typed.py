@@ -1,4 +1,4 @@
-"""Values seen through their shapes: which fields they have, what differs, what comes of a merge.
+"""Values seen through their shapes: their fields, their differences, and the result of a merge.
 
 `MISSING` is a value that is not there; None is one that is null.
 
@@ -183,7 +183,7 @@ def compare(shape: Shape, left: Any, right: Any) -> FieldChanges:
 
 
 def merge(shape: Shape, left: Any, right: Any) -> Any:
-    """The left value with everything that the right one says. `MISSING`: nothing is left of it."""
+    """The left value, overridden by everything in the right one. `MISSING`: nothing is left of it."""
     kind = shape.kind_for(left if right is MISSING or right is None else right)
     empty = left in (MISSING, None, [], {}) and right in (MISSING, None, [], {})
     if kind == "scalar" or _is_atomic(shape, left if right is MISSING else right) or empty:
@@ -261,7 +261,7 @@ def _kept(items: list[tuple[str, Shape, Any]], below: dict[str, set[Path]]) -> I
 
 
 def problems(shape: Shape, value: Any) -> list[str]:
-    """Why a value does not have its shape, in the order in which the fields stand."""
+    """Why a value does not have its shape, in the order of the fields."""
     return list(_problems(shape, value, ""))
 
 
@@ -342,7 +342,7 @@ def _go(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as it is printed plainly."""
+    """A value as plain text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):

@@ -34,7 +34,7 @@ def merge_patch(document: Json, patch: Json) -> Json:
 
 
 def json_patch(document: Json, operations: Sequence[Mapping[str, Any]]) -> Json:
-    """Apply the operations one after the other, all or none."""
+    """Apply the operations in order, all or none."""
     document = _copy(document)
     for operation in operations:
         document = _apply(document, operation)
@@ -137,7 +137,7 @@ def _add(document: Json, path: str, value: Json) -> Json:
 
 
 def _replace(document: Json, path: str, value: Json) -> Json:
-    """A key that is missing is added: upstream does not look."""
+    """A missing key is added: upstream does not check."""
     if path == "":
         return value
     parts = _parts(path)

@@ -248,14 +248,14 @@ def _position(order: list[Json], value: Json) -> int:
 
 
 def _without_nulls(value: Json) -> Json:
-    """What is new in the document has no nulls."""
+    """New parts of the document have no nulls."""
     if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def _without_directives(value: Json) -> tuple[bool, Json]:
-    """Whether anything stays of a value that is new in the document, and what."""
+    """Whether anything remains of a value that is new in the document, and the remaining value."""
     if isinstance(value, dict):
         if _DIRECTIVE in value:
             return False, None

@@ -37,7 +37,7 @@ def apply_changes(current: M, old: M, new: M) -> M:
 def _merged(
     current: tuple[Model, ...], old: tuple[Model, ...], new: tuple[Model, ...], key: str
 ) -> tuple[Model, ...]:  # fmt: skip
-    """Elements that belong together by their key; what others added stays, in its place."""
+    """Elements that belong together by their key; elements that others added stay where they are."""
     before, after = _by_key(old, key), _by_key(new, key)
     merged = []
     for item in current:

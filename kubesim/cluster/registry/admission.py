@@ -1,4 +1,5 @@
-"""What the default admission plugins do to a pod or a node before it is validated: fill in, or refuse with 403.
+"""What the default admission plugins do to a pod or a node before it is validated: fill in fields, or reject it with
+403.
 
 In place, on JSON objects with their defaults. Reads other objects of the store, writes none.
 
@@ -34,7 +35,7 @@ _POD = RESOURCES["Pod"]
 
 
 def admit_namespace(store: Store, resource: Resource, namespace: str, name: str) -> None:
-    """Nothing is created in a namespace that is missing or about to go."""
+    """Nothing is created in a missing or terminating namespace."""
     found = store.find("Namespace", "", namespace)
     if found is None:
         raise not_found(RESOURCES["Namespace"], namespace)
@@ -65,7 +66,7 @@ def admit_pod_update(new: JsonObject, old: JsonObject) -> None:
 
 
 def admit_pod_resize(store: Store, new: JsonObject, old: JsonObject) -> None:
-    """What a node could never give is refused here, before its kubelet is notified of it. An old server only says
+    """Requests that a node could never satisfy are rejected here, before its kubelet sees them. An old server only says
     that the
     resize is proposed."""
     if store.proposes_resizes:
@@ -170,7 +171,7 @@ def _extra(obj: ApiObject) -> dict[str, Any]:
 
 
 def _check_mirror_pod(pod: JsonObject) -> None:
-    """What a kubelet reports of a static pod may not reach into the API."""
+    """A mirror pod may not refer to API objects."""
     spec = pod["spec"]
     if spec.get("serviceAccountName"):
         raise _refuse(pod, "a mirror pod may not reference service accounts")
@@ -245,7 +246,7 @@ def _admit_priority(store: Store, pod: JsonObject) -> None:
 
 
 def _priority_of(store: Store, pod: JsonObject) -> tuple[str, int, str]:
-    """The name, the value and the preemption policy: of the class that is named, or of the default one."""
+    """The name, the value and the preemption policy of the named class, or of the default one."""
     name = pod["spec"].get("priorityClassName", "")
     if name:
         chosen = store.find("PriorityClass", "", name)

@@ -1,4 +1,4 @@
-"""What a fresh cluster has before anybody requests anything, and what every new namespace gets.
+"""The objects of a fresh cluster, and those that every new namespace gets.
 
 Mirrors: pkg/controlplane/controller/systemnamespaces; pkg/controller/serviceaccount, certificates/rootcacertpublisher;
 pkg/registry/scheduling/rest storage_scheduling.go (the system's priority classes)
@@ -78,7 +78,7 @@ def _furnish(store: Store, event: WatchEvent) -> None:
 
 
 def furnish_namespace(store: Store, name: str) -> None:
-    """What does not exist yet."""
+    """Objects that do not exist yet."""
     for kind, body in _FURNITURE:
         if store.find(kind, name, body["metadata"]["name"]) is None:
             create(store, Target(RESOURCES[kind], name), body)

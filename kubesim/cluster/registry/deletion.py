@@ -1,4 +1,4 @@
-"""What a DELETE comes to: refused, nothing new, an object that is marked, one that is removed, or both in turn.
+"""The outcome of a DELETE: rejected, no change, an object that is marked, one that is removed, or both in turn.
 
 Pods are deleted gracefully: the first request sets the time at which they should be gone, later ones can only bring it
 closer, and the last one (grace 0, from the kubelet) removes them. Finalizers hold any object.
@@ -43,7 +43,7 @@ class DeleteOptions:
 
 @value_object
 class Deletion:
-    """`marked` is written first, if it is set; `removed` says that the object goes then."""
+    """`marked` is written first, if it is set; `removed` says that the object is removed afterwards."""
 
     marked: ApiObject | None
     removed: bool
@@ -174,8 +174,8 @@ def _plan_namespace(namespace: ApiObject, options: DeleteOptions, now: int) -> D
 
 
 def _finalizers_after(obj: ApiObject, options: DeleteOptions) -> tuple[str, ...]:
-    """The finalizers with the one that tells the garbage collector about dependents: as the request says, or as the
-    object has it already, or by the kind."""
+    """The finalizers, with the one that instructs the garbage collector about dependents: as the request says, or as
+    the object has it already, or by the kind."""
     metadata = obj.metadata
     others = tuple(name for name in metadata.finalizers if name not in (ORPHAN, FOREGROUND))
     if obj.kind == "Event":  # nothing depends on one

@@ -41,7 +41,7 @@ def check_base64(values: Mapping[str, str] | None) -> None:
 
 
 def check_micro_time(text: str | None) -> None:
-    """Exactly six digits of a second, or none of it is understood."""
+    """Exactly six digits of a second, or the whole time is invalid."""
     if text is None:
         return
     found = _SECONDS.match(text)
@@ -148,7 +148,7 @@ _RULES: Mapping[str, Callable[[Errors, JsonObject], None]] = {
 
 
 def validate_kind_update(errors: Errors, resource: Resource, new: JsonObject, old: JsonObject) -> None:
-    """What holds for a changed object beyond its metadata."""
+    """The rules for a changed object beyond its metadata."""
     match resource.kind:
         case "Node":
             _validate_node_update(errors, new, old)

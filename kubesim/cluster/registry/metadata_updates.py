@@ -1,4 +1,4 @@
-"""What an update may do to metadata: fill in what the client left out, and refuse what it may not change.
+"""What an update may do to metadata: fill in what the client left out, and reject changes that it may not make.
 
 Mirrors: apiserver/pkg/registry/rest update.go BeforeUpdate; apimachinery/pkg/api/validation objectmeta.go
 ValidateObjectMetaAccessorUpdate

@@ -132,7 +132,7 @@ def _with_allowed_changes_undone(errors: Errors, new: JsonObject, old: JsonObjec
         munged[name] = old.get(name)
     if (old.get("terminationGracePeriodSeconds") or 0) < 0 and munged.get("terminationGracePeriodSeconds") == 1:
         munged["terminationGracePeriodSeconds"] = old["terminationGracePeriodSeconds"]
-    if old.get("schedulingGates"):  # a pod that nobody schedules yet can still be narrowed
+    if old.get("schedulingGates"):  # the node choice of a gated pod can still be narrowed
         _validate_narrowing(errors, munged, old)
     return munged
 

@@ -127,7 +127,7 @@ def create(
     manager: str = "",
     warn: Warn = _unheard,
 ) -> ApiObject:
-    """Without a manager nobody is recorded as having set the object's fields."""
+    """Without a manager, no owner of the object's fields is recorded."""
     obj = read_body(target.resource, body)
     for name in _SET_BY_THE_SERVER:
         obj["metadata"].pop(name, None)
@@ -326,7 +326,7 @@ def _replace(
 
 
 def _is_unchanged(resource: Resource, new: JsonObject, old: JsonObject, entries: list[Entry]) -> bool:
-    """Whether nothing would be written but the times of managers."""
+    """Whether only the times of managers would change."""
     known = list(old["metadata"].pop("managedFields", None) or ())
     if encoded_fields(resource, new) != encoded_fields(resource, old):
         return False
@@ -375,7 +375,7 @@ def patch(
     manager: str = "",
     repeated: Sequence[str] = (),
 ) -> tuple[ApiObject, list[str]]:
-    """PATCH with a parsed body: the object as it is stored then, and the fields that nobody knows. `repeated` are the
+    """PATCH with a parsed body: the stored object, and the unknown fields. `repeated` are the
     fields that stood in the body twice."""
     if content_type not in (MERGE_PATCH, JSON_PATCH, STRATEGIC_MERGE_PATCH):
         raise unsupported_media_type()
@@ -460,7 +460,7 @@ def _strict_error(unknown: list[str], repeated: Sequence[str] | None) -> str:
 
 
 def _apply(resource: Resource, document: JsonObject, content_type: str, body: Any) -> tuple[JsonObject, str]:
-    """The patched document, and what a complaint about it quotes."""
+    """The patched document, and the text that an error about it quotes."""
     if content_type == JSON_PATCH:
         if not isinstance(body, list):
             raise _undecodable(body, "[]handlers.jsonPatchOp")

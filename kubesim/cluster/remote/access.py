@@ -26,7 +26,7 @@ class Access:
 
 
 class AccessLoader(Protocol):
-    """Loads credentials, at the beginning and whenever they are not good any more."""
+    """Loads credentials, at the start and whenever they are no longer valid."""
 
     async def load(self) -> Access: ...
 

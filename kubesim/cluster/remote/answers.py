@@ -18,7 +18,7 @@ MAX_DEPTH = 100  # Kubernetes' own types need fewer than 20 levels
 
 
 class Undecodable(ValueError):
-    """Text that is not the JSON that was asked for."""
+    """Text that is not the JSON that was requested."""
 
 
 def decode_json(body: bytes) -> Any:
@@ -50,7 +50,7 @@ def decode_object(body: bytes, kind: str) -> dict[str, Any]:
 
 
 def is_deeper_than(value: Any, depth: int) -> bool:
-    """Whether objects and lists are nested in more than `depth` levels; goes level by level, without recursion."""
+    """Whether objects and lists are nested in more than `depth` levels; works level by level, without recursion."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(depth):
         level = [

@@ -12,7 +12,7 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 class BadBody(ValueError):
-    """An answer of too many bytes, or one that cannot be unpacked."""
+    """An answer that is too large, or cannot be decompressed."""
 
     def __init__(self, message: str, *, too_large: bool = False) -> None:
         self.too_large = too_large

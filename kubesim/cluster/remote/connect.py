@@ -1,6 +1,6 @@
-"""The one door to a real API server: finds the credentials, and gives a connection that by default only reads.
+"""The only way to a real API server: finds the credentials, and gives a connection that by default only reads.
 
-What this needs beyond the base installation is imported here, when it is needed.
+Packages beyond the base installation are imported here, when they are needed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Credential plugins: a program that a kubeconfig names prints a token or a certificate, and until when it is good.
+"""Credential plugins: a program that a kubeconfig names prints a token or a certificate, and its expiry.
 
 Mirrors: client-go/plugin/pkg/client/auth/exec exec.go; tools/clientcmd (a relative command is relative to the file)
 """
@@ -23,7 +23,7 @@ from kubesim.api.timestamps import parse_time
 from kubesim.errors import UsageError
 from kubesim.values import value_object
 
-MAX_WORDS = 300  # of what a plugin says about its failure
+MAX_WORDS = 300  # of a plugin's error text
 
 
 _TEXTS = ("token", "clientCertificateData", "clientKeyData")

@@ -106,7 +106,7 @@ class HttpTransport:
             await session.http.close()
 
     async def _load(self) -> Access:
-        """A failure of the first load is the user's to correct; later it is a failure like any other, and may pass."""
+        """If the first load fails, the user must correct it; a later failure may be temporary, like any other."""
         try:
             return await self._loader.load()
         except UsageError as error:
@@ -241,7 +241,7 @@ def _session(access: Access) -> aiohttp.ClientSession:
 
 
 def _keeping_alive(address: Any) -> socket.socket:
-    """A peer that vanished without a word is noticed after a minute, also by who only listens."""
+    """A peer that vanished without a word is noticed after a minute, even by a connection that only reads."""
     family, kind, proto, *_ = address
     made = socket.socket(family, kind, proto)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -251,7 +251,7 @@ def _keeping_alive(address: Any) -> socket.socket:
 
 
 def _proxy(access: Access) -> str | None:
-    """The configured one, or the environment's, but as in Go never for this machine itself."""
+    """The configured one, or the one from the environment, but as in Go never for this machine itself."""
     if access.proxy:
         return access.proxy
     url = urlsplit(access.server)

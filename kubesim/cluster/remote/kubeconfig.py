@@ -1,9 +1,9 @@
 """Credentials as the `kubernetes` package finds them: a kubeconfig with its contexts, or a pod's service account.
 
-The package reads the files, picks the context, and knows certificates, tokens and passwords. What it does not do well
-is done here: an exec plugin's failure is an error and not a log line, the plugin ends with its waiter, and the
-files into which inline certificates had to be written are gone as soon as they have been read. The package is imported
-when it is needed: that takes longer than everything else that kubesim does at its start.
+The package reads the files, picks the context, and knows certificates, tokens and passwords. Its weak points are
+handled here: an exec plugin's failure is an error and not a log line, the plugin ends with its waiter, and the files
+into which inline certificates had to be written are gone as soon as they have been read. The package is imported when
+it is needed: that takes longer than everything else that kubesim does at its start.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class KubeconfigAccess:
         try:
             merged = KubeConfigMerger(self._paths).config
             loader = KubeConfigLoader(merged, self._context or None, config_base_path=None)
-            user = loader._user  # the package has no other way to it, nor to what is wrong with it
+            user = loader._user  # the package has no other access to it, nor to its errors
             if user is None:
                 raise UsageError(f"{self._paths}: the context names no user that is in it")
             credential = await self._from_plugin(user)
@@ -76,7 +76,7 @@ class KubeconfigAccess:
         except ConfigException as error:
             raise UsageError(f"{self._paths}: {_words(error).rstrip('.')}; {REMEDY}") from None
         except (YAMLError, ValueError, OSError) as error:
-            raise UsageError(f"{self._paths}: {_words(error)}") from None  # which would tell what was cut out
+            raise UsageError(f"{self._paths}: {_words(error)}") from None  # which would reveal what was cut out
         return _access(configuration, credential.expires_at)
 
     async def _from_plugin(self, user: Any) -> Credential:
@@ -132,7 +132,7 @@ def _words(error: Exception) -> str:
 
 
 def _misfit(paths: str) -> str:
-    """The first field that is not of the type that kubectl expects; empty if all are. It tells no value."""
+    """The first field that is not of the type that kubectl expects; empty if all are. It contains no values."""
     for path in paths.split(os.pathsep):
         try:
             content = yaml.safe_load(Path(path).expanduser().read_text(encoding="utf-8"))
@@ -184,7 +184,7 @@ def _fields(where: str, fields: dict[Any, Any]) -> Iterator[str]:
 
 
 def _access(configuration: Any, expires_at: int | None) -> Access:
-    """What the package has found, and nothing of it left on disk."""
+    """What the package has found; nothing of it stays on disk."""
     from kubernetes.aio.config import kube_config
 
     try:

@@ -36,8 +36,10 @@ class DecisiveTransport:
             yield reply
 
     def _redirected(self, reply: Reply) -> None:
-        place = str(getattr(reply, "location", ""))[:200]
-        problem = f"the server redirects ({reply.status}){f' to {place}' if place else ''}; redirects are not followed"
+        location = str(getattr(reply, "location", ""))[:200]
+        problem = (
+            f"the server redirects ({reply.status}){f' to {location}' if location else ''}; redirects are not followed"
+        )
         if self._was_answered:
             raise TransportError(problem)
         raise UsageError(f"{problem}: name the API server itself in the kubeconfig")

@@ -31,7 +31,7 @@ class OwnThreadResolver(AbstractResolver):
             try:
                 loop.call_soon_threadsafe(tell, found)
             except RuntimeError:
-                pass  # the loop has gone during that time
+                pass  # the loop has ended in the meantime
 
         def tell(found: Any) -> None:
             if answer.done():

@@ -1,4 +1,4 @@
-"""The way to an API server: a call goes out, a status and a stream of bytes come back.
+"""The transport to an API server: it sends a call and returns a status and a stream of bytes.
 
 A call names what it does by its verb, as the server's own access rules do; the HTTP method follows from that. The
 client that
@@ -31,7 +31,7 @@ READS: frozenset[Verb] = frozenset({"get", "list", "watch"})
 PATIENCE_S = 60.0
 # A GET of these opens a way into a container or a node: to the server that is reading, to the container it is not.
 CONNECTS = frozenset({"attach", "exec", "portforward", "proxy"})
-# Of these only the metadata is read. A server that cannot give it refuses: there is no second choice.
+# Only the metadata of these is read. A server that cannot return metadata alone is an error: there is no fallback.
 CONFIDENTIAL = frozenset({"secrets", "configmaps"})
 METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 METADATA_LIST_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -40,7 +40,7 @@ METADATA_LIST_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.i
 @value_object
 class Call:
     """`patience_s` is how long the server may be silent before the connection counts as broken; None: forever. A
-    transport with a limit for the whole answer may use that instead of the usual patience."""
+    transport with a limit for the whole answer may use that instead of the usual timeout."""
 
     verb: Verb
     path: str
@@ -63,7 +63,7 @@ class Reply(Protocol):
 
     @property
     def retry_after_s(self) -> float | None:
-        """How long the server asks to be left alone."""
+        """The server's Retry-After."""
         ...
 
     def chunks(self) -> AsyncIterator[bytes]:
@@ -71,7 +71,7 @@ class Reply(Protocol):
         ...
 
     def close(self) -> None:
-        """Hang up; who is reading comes to the end."""
+        """Hang up; a reader gets the end of the stream."""
         ...
 
 

@@ -1,6 +1,7 @@
 """What happened to the objects of a run, change by change, and the output of its containers.
 
-A history is filled by a run while it continues, or from the lines of a saved one; `ClusterMoment` (moment.py) asks it.
+A history is filled by a run while it continues, or from the lines of a saved one; `ClusterMoment` (moment.py) queries
+it.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class RunHistory:
         self.end, self.is_whole = max(self.end, t), True
 
     def objects_at(self, t: int) -> Iterable[JsonObject]:
-        """Every object as it stood at this time, also after what happened at that very instant."""
+        """Every object as it was at this time, including changes at that very instant."""
         objects: dict[tuple[str, str, str, str], JsonObject] = {}
         for change in self.changes:
             if change.t > t:

@@ -27,7 +27,7 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 @value_object
 class RunHeader:
-    """What a run was. `start` is microseconds since the epoch."""
+    """The description of a run. `start` is microseconds since the epoch."""
 
     scenario: str
     seed: int

@@ -1,4 +1,4 @@
-"""The cluster at one moment of a run: what a client that asks then is answered."""
+"""The cluster at one moment of a run: the answers that a client would get then."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ClusterMoment:
             self._objects.setdefault((group, obj["kind"]), []).append(obj)
 
     def custom_resources(self) -> Sequence[Resource]:
-        """Kinds that no API server has by itself, of which there are objects; a definition says how they are called."""
+        """Custom kinds that have objects; a definition names them."""
         names = {
             (crd["spec"].get("group", ""), crd["spec"]["names"].get("kind", "")): crd["spec"]["names"]
             for crd in self.list(resource_for(_DEFINITIONS, "CustomResourceDefinition"))
@@ -66,7 +66,7 @@ class ClusterMoment:
         return next((obj for obj in self.list(resource, within) if _name(obj) == name), None)
 
     def output(self, container_id: str) -> Sequence[OutputLine]:
-        """What a container has written by now; its id is `containerd://...` in a status."""
+        """The output of a container so far; its id is `containerd://...` in a status."""
         lines = self._history.output.get(container_id.rpartition("://")[2], ())
         return [line for line in lines if line.t <= self._t]
 
@@ -91,7 +91,7 @@ def _matches(obj: JsonObject, wanted: ObjectSelection) -> bool:
 
 
 def field_text(obj: JsonObject, field: str) -> str:
-    """The value of a selectable field; of what an object does not have, the zero value."""
+    """The value of a selectable field; the zero value if the object does not have it."""
     if obj["kind"] == "Event" and field == "source":
         return str((obj.get("source") or {}).get("component") or obj.get("reportingComponent") or "")
     value: Any = obj

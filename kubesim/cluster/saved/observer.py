@@ -1,4 +1,4 @@
-"""Watches a run: tells a listener every record of the trace and every change of an object, in their order."""
+"""Watches a run: passes every record of the trace and every change of an object to a listener, in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubesim.trace.records import Record
 from kubesim.trace.sinks.jsonl import record_line
 from kubesim.trace.sinks.line_file import LineFile
 
-BATCH = 1 << 16  # bytes that are written immediately: a process that is killed loses no more
+BATCH = 1 << 16  # bytes between two writes: a killed process loses no more
 
 
 class RunListener(Protocol):

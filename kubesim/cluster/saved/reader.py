@@ -1,4 +1,4 @@
-"""The lines of a saved run -> its history. Raises InputError with the line that is wrong."""
+"""The lines of a saved run -> its history. Raises InputError with the wrong line."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _time(content: dict[str, Any], source: str, number: int) -> int:
 
 
 def _record(content: dict[str, Any], source: str, number: int) -> Record:
-    """A record as far as a history needs it."""
+    """The fields of a record that a history needs."""
     t, args = _time(content, source, number), content.get("args")
     pod, container = (str(content.get(name, "")) for name in ("pod", "container"))
     if content.get("kind") == "log":

@@ -1,8 +1,8 @@
 """The rows of kubectl's tables over a whole run: for each object the row that `kubectl get -A -o wide` prints of it,
 whenever it changes.
 
-What changes with time alone (ages) is a mark with the moment from which it counts, in microseconds since the start,
-between two characters 1. A reader puts the age at its own moment there.
+Cells that change with time alone (ages) are a mark with the moment from which it counts, in microseconds since the
+start, between two characters 1. A reader fills in the age at its own moment.
 """
 
 from __future__ import annotations

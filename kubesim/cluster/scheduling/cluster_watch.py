@@ -1,4 +1,4 @@
-"""What the scheduler hears: pods and nodes go into its snapshot and its queue, other changes only wake pods.
+"""What the scheduler watches: pods and nodes go into its snapshot and its queue, other changes only wake pods.
 
 Mirrors: pkg/scheduler/eventhandlers.go addPod, updatePod, deletePod, updateNodeInCache, addAllEventHandlers
 """
@@ -70,7 +70,7 @@ class ClusterWatch:
     # -- pods ---------------------------------------------------------------------------------------------------
 
     def _pod_changed(self, change: WatchEvent) -> None:
-        """A terminal pod is as good as gone."""
+        """A terminal pod counts as gone."""
         old, new = _states(change)
         self._pod(None if old is None or _is_terminal(old) else old, None if new is None or _is_terminal(new) else new)
 
@@ -115,7 +115,7 @@ class ClusterWatch:
         self._queue.update(info, list(pod_changes(old, new)), self._clock.now())
         before = old.status.nominated_node_name
         if before and before != new.status.nominated_node_name:
-            # It had counted there for pods of no higher priority.
+            # It had counted on that node for pods of the same or a lower priority.
             self._move_all(ClusterEvent("Pod", Action.DELETE, old), pod_priority(old))
         self._arm()
 
@@ -131,7 +131,7 @@ class ClusterWatch:
                 self._move_all(ClusterEvent("Pod", Action.DELETE, pod), pod_priority(pod))
 
     def _forget(self, pod: Pod) -> None:
-        """A pod is deleted while its volumes are being bound: its room is free immediately."""
+        """A pod is deleted while its volumes are being bound: its resources are free immediately."""
         node = self._snapshot.assumed_node(pod.metadata.uid)
         self._snapshot.remove_pod(pod.metadata.uid)
         gone = pod.changed(spec=pod.spec.changed(node_name=node))

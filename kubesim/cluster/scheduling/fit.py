@@ -41,7 +41,7 @@ class InsufficientResource:
 
 @value_object
 class PredicateFailure:
-    """The node is not of the kind the pod asks for."""
+    """The node is not of the kind the pod requests."""
 
     predicate: str
     description: str = ""
@@ -70,13 +70,13 @@ def node_labels(node: Node) -> Mapping[str, str]:
 def insufficient_resources(
     pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_GATES
 ) -> Iterator[InsufficientResource]:
-    """What the node has not enough of for one more pod."""
+    """The resources that are insufficient on the node for one more pod."""
     need = NodeResources.of(pod_requests(pod, skip_pod_level=not gates.enabled("PodLevelResources")))
     return fits_request(need, info)
 
 
 def fits_request(need: NodeResources, info: NodeInfo) -> Iterator[InsufficientResource]:
-    """What the node has not enough of for one more pod that needs this much."""
+    """The resources that are insufficient on the node for one more pod with these requests."""
     have, used = info.allocatable, info.requested
     if info.pod_count + 1 > have.allowed_pods:
         yield InsufficientResource(PODS, 1, info.pod_count, have.allowed_pods)

@@ -1,4 +1,4 @@
-"""Whether a node is one that the pod's node selector and its required node affinity ask for.
+"""Whether a node is one that the pod's node selector and its required node affinity request.
 
 Selector terms are alternatives. A term with a mistake in it selects nothing, and so does an empty one.
 
@@ -34,7 +34,7 @@ def matches_node_selector(selector: Mapping[str, Any], node_name: str, labels: M
 
 
 def matches_preferred_term(term: Mapping[str, Any], node_name: str, labels: Mapping[str, str]) -> bool:
-    """Whether the node is one that a preference asks for; an empty preference requests none."""
+    """Whether the node is one that a preference requests; an empty preference requests none."""
     return _matches_term(term, node_name, labels)
 
 
@@ -43,7 +43,7 @@ def _matches_term(term: Mapping[str, Any], node_name: str, labels: Mapping[str, 
     fields = term.get("matchFields") or ()
     if not expressions and not fields:
         return False
-    # A mistake anywhere in the term spoils it, even where the other half would decide.
+    # An error anywhere in the term invalidates it, even if the other half would decide.
     if not all(map(_is_valid_expression, expressions)) or not all(map(_is_valid_field, fields)):
         return False
     return all(_matches_expression(each, labels) for each in expressions) and (

@@ -45,7 +45,7 @@ class NodeResources:
                 self.scalars[name] = self.scalars.get(name, 0) + amount.value()
 
     def add_all(self, other: NodeResources, sign: int = 1) -> None:
-        """Add amounts that are counted already; `sign` -1 takes them away."""
+        """Add summed amounts; `sign` -1 subtracts them."""
         self.milli_cpu += sign * other.milli_cpu
         self.memory += sign * other.memory
         self.ephemeral_storage += sign * other.ephemeral_storage
@@ -63,7 +63,7 @@ class NodeResources:
 
 
 class HostPorts:
-    """The ports of the host that are taken, by address; `0.0.0.0` stands for every address."""
+    """The used ports of the host, by address; `0.0.0.0` stands for every address."""
 
     def __init__(self) -> None:
         self._taken: dict[str, set[tuple[str, int]]] = {}

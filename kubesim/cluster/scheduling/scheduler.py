@@ -1,8 +1,8 @@
 """The scheduler: binds pods without a node, or reports why no node fits.
 
-It stands beside the kubelets, where a cluster has kube-scheduler. One pod is tried at a time: `framework/cycle.py`
-decides, this acts. Changes in the cluster bring pods back that a plugin refused (`queue/`); a pod of high priority may
-make others leave (`preemption/`).
+It takes the role of kube-scheduler in a cluster. One pod is tried at a time: `framework/cycle.py`
+decides, this acts. Changes in the cluster requeue pods that a plugin rejected (`queue/`); a pod of high priority may
+preempt others (`preemption/`).
 
 Mirrors: pkg/scheduler schedule_one.go ScheduleOne, bindingCycle, handleSchedulingFailure
 """
@@ -71,7 +71,7 @@ class Scheduler:
     # -- when ---------------------------------------------------------------------------------------------------
 
     def _arm(self) -> None:
-        """See to it that whatever is in the queue is tried in time."""
+        """Schedule the next attempt for the pods in the queue."""
         now, queue = self._clock.now(), self._queue
         if self._attempt_timer is None and queue.is_ready:
             delay = self._stream.randint(FASTEST, SLOWEST)

@@ -1,4 +1,5 @@
-"""Starts what gives nodes to pods: the scheduler with the first pod that has none, or a rule instead of it."""
+"""Starts the component that assigns pods to nodes: the scheduler with the first pod without a node, or a rule instead
+of it."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ class FirstNode:
 
     def _changed(self, change: WatchEvent) -> None:
         if change.type != "DELETED" and self._is_free(change.object):
-            # Not inside the watch: others have yet to are notified of the pod without a node.
+            # Not inside the watch: other watches have not seen the pod without a node yet.
             metadata = change.object.metadata
             self._clock.call_at(self._clock.now(), self._bind, metadata.namespace, metadata.name)
 

@@ -23,7 +23,7 @@ _PROBLEM = 'running PreBind plugin "VolumeBinding": binding volumes: '
 
 
 def bind_pod_volumes(client: SchedulerClient, pod: Pod, node: str, volumes: PodVolumes) -> None:
-    """Write down which volume is for which claim, and for which node a volume is to be provisioned."""
+    """Record which volume is for which claim, and the node for which a volume must be provisioned."""
     user = f"pod {pod.metadata.name} goes to {node}"
     for volume, claim in volumes.static:
         why = f"{user} and this volume suits its claim {claim.metadata.name}, so it is reserved for it"
@@ -35,7 +35,7 @@ def bind_pod_volumes(client: SchedulerClient, pod: Pod, node: str, volumes: PodV
 
 
 def check_bindings(listers: Listers, pod: Pod, node: str, volumes: PodVolumes) -> bool:
-    """Whether all claims are bound. A `CycleError` says why that will not happen for this node."""
+    """Whether all claims are bound. Raises a `CycleError` with the reason if the pod cannot get this node."""
     found = listers.store.find("Node", "", node)
     if found is None:
         raise CycleError(f'{_PROBLEM}failed to get node "{node}": node "{node}" not found')

@@ -1,4 +1,4 @@
-"""Who may do what: the user of a request, and role based access control.
+"""Authentication and authorization: the user of a request, and role based access control.
 
 Without an `RoleAccess` everybody may do everything, as with `--authorization-mode=AlwaysAllow`.
 
@@ -35,7 +35,7 @@ class ApiUser:
 
 @value_object
 class Attributes:
-    """What a request is about: a resource, or a path that is none."""
+    """The attributes of a request: a resource, or a non-resource path."""
 
     verb: str
     group: str = ""
@@ -135,7 +135,7 @@ def _matches(pattern: str, path: str) -> bool:
 
 
 def refusal(user: ApiUser, asked: Attributes) -> ApiError:
-    """The 403, worded as the server words it."""
+    """The 403, in the server's words."""
     who = f'User "{user.name}" cannot {asked.verb}'
     if asked.path:
         return ApiError(403, "Forbidden", f'forbidden: {who} path "{asked.path}"', {})
@@ -149,7 +149,7 @@ def refusal(user: ApiUser, asked: Attributes) -> ApiError:
 
 
 def impersonated(user: ApiUser, headers: Mapping[str, str]) -> ApiUser:
-    """The user that a request asks to be taken for."""
+    """The user that a request impersonates."""
     name = headers.get("impersonate-user")
     if not name:
         return user

@@ -1,8 +1,7 @@
 """The cluster over HTTP: what `rest.handle` answers, on a real connection, so that real clients can talk to it.
 
-A request is answered immediately, but for one that names a version that has not been reached: that waits three
-seconds for
-it. A watch is a stream of lines until its time is over, the client goes, or the client is too slow.
+A request is answered immediately, except one for a version that has not been reached: that one waits three seconds. A
+watch is a stream of lines until its time is over, the client disconnects, or the client is too slow.
 
 Mirrors: apiserver/pkg/endpoints/handlers/watch.go WatchServer.HandleHTTP; pkg/server/filters (body limit,
 authentication); pkg/storage/cacher/watch_cache.go waitUntilFreshAndBlock
@@ -42,7 +41,7 @@ _TEXT, _JSON = "text/plain; charset=utf-8", "application/json"
 
 
 class Beside(Protocol):
-    """What a server answers that is not in its store: streams into containers, their logs, metrics."""
+    """Answers that are not in a server's store: streams into containers, their logs, metrics."""
 
     async def serve(self, request: web.BaseRequest) -> web.StreamResponse | None:
         """None: it is a request for the store."""
@@ -53,14 +52,14 @@ class Beside(Protocol):
         ...
 
     async def written(self, request: Request) -> None:
-        """Wait until what a request has changed would survive the end of this process."""
+        """Wait until the changes of a request would survive the end of this process."""
         ...
 
 
 class ClusterServer:
     """Serves a store until closed. `address` is where, once it has started.
 
-    With `tokens` or a TLS context that asks for client certificates, a client with neither is refused. On a paced
+    With `tokens` or a TLS context that requests client certificates, a client with neither is refused. On a paced
     loop, `speed` is how much faster its time goes than that of clients.
     """
 
@@ -132,7 +131,7 @@ class ClusterServer:
         return len(self._server.connections)
 
     def cut(self) -> None:
-        """Break every connection in the middle, as a crash would."""
+        """Break every open connection, as a crash would."""
         for connection in list(self._server.connections):
             if connection.transport is not None:
                 connection.transport.abort()
@@ -173,7 +172,7 @@ class ClusterServer:
         return await self._stream(request, response.stream)
 
     def _is_known(self, request: web.BaseRequest) -> bool:
-        """By a token, or by the certificate that the connection was made with."""
+        """By a token, or by the client certificate of the connection."""
         wants_certificate = self._tls is not None and self._tls.verify_mode != ssl.CERT_NONE
         if not self.tokens and not wants_certificate:
             return True
@@ -183,7 +182,7 @@ class ClusterServer:
         return bool(request.get_extra_info("peercert"))
 
     async def _answer(self, request: Request) -> Response:
-        """A version that somebody else may bring about is waited for."""
+        """Waits for a version that another client's write may create."""
         response = handle(self._store, request, self._access)
         deadline = self._clock.now() + FRESH_TIMEOUT
         while _is_too_early(response) and self._clock.now() < deadline:

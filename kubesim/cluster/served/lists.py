@@ -1,4 +1,4 @@
-"""Lists: selectors, versions, pages. What the query says, and which objects that comes to.
+"""Lists: selectors, versions, pages. The options in the query, and the objects that they select.
 
 Mirrors: apimachinery/pkg/apis/meta/internalversion/validation ValidateListOptions; apiserver/pkg/storage continue.go,
 pkg/storage/cacher delegator (which version a list is of)
@@ -145,7 +145,7 @@ def parse_version(text: str) -> int:
 
 
 def check_reached(store: Store, version: int) -> None:
-    """A version that has not been reached is waited for a while upstream; here nobody else would bring it about."""
+    """Upstream waits a while for a version that has not been reached; here no other client would create it."""
     if version > store.resource_version:
         raise too_large_version(version, store.resource_version)
 
@@ -187,7 +187,8 @@ def list_objects(store: Store, resource: Resource, options: ListOptions) -> dict
 
 
 def _page(objects: list[ApiObject], limit: int, options: ListOptions) -> tuple[list[ApiObject], int]:
-    """The selected objects up to the limit, and how many come after them, selected or not: nobody has looked yet."""
+    """The selected objects up to the limit, and how many come after them, selected or not, because those have not been
+    checked."""
     page: list[ApiObject] = []
     for n, obj in enumerate(objects):
         if options.selection.matches(obj):
@@ -218,7 +219,7 @@ def _objects_at(
 
 
 def _key(obj: ApiObject, namespace: str | None) -> str:
-    """The place of an object below the one that is listed."""
+    """The path of an object below the listed collection."""
     metadata = obj.metadata
     return f"/{metadata.name}" if namespace is not None or not metadata.namespace else (
         f"/{metadata.namespace}/{metadata.name}"
@@ -270,7 +271,7 @@ def _bad_token(problem: str) -> ApiError:
 
 
 def _token_expired(start: str) -> ApiError:
-    """With a token that goes on at the latest version."""
+    """With a token that continues at the latest version."""
     text = json.dumps({"v": _TOKEN_VERSION, "rv": -1, "start": start.removeprefix("/")}, separators=(",", ":"))
     error = expired(_TOKEN_EXPIRED)
     return ApiError(error.code, error.reason, error.message, error.details, go_on=_base64(text))

@@ -1,7 +1,7 @@
-"""What form of an answer a client takes: an object as it is, only its metadata, or a Table; as JSON or YAML.
+"""The form of answer that a client accepts: an object as it is, only its metadata, or a Table; as JSON or YAML.
 
 The `Accept` header lists forms, each with a weight; the first that this server has is taken. A client that prefers
-protobuf gets JSON: all that ask for it can read both.
+protobuf gets JSON: all that request it can read both.
 
 Mirrors: apiserver/pkg/endpoints/handlers negotiation/negotiate.go, rest.go AllowsMediaTypeTransform, response.go
 asPartialObjectMetadata, asPartialObjectMetadataList, asTable; munnerz/goautoneg ParseAccept
@@ -50,13 +50,14 @@ class Form:
             raise _misasked(f"{_ITEM}, but the requested object is a list", resource, "List")
         if self.kind == _TABLE:
             return self._table(resource, body["items"], body["metadata"], now)
-        # Go appends to a list that nobody made: one without items is null.
+        # Go appends to a nil list: one without items is null.
         items = [self._metadata(item) for item in body["items"]] or None
         return {**body, "kind": _LIST, "apiVersion": self._api_version, "items": items}
 
     @property
     def fits_events(self) -> bool:
-        """A watch that should tell objects as lists is opened, and ends at the first that it cannot encode."""
+        """A watch whose events would need lists as objects is opened, and ends at the first one that it cannot
+        encode."""
         return self.kind != _LIST
 
     def of_event(self, resource: Resource, body: dict[str, Any], now: int, *, first: bool) -> dict[str, Any]:
@@ -86,7 +87,8 @@ WHOLE = Form()
 
 
 def negotiate(accept: str, *, watching: bool = False, watchable: bool = False, included: str = "") -> Form:
-    """The form that a client gets; 406 if it takes nothing that there is. A path that can be watched offers streams."""
+    """The form that a client gets; 406 if it accepts none of the available ones. A path that can be watched offers
+    streams."""
     known_type = False
     for media_type, parameters in clauses(accept.strip() or "*/*"):
         if media_type not in (*MEDIA_TYPES, "*/*"):  # the router in front does not know `application/*`
@@ -119,7 +121,7 @@ def prefers_yaml(accept: str) -> bool:
 
 
 def clauses(accept: str) -> list[tuple[str, dict[str, str]]]:
-    """Media types with their parameters, the weightiest first; those of one weight stay in their order."""
+    """Media types with their parameters, sorted by weight; equal weights keep their order."""
     found = []
     for clause in accept.split(","):
         media_type, *rest = (part.strip(" ") for part in clause.split(";"))

@@ -69,7 +69,7 @@ class Request:
 
 @value_object
 class Response:
-    """Either a JSON body, or plain text, or a stream of watch events. `headers`: those that differ from the usual."""
+    """Either a JSON body, or plain text, or a stream of watch events. `headers`: those that differ from the default."""
 
     status: int
     body: JsonObject | None = None
@@ -235,7 +235,7 @@ def _post_subresource(store: Store, call: _Call) -> Response:
 
 
 def _review(store: Store, call: _Call) -> Response:
-    """A question in the form of an object, which nobody keeps."""
+    """A request in the form of an object, which is not stored."""
     options, resource = call.options, call.resource
     body, warnings = _read(call, options)
     obj = registry.read_body(resource, body)
@@ -287,7 +287,7 @@ def _success() -> JsonObject:
 
 
 def _read(call: _Call, options: WriteOptions) -> tuple[JsonObject, tuple[str, ...]]:
-    """The object that is sent, and what is to be said about its fields."""
+    """The object that was sent, and the warnings about its fields."""
     resource = call.resource
     body = parse(call.body, resource.kind_name, only_text=_only_text(resource))
     if options.field_validation == "Ignore" or body.get("kind") not in (None, "", resource.kind_name):
@@ -351,7 +351,7 @@ def _patch_text(call: _Call) -> str:
 
 
 def _undecodable(call: _Call, problem: str) -> str:
-    """Only one of the three kinds of patches does not say what it did."""
+    """Only one of the three kinds of patches does not report its changes."""
     return problem if call.body.media_type == STRATEGIC_MERGE_PATCH else f"error decoding patch: {problem}"
 
 

@@ -140,7 +140,7 @@ def _check_method(method: str, found: ApiRoute) -> None:
 
 
 def methods_of(resource: Resource, scope: Scope, subresource: str = "") -> tuple[str, ...]:
-    """What one object answers to, a whole collection, and a collection of all namespaces."""
+    """The routes of one object, of a collection, and of a collection in all namespaces."""
     if resource is BINDINGS:
         return ("POST",)
     if resource.kind in _CREATE_ONLY:

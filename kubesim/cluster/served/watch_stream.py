@@ -14,7 +14,7 @@ from kubesim.errors import ApiError
 
 
 class WatchStream:
-    """A version that is too old, or in the future, gives one line of error and the end."""
+    """A version that is too old, or in the future, ends the command with one line of error."""
 
     def __init__(self, store: Store, resource: Resource, options: ListOptions, form: Form = WHOLE) -> None:
         self.options = options
@@ -55,7 +55,7 @@ class WatchStream:
 
     @property
     def refusal(self) -> JsonObject | None:
-        """The Status that is all there is to read."""
+        """The Status, the only object in the stream."""
         return None if self._error is None else self._error["object"]
 
     def bookmark(self) -> None:
@@ -64,7 +64,7 @@ class WatchStream:
             self.watch.bookmark(self._store.resource_version)
 
     def lines(self) -> list[JsonObject]:
-        """What has happened since the last time."""
+        """The events since the last call."""
         lines = [] if self._error is None else [self._error]
         self._error = None
         events = self.watch.drain()

@@ -116,7 +116,7 @@ flowcontrol.apiserver.k8s.io/v1:
 
 @value_object
 class Subresource:
-    """`kind` is what it takes and answers: `group/version/Kind`, or only the kind."""
+    """`kind` is its input and output: `group/version/Kind`, or only the kind."""
 
     name: str
     kind: str
@@ -204,7 +204,7 @@ def resources_by_path() -> Mapping[tuple[str, str, str], Resource]:
 
 
 def _undeclared(each: ApiResource) -> Resource:
-    """A kind of which only the metadata is declared: the rest is kept as it was sent."""
+    """A kind with only its metadata declared: the rest is kept as it was sent."""
     return Resource(
         each.kind,
         each.plural,

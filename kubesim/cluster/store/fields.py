@@ -42,7 +42,7 @@ def check_fields(resource: Resource, selector: FieldSelector) -> None:
 
 
 def field_value(obj: ApiObject, field: str) -> str:
-    """The value of a selectable field; the zero value where the object says nothing."""
+    """The value of a selectable field; the zero value if the object does not have it."""
     if field == "metadata.name":
         return obj.metadata.name
     if field == "metadata.namespace":

@@ -36,7 +36,7 @@ class MemoryInformer:
         self._kind = kind
         self._connection = connection or ApiConnection()
         self._objects: dict[Key, ApiObject] = {}
-        self._watches = 0  # changes of an earlier watch that are still on their way do not count
+        self._watches = 0  # pending changes of an earlier watch do not count
         self._stops: list[Callable[[], None]] = []
 
     def list(self) -> Iterable[ApiObject]:

@@ -32,7 +32,7 @@ class Resource:
     put_needs_version: bool = False
     version: str = "v1"
     converted: bool = False  # Events of the group events.k8s.io, which are stored as those of the core
-    # Of a custom resource: what it is called (the store keeps it as `Kind.group`), its schema and its columns.
+    # The names (the store keeps it as `Kind.group`), schema and columns of a custom resource.
     custom_kind: str = ""
     schema: Mapping[str, Any] | None = None
     columns: Any = None
@@ -191,7 +191,7 @@ BY_PATH: Mapping[tuple[str, str], Resource] = {
 
 
 def resource_of(kind: str) -> Resource:
-    """The resource of a kind; a kind nobody declared gets the regular plural, so that any object can be stored."""
+    """The resource of a kind; an undeclared kind gets the regular plural, so that any object can be stored."""
     known = RESOURCES.get(kind)
     if known is not None:
         return known

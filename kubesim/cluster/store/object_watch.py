@@ -1,8 +1,8 @@
 """Watching single objects: what a kubelet does for each ConfigMap and Secret that one of its pods refers to.
 
 `ObjectWatcher` is what it needs; `MemoryObjectWatcher` gives it from the in-memory cluster: the object is listed, then
-every change is delivered, each a little later. While the connection is cut nothing arrives; soon after it is back the
-object is listed again.
+every change is delivered with a delay. While the connection is cut nothing arrives; soon after it is back the object is
+listed again.
 
 Mirrors: client-go tools/cache reflector.go, as pkg/kubelet/util/manager/watch_based_manager.go uses it
 """
@@ -35,7 +35,7 @@ class ObjectWatcher(Protocol):
 
 
 class FoundObjects:
-    """Objects that are simply looked up, once and immediately: for an agent without an API server to watch."""
+    """Objects that are looked up once and immediately: for an agent without an API server to watch."""
 
     def __init__(self, find: Callable[[str, str, str], ApiObject | None]) -> None:
         self._find = find
@@ -50,7 +50,7 @@ class _Watched:
     """One watch of one object."""
 
     key: ObjectKey
-    changed: Changed | None  # None: nobody listens any more
+    changed: Changed | None  # None: no listener is left
     listed: bool = False
 
 
@@ -89,7 +89,7 @@ class MemoryObjectWatcher:
         self._clock.call_at(self._clock.now() + delay, self._list, watched)
 
     def _list(self, watched: _Watched) -> None:
-        """Without a connection it is tried again when there is one."""
+        """Without a connection it is retried when there is one."""
         if watched.changed is not None and self._connection.up:
             watched.listed = True
             watched.changed(self._store.find(*watched.key))

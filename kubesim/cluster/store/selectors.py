@@ -22,12 +22,12 @@ _END = ("end", "")
 
 
 class SelectorError(ValueError):
-    """A selector that cannot be understood."""
+    """A selector that cannot be parsed."""
 
 
 @value_object
 class Requirement:
-    """What a selector asks of one label."""
+    """What a selector requires of one label."""
 
     key: str
     operator: str  # exists, !, in, notin, =, !=, gt, lt
@@ -166,7 +166,7 @@ class _LabelParser:
         return values
 
     def identifiers(self) -> set[str]:
-        """The values up to the closing parenthesis; `(,` and `,,` and `,)` have an empty one."""
+        """The values up to the closing parenthesis; `(,`, `,,` and `,)` contain an empty value."""
         values: set[str] = set()
         while True:
             kind, text = self.take()

@@ -94,13 +94,13 @@ class Store:
         return self._history[kind]
 
     def compact(self, kind: str) -> None:
-        """Forget how the objects of a kind came to be what they are."""
+        """Forget the history of a kind's objects."""
         self._history[kind] = History(self._history_limit, self.resource_version)
 
     # -- watching -----------------------------------------------------------------------------------------------
 
     def watch(self, kind: str, listener: Listener) -> Callable[[], None]:
-        """Tell the listener about every later change; the answer ends the watch."""
+        """Notify the listener of every later change; returns a function that ends the watch."""
         self._listeners[kind] += (listener,)
 
         def stop() -> None:
@@ -118,7 +118,7 @@ class Store:
         return stop
 
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of which there are objects."""
+        """The kinds that have objects."""
         return tuple(kind for kind, objects in self._objects.items() if objects)
 
     def count(self, kind: str) -> int:
@@ -127,7 +127,7 @@ class Store:
     def open_watch(
         self, kind: str, selection: Selection = EVERYTHING, since: int = 0, *, limit: int = QUEUE_LIMIT
     ) -> Watch:
-        """A queue of the changes after a version; from 0 it begins with every object that there is."""
+        """A queue of the changes after a version; from 0 it begins with every existing object."""
         watch = Watch(kind, selection, max(since, 0), limit)
         if since:
             for event in self.history(kind).since(since):
@@ -191,7 +191,7 @@ class Store:
         return self._commit("MODIFIED", new, old)
 
     def set_pod_status(self, namespace: str, name: str, uid: str, status: PodStatus) -> Pod:
-        """What a kubelet's PATCH of the status subresource comes to, without the detour through JSON."""
+        """The result of a kubelet's PATCH of the status subresource, without the detour through JSON."""
         pod = self.get("Pod", namespace, name)
         assert isinstance(pod, Pod)
         return self.write_pod_status(pod, uid, status)
@@ -240,8 +240,8 @@ class Store:
         changes: Mapping[str, object] = NO_CHANGES,
         fields: Mapping[str, object] = NO_CHANGES,
     ) -> ApiObject:
-        """The object in its next version, with these changes to its metadata and other fields: store it or take it
-        away, and tell."""
+        """The object in its next version, with these changes to its metadata and other fields: store it or delete it,
+        and notify the watches."""
         self.resource_version = number = self.resource_version + 1
         metadata = obj.metadata.changed(resource_version=str(number), **changes)
         stored = obj.changed(metadata=metadata, **fields)
@@ -275,7 +275,7 @@ class Store:
             self._notifying = False
 
     def _expire(self, now: int) -> None:
-        """Events that nobody has touched for an hour go, so that a long run does not remember everything."""
+        """Events unchanged for an hour are dropped, to bound the memory of a long run."""
         while self._expiring and self._expiring[0][0] <= now:
             _, key, version = self._expiring.popleft()
             event = self._objects["Event"].get(key)

@@ -1,7 +1,7 @@
 """Watches: what changed, through a selection, from any version that is still remembered.
 
-A `Watch` has room for a bounded number of events: who does not read is closed, and has to list again. The `History` of
-a kind is bounded too: a version older than it is answered with 410 Expired.
+A `Watch` has room for a bounded number of events: a client that does not read is disconnected, and has to list again.
+The `History` of a kind is bounded too: a version older than it is answered with 410 Expired.
 
 Mirrors: apiserver/pkg/storage/cacher watch_cache.go, cache_watcher.go convertToWatchEvent
 """
@@ -39,7 +39,7 @@ class WatchEvent(NamedTuple):
 
 @value_object
 class Selection:
-    """Which objects of a kind somebody wants to see: of a namespace (None: of all), by labels, by fields."""
+    """A selection of objects of a kind: of a namespace (None: of all), by labels, by fields."""
 
     namespace: str | None = None
     labels: LabelSelector | None = None
@@ -57,7 +57,7 @@ EVERYTHING = Selection()
 
 
 def selected(event: WatchEvent, selection: Selection) -> WatchEvent | None:
-    """What a change means to somebody who sees only some objects: one that enters is added, one that leaves is deleted.
+    """A change as a watch with a selector sees it: an object that starts to match is added, one that stops is deleted.
 
     An object that leaves the selection is sent in its old state, with the version of the change.
     """
@@ -83,7 +83,7 @@ class History:
     __slots__ = ("_appended", "_floor", "events")
 
     def __init__(self, limit: int, floor: int = 0) -> None:
-        """Nothing is known of what was before the version `floor`."""
+        """Changes before the version `floor` are unknown."""
         self._floor = floor
         self.events: deque[WatchEvent] = deque(maxlen=limit)
         self._appended = 0
@@ -120,7 +120,7 @@ class Watch:
         self._waiter: asyncio.Future[None] | None = None
 
     def begin_with(self, objects: Iterable[ApiObject]) -> None:
-        """What there is when the watch is opened; however much it is, nobody has been slow yet."""
+        """The initial events of the watch; any number of them fits, because the client cannot have been slow yet."""
         for obj in objects:
             self._events.append(WatchEvent("ADDED", obj, int(obj.metadata.resource_version or 0)))
         self._room = self._limit + len(self._events)
@@ -142,7 +142,7 @@ class Watch:
         self._wake()
 
     def bookmark(self, version: int, *, initial_events_end: bool = False) -> None:
-        """Tell how far the watch has come, though nothing that it selects has changed."""
+        """Report the version that the watch has reached, though no selected object has changed."""
         annotations = {INITIAL_EVENTS_END: "true"} if initial_events_end else {}
         metadata = ObjectMeta(resource_version=str(version))
         if annotations:

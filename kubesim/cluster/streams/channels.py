@@ -1,6 +1,6 @@
 """The channels of an exec or attach: input, output, error output, and the status at the end.
 
-Clients ask for them over WebSocket, one byte before each message naming its channel, or over SPDY/3.1, a stream each.
+Clients request them over WebSocket, one byte before each message naming its channel, or over SPDY/3.1, a stream each.
 
 Mirrors: kubelet/pkg/cri/streaming/remotecommand (websocket.go, httpstream.go); apimachinery/pkg/util/remotecommand
 """
@@ -45,7 +45,7 @@ class Channels(Protocol):
 
     @property
     def waiting(self) -> int:
-        """Bytes that the client has not taken."""
+        """Bytes that the client has not read."""
         ...
 
     async def closed(self) -> None:
@@ -67,7 +67,7 @@ def is_spdy(request: web.BaseRequest) -> bool:
 
 @asynccontextmanager
 async def open_channels(request: web.BaseRequest, wanted: Collection[str], clock: LoopClock) -> AsyncIterator[Channels]:
-    """Those that the client asks for by either way. Raises ApiError."""
+    """Those that the client requests by either way. Raises ApiError."""
     if is_websocket(request):
         async with _WebSocketChannels.open(request, wanted) as channels:
             yield channels
@@ -83,7 +83,7 @@ async def open_channels(request: web.BaseRequest, wanted: Collection[str], clock
 
 
 class _Input:
-    """What a client sends, kept until somebody listens."""
+    """What a client sends, kept until a reader is attached."""
 
     def __init__(self) -> None:
         self._early: list[bytes] = []

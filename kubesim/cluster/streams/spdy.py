@@ -1,7 +1,7 @@
 """SPDY/3.1 as kubectl speaks it: streams with headers, and data in both directions, on one connection.
 
-The side of the server. Nobody here limits the flow: clients of Kubernetes never did. What arrives is handed on by
-callbacks; `SpdyConnection` is fed with bytes and writes bytes, wherever they come from.
+The side of the server. There is no flow control: Kubernetes clients never used it. Callbacks receive the data;
+`SpdyConnection` takes bytes and writes bytes, on any transport.
 
 Mirrors: github.com/moby/spdystream (connection.go, spdy/read.go, spdy/write.go)
 """
@@ -41,11 +41,11 @@ Headers = Mapping[str, str]
 
 
 class SpdyError(ValueError):
-    """What came in is no SPDY/3.1, or breaks a limit: the connection is over."""
+    """The input is not SPDY/3.1, or breaks a limit: the connection ends."""
 
 
 class SpdyStream:
-    """One stream that the client has opened. `on_data` gets what arrives, empty bytes for its end."""
+    """One stream that the client has opened. `on_data` gets the received bytes, empty ones at the end."""
 
     def __init__(self, connection: SpdyConnection, identifier: int, headers: Headers) -> None:
         self.headers = headers
@@ -57,7 +57,7 @@ class SpdyStream:
         self._ended = False
 
     def listen(self, on_data: Callable[[bytes], None]) -> None:
-        """Also to what has arrived before."""
+        """Also for data that has arrived before."""
         self.on_data = on_data
         waiting, self._waiting = self._waiting, []
         for data in waiting:
@@ -180,11 +180,11 @@ class SpdyConnection:
 def _strings(text: bytes) -> Iterator[str]:
     """Names and values, each with its length before it; names are in lower case."""
     (count,) = struct.unpack_from(">I", text)
-    place = 4
+    offset = 4
     for _ in range(min(count, len(text)) * 2):
-        (length,) = struct.unpack_from(">I", text, place)
-        place += 4
-        if place + length > len(text):
+        (length,) = struct.unpack_from(">I", text, offset)
+        offset += 4
+        if offset + length > len(text):
             raise SpdyError("a header that is longer than its frame")
-        yield text[place : place + length].decode("latin-1")
-        place += length
+        yield text[offset : offset + length].decode("latin-1")
+        offset += length

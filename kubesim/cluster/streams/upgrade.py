@@ -15,7 +15,7 @@ from aiohttp.abc import AbstractStreamWriter
 
 
 class UpgradedResponse(web.StreamResponse):
-    """The connection itself wrote its head, and it has no end."""
+    """The connection itself wrote its head, and the body has no end."""
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         return None

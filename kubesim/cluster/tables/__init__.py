@@ -1,1 +1,1 @@
-"""The tables of an API server: which columns a kind has, and what an object, as JSON, says in them at a moment."""
+"""The tables of an API server: the columns of a kind, and the cells of an object, as JSON, at a moment."""

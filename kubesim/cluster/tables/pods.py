@@ -17,7 +17,7 @@ _TERMINAL = ("Succeeded", "Failed")
 
 @mutable
 class _Tally:
-    """What the statuses of containers come to."""
+    """The summary of the containers' statuses."""
 
     ready: int = 0
     restarts: int = 0
@@ -78,7 +78,7 @@ def _is_sidecar(container: JsonObject | None) -> bool:
 
 
 def _initial_reason(pod: JsonObject, tally: _Tally, sidecars: _Tally) -> str:
-    """What the first init container that is not done says; empty if all are."""
+    """The status text of the first init container that is not done; empty if all are."""
     specs = {each["name"]: each for each in dig(pod, "spec.initContainers", ())}
     for number, status in enumerate(dig(pod, "status.initContainerStatuses", ())):
         is_sidecar = _is_sidecar(specs.get(status["name"]))

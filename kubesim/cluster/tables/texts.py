@@ -65,5 +65,5 @@ def few(items: Sequence[str], most: int = _MOST) -> str:
 
 
 def yes_or_no(value: bool | None) -> str:
-    """As Python-like capitals, which printBoolPtr has."""
+    """Capitalized as in Python, like printBoolPtr."""
     return "<unset>" if value is None else "True" if value else "False"

@@ -1,4 +1,4 @@
-"""Network configurations on disk: which files count, in which order, and what stands in them.
+"""Network configurations on disk: which files count, in which order, and what they contain.
 
 Mirrors: containernetworking/cni libcni/conf.go ConfFiles, ConfFromFile, NetworkConfFromFile, LoadNetworkConf
 """

@@ -1,7 +1,7 @@
 """How kubelets chose their network while they called CNI themselves: the first file that loads, bad ones skipped.
 
 v1.12 read lists and single plugins with libcni 0.6, v1.6 single plugins only. Neither looked for binaries; v1.6 did not
-even ask for a type. When nothing loads, the network chosen before stays in use (`cni/network_plugins.py`).
+even request a type. When nothing loads, the network chosen before stays in use (`cni/network_plugins.py`).
 
 Mirrors: kubelet v1.12 pkg/kubelet/dockershim/network/cni/cni.go getDefaultCNINetwork; v1.6
 pkg/kubelet/network/cni/cni.go; libcni 0.6 and 0.3 conf.go
@@ -103,7 +103,7 @@ def load_v1_6(path: str) -> NetworkConfigList:
 
 
 def _conf(data: bytes) -> PluginConfig:
-    """ConfFromBytes as it was: a type is not asked for."""
+    """ConfFromBytes as it was: the type is not checked."""
     try:
         given = unmarshal(_NET_CONF, data)
         raw: Mapping[str, Any] = unmarshal(OBJECT, data) or {}

@@ -21,7 +21,7 @@ Fate = Literal["loaded", "bad", "not reached", "ignored"]
 
 @value_object
 class FileFate:
-    """What becomes of one file. `why` is empty for one that is loaded."""
+    """What happens to one file. `why` is empty for one that is loaded."""
 
     name: str
     fate: Fate

@@ -1,7 +1,7 @@
 """Network configurations: reading lists and single plugins, and putting values into what a plugin is given.
 
-All of it is text in, values out; `conf_files` reads the files. A plugin's configuration is kept as it will be written
-to its stdin: keys sorted, numbers through float64, as libcni's re-encoding leaves it.
+These functions turn text into values; `conf_files` reads the files. A plugin's configuration is kept as it will be
+written to its stdin: keys sorted, numbers through float64, as libcni's re-encoding leaves it.
 
 Mirrors: containernetworking/cni libcni/conf.go, libcni/api.go buildOneConfig
 """
@@ -93,7 +93,7 @@ class NetworkConfigList:
     load_only_inlined_plugins: bool = False
 
     def supports(self, version: str) -> bool:
-        """Is it of this version or a later one? A version that cannot be read supports nothing."""
+        """Is it of this version or a later one? A version that cannot be parsed supports nothing."""
         try:
             return at_least(self.cni_version, version)
         except CniError:

@@ -35,7 +35,7 @@ class NetConfSyncer:
         self._cni, self._options = cni, options
         self.conf_dir = cni.settings.conf_dir
         self.last_status: CniError | None = None
-        # Plugins read a file beside the directory without being root; the directory itself is nobody else's business.
+        # Plugins read a file beside the directory without being root; the directory itself is private.
         os.makedirs(os.path.dirname(self.conf_dir), mode=0o755, exist_ok=True)
         os.makedirs(self.conf_dir, mode=0o700, exist_ok=True)
         self.watch = Inotify(sync_timeout=0)

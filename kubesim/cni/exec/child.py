@@ -1,4 +1,4 @@
-"""A plugin's process: started here, or elsewhere by somebody who is asked to.
+"""A plugin's process: started here, or elsewhere by another process on request.
 
 `Spawn` is what starts one. The default does it in this process; a node's holder does it in its own namespaces.
 """

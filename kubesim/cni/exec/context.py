@@ -1,4 +1,4 @@
-"""Go's context of a call: a flag that ends the plugin under way, set by somebody or by a deadline on the wall clock.
+"""Go's context of a call: a flag that ends the running plugin, set by a caller or by a wall-clock deadline.
 
 Mirrors: Go's context package, as far as libcni needs it
 """

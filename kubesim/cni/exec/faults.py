@@ -161,7 +161,7 @@ class PluginFault:
 
 @value_object
 class StandIns:
-    """Where stand-ins for plugins that others start are, and for which there are some."""
+    """The directory of stand-ins for plugins that other plugins start, and the plugins that have one."""
 
     directory: str = ""
     plugins: frozenset[str] = frozenset()
@@ -169,9 +169,8 @@ class StandIns:
 
 @part
 class FaultyExec:
-    """Runs plugins by another Exec, with faults. `tell` is notified of each fault; `observe` of an error that no
-    plugin made,
-    as it would of an execution."""
+    """Runs plugins by another Exec, with faults. `tell` is called with each fault; `observe` with an error that no
+    plugin caused, as with an execution."""
 
     exec: PluginExec
     faults: Sequence[PluginFault]
@@ -239,7 +238,7 @@ class FaultyExec:
         return None
 
     def _spoilt(self, term: Term, answer: bytes, ctx: Context) -> bytes:
-        """What becomes of the answer of a plugin that did its work. Nobody sits out a hang on the wall clock."""
+        """What happens to the answer of a plugin that succeeded. Nobody sits out a hang on the wall clock."""
         if term.kind == "hang" and ctx is not BACKGROUND:
             ctx.finish("context deadline exceeded")
         if term.kind in ("hang", "crash"):

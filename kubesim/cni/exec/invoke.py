@@ -1,4 +1,4 @@
-"""How a plugin is called: its environment, and what becomes of its answer.
+"""How a plugin is called: its environment, and how its answer is handled.
 
 `PluginExec` is what runs a plugin; tests and replays bring their own:
 

@@ -17,7 +17,7 @@ _ERROR = Struct("types.Error", {"code": UINT, "msg": STRING, "details": STRING})
 
 
 def find_in_path(plugin: str, paths: Sequence[str]) -> str:
-    """The first regular file of that name; nobody looks whether it can be executed."""
+    """The first regular file of that name; whether it is executable is not checked."""
     if not plugin:
         raise CniError("no plugin name provided")
     if "/" in plugin:

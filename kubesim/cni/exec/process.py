@@ -1,12 +1,12 @@
 """Real plugins: processes with a bound on their number, their output and, through the context, their time.
 
-A plugin runs in a process group of its own. When its context is done, it is killed together with everything that it
+A plugin runs in its own process group. When its context is done, it is killed together with everything that it
 started; libcni kills only the plugin itself and then waits for the process that still holds its output. A call that
 is cancelled
 leaves nothing behind either.
 
 Most plugins print little: what they print waits in its pipes until they have ended, so that one wake-up is enough for a
-run. Only who takes long is read from during that time, since a full pipe would hold it up.
+run. The output of a slow process is read while it runs, because a full pipe would block it.
 
 The processes are our own and not those of `anyio.run_process`: that takes at least 1.3 times as long for a run of `cat`
 (best of 15 rounds of 40), kills only the plugin itself and, before Python 3.12, starts a thread for each process.
@@ -59,7 +59,7 @@ class Execution:
 
 
 class RealExec:
-    """Runs plugins from disk. `observe` is notified of every run, `log` of what a successful plugin wrote to stderr;
+    """Runs plugins from disk. `observe` is called for every run, `log` with what a successful plugin wrote to stderr;
     `spawn`
     starts their processes."""
 
@@ -142,7 +142,7 @@ class _Process:
         self._child: Child | None = None  # until it has ended
         self._pid = 0
         self._status: int | None = None
-        self._outputs: dict[int, bytearray] = {}  # the open ends, and where what comes out is collected
+        self._outputs: dict[int, bytearray] = {}  # the open ends, and the list of results
         self._reading = False  # are we woken by its outputs?
         self._killed = False
         self._interrupted = False  # it was killed while it ran
@@ -152,7 +152,7 @@ class _Process:
     def start(self, stdin: bytes, environ: Mapping[str, str]) -> None:
         fds: list[int] = []
         try:
-            given = os.memfd_create("cni-stdin")  # a file, so that nobody has to write while the plugin reads
+            given = os.memfd_create("cni-stdin")  # a file, so that no writer is needed while the plugin reads
             fds.append(given)
             os.write(given, stdin)
             os.lseek(given, 0, os.SEEK_SET)
@@ -178,7 +178,7 @@ class _Process:
         for fd in self._outputs:
             os.set_blocking(fd, False)
         patience: asyncio.TimerHandle | None = None
-        if isinstance(loop, VirtualLoop):  # its timers stand still during that time
+        if isinstance(loop, VirtualLoop):  # its timers stand still during the pause
             self._read_while_running()
         else:
             patience = loop.call_later(_PATIENCE_S, self._read_while_running)
@@ -204,7 +204,7 @@ class _Process:
             asyncio.get_running_loop().add_reader(fd, self._read, fd)
 
     def _read(self, fd: int) -> None:
-        """What exists, but not forever; the end of it closes."""
+        """A resource with a limited life; leaving the context closes it."""
         collected = self._outputs[fd]
         for _ in range(_CHUNKS):
             try:
@@ -253,7 +253,7 @@ class _Process:
             self._ended.set_result(None)
 
     def _kill(self) -> None:
-        """It and all that it started. A process that still keeps its output open is not waited for long."""
+        """The process and all its descendants. A process that still keeps its output open is not waited for long."""
         if self._killed or (self._status is not None and not self._outputs):
             return
         self._killed = True
@@ -268,7 +268,7 @@ class _Process:
         self._check_ended()
 
     def _finish(self) -> None:
-        """Nothing is left, however the waiting ended. A killed process is gone in an instant, so that it may block."""
+        """No process is left, however the wait ended. A killed process is gone in an instant, so that it may block."""
         if self._lingering is not None:
             self._lingering.close()
         if self._status is None and self._child is not None:

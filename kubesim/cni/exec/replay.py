@@ -109,7 +109,7 @@ class Recording:
 
 
 class Replay:
-    """An `Exec` that answers from a recording, and notes where it was asked something else than was recorded."""
+    """An `Exec` that answers from a recording, and notes where a request differs from the recording."""
 
     def __init__(self, directory: str, observe: Callable[[Execution], None] | None = None) -> None:
         self.directory = directory
@@ -153,7 +153,7 @@ class Replay:
                 self.differences.append(f"{recorded['file']}: {name} was {value!r}, now it is {environ.get(name)!r}")
 
     def not_asked(self) -> list[str]:
-        """Executions of the recording that nobody asked for."""
+        """Executions of the recording that the replay did not request."""
         return [str(recorded["file"]) for recorded in self._left]
 
 

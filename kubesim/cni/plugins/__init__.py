@@ -1,4 +1,4 @@
-"""Plugins that come with kubesim, and how they get into a directory of binaries."""
+"""Plugins that come with kubesim, and how they are installed in a directory of binaries."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The flannel meta plugin: makes a configuration for another plugin out of its own and the subnet that flanneld wrote
 down for this node, and lets that plugin do the work (bridge with host-local, unless the configuration says otherwise).
 
-What the delegate was given is kept in `dataDir/CONTAINER`, so that DEL can hand it the same.
+The input of the delegate is kept in `dataDir/CONTAINER`, so that DEL can pass it the same.
 
 Mirrors: flannel-io/cni-plugin flannel.go, flannel_linux.go
 """
@@ -108,7 +108,7 @@ def _unsigned(text: str) -> int:
 
 
 def delegate_config(conf: dict[str, Any], env: SubnetEnv) -> dict[str, Any]:
-    """What the delegate is given."""
+    """The input of the delegate."""
     delegate = dict(conf.get("delegate") or {})
     _check_delegate(delegate)
     if conf.get("runtimeConfig") is not None:
@@ -186,7 +186,7 @@ def _save(data_dir: str, container_id: str, config: bytes) -> None:
 
 
 def cmd_del(args: CmdArgs) -> None:
-    """What was never saved, or was removed already, needs no removal."""
+    """Data that was never saved, or was removed already, needs no removal."""
     path = os.path.join(_load_conf(args.stdin)["dataDir"], args.container_id)
     try:
         with open(path, "rb") as file:

@@ -111,7 +111,7 @@ AnyResult = Result | Result020
 
 
 def plain(value: Any) -> Any:
-    """What is left of order when Go has read its own JSON back: nothing."""
+    """The order after Go has read its own JSON back: none is kept."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     return [plain(item) for item in value] if isinstance(value, list) else value
@@ -172,7 +172,7 @@ def _supported(version: str, versions: tuple[str, ...]) -> str:
 
 
 def result_of_plugin(config_version: str, stdout: bytes) -> AnyResult:
-    """What a plugin printed for ADD. An answer without a version is of the configuration's (fixupResultVersion)."""
+    """What a plugin printed for ADD. An answer without a version has the configuration's (fixupResultVersion)."""
     try:
         raw = unmarshal(OBJECT, stdout) or {}
     except ValueError as error:
@@ -224,7 +224,7 @@ def _up_from_040(result: Result, to: str) -> Result:
 
 
 def _with_address_versions(result: Result) -> Result:
-    """As 0.4.0: addresses say of which family they are, interfaces lose what 1.0.0 added."""
+    """As 0.4.0: addresses have a version field, interfaces lose what 1.0.0 added."""
     if result.version in VERSIONS_040:
         return result
     ips = [replace(_there(ip, "ips"), version="4" if _there(ip, "ips").address.is_ipv4 else "6") for ip in result.ips]

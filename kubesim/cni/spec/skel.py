@@ -222,7 +222,7 @@ def _check_version_and_call(args: CmdArgs, versions: Sequence[str], function: Co
         function(args)
     except CniError as error:
         raise error.plugin_error() or PluginError(ERR_INTERNAL, str(error)) from None
-    except Exception as error:  # whatever goes wrong in a command, the runtime must get it as an error object
+    except Exception as error:  # the runtime must get every error of a command as an error object
         raise PluginError(ERR_INTERNAL, str(error) or type(error).__name__) from error
 
 
@@ -245,7 +245,7 @@ def print_result(result: AnyResult, version: str) -> None:
 
 
 def load_args(text: str, known: Collection[str]) -> dict[str, str]:
-    """CNI_ARGS as a dict. What is not known is an error, unless IgnoreUnknown says otherwise."""
+    """CNI_ARGS as a dict. An unknown argument is an error, unless IgnoreUnknown is set."""
     given: dict[str, str] = {}
     for pair in text.split(";") if text else ():
         parts = pair.split("=")
@@ -259,7 +259,7 @@ def load_args(text: str, known: Collection[str]) -> dict[str, str]:
 
 
 def delegate_add(plugin: str, config: bytes) -> AnyResult:
-    """Let another plugin do it, as IPAM plugins do it for others."""
+    """Delegate to another plugin, for example an IPAM plugin."""
     return result_of_plugin(decode_version(config), _delegate(plugin, config, "ADD"))
 
 

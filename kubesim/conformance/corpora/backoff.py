@@ -94,7 +94,7 @@ class _ScriptedImages:
         return image
 
     async def image_status(self, image: str) -> ImageInfo | None:
-        # The same CRI call serves two purposes: the size is asked for after a pull.
+        # The same CRI call serves two purposes: the size is requested after a pull.
         if "PullImage" in self.calls:
             self.calls.append("GetImageSize")
         else:
@@ -129,7 +129,7 @@ def _ensure_image(manager: ImageManager, script: _ScriptedImages, step: Json) ->
     out |= {"imageRef": "", "message": ""}
     try:
         out["imageRef"] = _finish(manager.ensure_image_exists(pod, step["image"], step["pullPolicy"]))
-        if "PullImage" not in script.calls:  # the message that goes with success is the event's
+        if "PullImage" not in script.calls:  # the message of a success is the Event's
             out["message"] = script.events[-1][2]
     except ImageError as error:
         out |= {"error": error.reason, "message": error.message}

@@ -11,7 +11,7 @@ from kubesim.cni.conf.dockershim import Pick, get_default_cni_network
 from kubesim.cni.conf.network_lists import PluginConfig
 from kubesim.cni.gocni import CNI, CniNetwork, NetworkDirectories, not_initialized, with_default_conf, with_lo_network
 from kubesim.cni.pod_network import network_not_ready_message
-from kubesim.conformance.cni_cases import Places, ScriptedExec, error_json, fill, judge_either
+from kubesim.conformance.cni_cases import PathNames, ScriptedExec, error_json, fill, judge_either
 from kubesim.errors import CniError
 
 judge = judge_either
@@ -29,7 +29,7 @@ def play(case: dict[str, Any]) -> list[dict[str, Any]]:
         )
         cni = CNI(settings, ScriptedExec())
         options = (with_lo_network, with_default_conf) if with_lo else (with_default_conf,)
-        places = Places(CONFDIR=conf_dir)
+        path_names = PathNames(CONFDIR=conf_dir)
         out = []
         for state in case["states"]:
             _arrange(case, conf_dir, state)
@@ -38,7 +38,7 @@ def play(case: dict[str, Any]) -> list[dict[str, Any]]:
                 cni.load_now(*options)
             except CniError as problem:
                 error = problem
-            out.append(places.hide(_error_json(cni, error)))
+            out.append(path_names.hide(_error_json(cni, error)))
         return out
 
 

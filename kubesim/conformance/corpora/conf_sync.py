@@ -1,4 +1,4 @@
-"""conf_sync: changes of a real configuration directory, and what they make the CRI plugin load."""
+"""conf_sync: changes of a real configuration directory, and the configurations that the CRI plugin loads then."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from kubesim.cni.conf.sync import NetConfSyncer
 from kubesim.cni.gocni import CNI, NetworkDirectories, with_default_conf, with_lo_network
-from kubesim.conformance.cni_cases import Places, ScriptedExec
+from kubesim.conformance.cni_cases import PathNames, ScriptedExec
 from kubesim.conformance.frame import differences
 from kubesim.errors import CniError
 
@@ -28,7 +28,7 @@ def play(case: dict[str, Any]) -> list[dict[str, Any]]:
 async def _play(case: dict[str, Any], base: Path) -> list[dict[str, Any]]:
     conf_dir, outside = base / "cni" / "net.d", base / "out"
     outside.mkdir()
-    places = Places(CONFDIR=conf_dir, OUT=outside)
+    path_names = PathNames(CONFDIR=conf_dir, OUT=outside)
     cni = CNI(NetworkDirectories(conf_dir=str(conf_dir), min_networks=2), ScriptedExec())
     syncer = NetConfSyncer(cni, with_lo_network, with_default_conf)
     try:
@@ -36,11 +36,11 @@ async def _play(case: dict[str, Any], base: Path) -> list[dict[str, Any]]:
         out = [{"op": "init", "loads": 1} | modes | _state(cni, syncer)]
         ended = False
         for step in case["steps"]:
-            reported: dict[str, Any] = {"op": step["op"]} | _change(step, conf_dir, places)
+            reported: dict[str, Any] = {"op": step["op"]} | _change(step, conf_dir, path_names)
             reaction = {"reloads": 0} if ended else await _react(syncer)
             ended = ended or "loop_ended" in reaction
-            out.append(places.hide(reported | reaction | _state(cni, syncer)))
-        return [places.hide(entry) for entry in out]
+            out.append(path_names.hide(reported | reaction | _state(cni, syncer)))
+        return [path_names.hide(entry) for entry in out]
     finally:
         syncer.close()
 
@@ -67,8 +67,8 @@ async def _react(syncer: NetConfSyncer) -> dict[str, Any]:
     return {"reloads": reloads}
 
 
-def _change(step: Step, conf_dir: Path, places: Places) -> dict[str, Any]:
-    path, other = (_where(step[key], conf_dir, places) for key in ("a", "b"))
+def _change(step: Step, conf_dir: Path, path_names: PathNames) -> dict[str, Any]:
+    path, other = (_where(step[key], conf_dir, path_names) for key in ("a", "b"))
     try:
         _CHANGES[step["op"]](step, path, other)
     except OSError as error:
@@ -76,8 +76,8 @@ def _change(step: Step, conf_dir: Path, places: Places) -> dict[str, Any]:
     return {}
 
 
-def _where(name: str, conf_dir: Path, places: Places) -> Path:
-    return Path(places.show(name)) if name.startswith("@") else conf_dir / name
+def _where(name: str, conf_dir: Path, path_names: PathNames) -> Path:
+    return Path(path_names.show(name)) if name.startswith("@") else conf_dir / name
 
 
 def _remove(path: Path) -> None:

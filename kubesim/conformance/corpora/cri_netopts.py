@@ -1,4 +1,4 @@
-"""cri_netopts: what the CRI plugin tells CNI about a pod, and which address it takes for the pod's."""
+"""cri_netopts: what the CRI plugin passes to CNI about a pod, and which address it takes for the pod's."""
 
 from __future__ import annotations
 

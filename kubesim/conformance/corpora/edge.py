@@ -18,7 +18,7 @@ from kubesim.cni.exec.context import Context, with_timeout
 from kubesim.cni.exec.process import RealExec
 from kubesim.cni.libcni import CNIConfig
 from kubesim.cni.spec.results import plain
-from kubesim.conformance.cni_cases import Places
+from kubesim.conformance.cni_cases import PathNames
 from kubesim.conformance.frame import NotRunnable, differences
 from kubesim.conformance.narrowing import same_outcome_of_busy_plugin
 from kubesim.errors import CniError
@@ -53,7 +53,7 @@ def play(case: dict[str, Any]) -> dict[str, Any]:
         folder.mkdir(parents=True)
         (folder / name).write_text(_PLUGINS[name])
         (folder / name).chmod(0o644 if name == "nonexec" else 0o755)
-        out: dict[str, Any] = Places(BASE0=base).hide(asyncio.run(_play(case, name, folder)))
+        out: dict[str, Any] = PathNames(BASE0=base).hide(asyncio.run(_play(case, name, folder)))
         return out
 
 
@@ -81,7 +81,8 @@ async def _play(case: dict[str, Any], name: str, folder: Path) -> dict[str, Any]
 
 @contextmanager
 def _arranged(case: dict[str, Any], plugin: Path) -> Iterator[None]:
-    """A busy file is open for writing for this many (short) seconds; who prints its environment has a full one."""
+    """A busy file is open for writing for this many (short) seconds; a program that prints its environment has a full
+    one."""
     added = {"CNI_ARGS": "parent", "CNI_OTHER": "other", "MYVAR": "mine"} if case["case"] == "envdump" else {}
     os.environ.update(added)
     busy = re.search(r"busy for ([\d.]+)s", case.get("note", ""))
@@ -100,7 +101,7 @@ def _arranged(case: dict[str, Any], plugin: Path) -> Iterator[None]:
 
 
 def _without_environment(error: str) -> str:
-    """An error that shows a whole environment: what must be in it is checked, the rest is this machine's."""
+    """An error that shows a whole environment: its required parts are checked, the rest depends on the machine."""
     if "MYVAR=mine" not in error:
         return error
     wanted = (

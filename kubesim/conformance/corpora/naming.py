@@ -39,7 +39,7 @@ def play(case: dict[str, Any]) -> dict[str, Any]:
         "podLabels": labels.new_pod_labels(pod),
         "podLogsDirectory": naming.pod_logs_directory(pod, root),
         "resourcesString": resources_text(container.resources),
-        # The corpus was made with a runtime helper that knows neither host names nor cgroups.
+        # The corpus was recorded with a runtime helper without host names and cgroups.
         "sandboxCgroupParent": "",
         "sandboxHostname": "",
         "sandboxLogDirectory": naming.pod_logs_directory(pod, root),

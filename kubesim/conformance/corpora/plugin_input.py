@@ -22,7 +22,7 @@ from kubesim.cni.pod_network import (
     teardown_pod_network,
 )
 from kubesim.cni.spec.results import current, plain
-from kubesim.conformance.cni_cases import Places, ScriptedExec, error_json, fill, judge_either, pod_config
+from kubesim.conformance.cni_cases import PathNames, ScriptedExec, error_json, fill, judge_either, pod_config
 from kubesim.errors import CniError
 
 judge = judge_either
@@ -49,7 +49,7 @@ class _Player:
         self.results = self.cache_dir / "results"
         self.bin_dirs = [base / f"bin{n}" for n in range(len(case["bin_dirs"]))]
         bins = {f"BIN{n}": path for n, path in enumerate(self.bin_dirs)}
-        self.places = Places(CACHE=self.cache_dir, CONFDIR=base / "net.d", **bins)
+        self.path_names = PathNames(CACHE=self.cache_dir, CONFDIR=base / "net.d", **bins)
         for path, files in zip(self.bin_dirs, case["bin_dirs"], strict=True):
             _make_binaries(path, files)
         if case.get("cache_files"):
@@ -70,7 +70,7 @@ class _Player:
         except CniError as problem:
             reported, error = self.when_failed(step, problem), problem
         out = {"op": step["op"], "error": error_json(error), "calls": self.exec.calls, "cache_after": self._cache()}
-        hidden: Outcome = self.places.hide(out | reported)
+        hidden: Outcome = self.path_names.hide(out | reported)
         return hidden
 
     def when_failed(self, step: Step, error: CniError) -> Outcome:
@@ -277,7 +277,7 @@ class _Cri(_Gocni):
 
     def __init__(self, case: Case, base: Path) -> None:
         super().__init__(case, base)
-        # With the internal loopback the recording ran in a real namespace; here nobody enters it.
+        # With the internal loopback the recording ran in a real namespace; here none is entered.
         self.netns = "@NETNS@" if case["use_internal_loopback"] else case["netns"]
         self.pod = pod_config(case["pod"])
 

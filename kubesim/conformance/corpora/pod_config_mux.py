@@ -48,7 +48,7 @@ def _pod(pod: Pod) -> dict[str, Any]:
         "deletionTimestamp": meta.deletion_timestamp,
         "deletionGracePeriodSeconds": meta.deletion_grace_period_seconds,
     }
-    # A grace period of no seconds is one that was set; everywhere else zero is nothing.
+    # A grace period of zero counts as set; all other zeros count as unset.
     return {
         name: value
         for name, value in fields.items()

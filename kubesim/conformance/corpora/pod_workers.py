@@ -169,7 +169,7 @@ class _Stage:
         self.requeued.append({"uid": uid, "delaySeconds": (due - self.clock.now()) / SECOND})
 
     def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
-        """The corpus does not look at events."""
+        """The corpus does not compare events."""
 
     # -- the scripted syncer ------------------------------------------------------------------------------------
 

@@ -59,7 +59,8 @@ def judge(case: dict[str, Any], expected: Any, actual: Any) -> list[str]:
 
 class _Chance:
     """Takes out what the kernel and the plugins draw, and what settles only after a while (carrier, link-local
-    addresses). What is drawn gets a name with a number, in the order of appearance, so that the same stays the same.
+    addresses). Random values get a name with a number, in the order of appearance, so that equal values get equal
+    names.
     """
 
     _NOT_COMPARED = ("ifindex", "link_index", "duration_us", "operstate", "tentative")

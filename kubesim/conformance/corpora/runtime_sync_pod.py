@@ -81,7 +81,7 @@ async def _play(case: Json) -> Json:
     restart_all = given["restartAllContainers"]
     result = await manager.sync_pod(pod, status, probes, restart_all_containers=restart_all)
     out: Json = {
-        # A list that nothing was added to is nil in Go, and null in its JSON.
+        # An empty list is nil in Go, and null in its JSON.
         "calls": (recording.calls if restart_all else _with_sorted_calls(recording.calls)) or None,
         "results": _results(result) if restart_all else _with_sorted_kills(_results(result)),
         "events": _with_sorted_events(recording.events),
@@ -119,7 +119,7 @@ def _with_sorted_events(events: list[str]) -> list[str]:
 
 
 def _with_sorted_runs(items: Iterable[Any], run_of: Callable[[Any], str], key: Callable[[Any], str]) -> list[Any]:
-    """What the kubelet does in no fixed order comes sorted; everything else keeps its place."""
+    """Actions without a fixed order are sorted; everything else keeps its position."""
     out: list[Any] = []
     for run, group in groupby(items, run_of):
         members = list(group)

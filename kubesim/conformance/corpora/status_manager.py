@@ -30,7 +30,7 @@ def play(case: Json) -> Json:
 
 
 class _Bench:
-    """The manager under test, its clock, its API server and what it asks of the pod workers."""
+    """The manager under test, its clock, its API server and its interface to the pod workers."""
 
     def __init__(self, given: Json) -> None:
         pod = Pod.from_json(given["pod"])

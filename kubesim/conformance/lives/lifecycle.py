@@ -1,6 +1,6 @@
 """One life of `lifecycle_trace`: the whole agent against scripted containers and the in-memory API server.
 
-What runs here is the production agent in virtual time. This module composes it, and does what is done from outside.
+The production agent runs here in virtual time. This module composes it, and performs the actions from outside.
 """
 
 from __future__ import annotations

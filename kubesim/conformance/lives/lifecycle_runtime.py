@@ -52,7 +52,7 @@ class ScriptedRuntime(SimulatedRuntime):
         self._kill_sandbox(self._sandbox(sandbox_id))
 
     def sandboxes_die(self) -> None:
-        """All that are alive, and each is noted."""
+        """Records and returns all that are alive."""
         for info in list(self._sandboxes.values()):
             if info.ready:
                 self._diary.add("container", what="sandboxDied", id=info.id)
@@ -102,7 +102,7 @@ class ScriptedRuntime(SimulatedRuntime):
     def exec_sync(
         self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
     ) -> Coroutine[Any, Any, ExecResult]:
-        """Probes come too often to be noted."""
+        """Probes are too frequent to be noted."""
         if command[0] not in PROBE_COMMANDS:
             self._diary.add("cri", call="ExecSync", cmd=" ".join(command), id=container_id)
         process = self._container(container_id).process

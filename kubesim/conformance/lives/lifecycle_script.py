@@ -41,8 +41,8 @@ class _ScriptedProcess:
         self._started = self._clock.now()
 
         def ended(exit: Exit) -> None:
-            # Who stops a container ends it and continues immediately; if it ended by itself, its hook is notified of
-            # it first.
+            # A caller that stops a container ends it and continues immediately; if it ended by itself, its hook is
+            # notified of it first.
             if self._signalled:
                 self._tell_hooks()
                 on_exit(exit)
@@ -67,7 +67,8 @@ class _ScriptedProcess:
         self._timer = self._clock.call_at(self._clock.now() + delay, self._end_soon, exit)
 
     def _end_soon(self, exit: Exit) -> None:
-        """A container ends after the timers of that instant have fired: what was to end then has just made it."""
+        """A container ends after the timers of that instant have fired, so that a timeout at the same instant does not
+        hit it."""
         asyncio.get_running_loop().call_soon(self._on_exit, exit)
 
     def _end(self, exit: Exit) -> None:
@@ -86,7 +87,7 @@ class _ScriptedProcess:
             self._end(Exit(self._script["termExitCode"]))
         elif delay > 0:
             due = self._clock.now() + seconds(delay)
-            # A container that would have ended by itself before the signal has its effect still does.
+            # A container that would have exited before the signal takes effect still does.
             if self._timer is None or due < self._moment():
                 self._signalled = True
                 self._end_after(seconds(delay), Exit(self._script["termExitCode"]))
@@ -110,7 +111,7 @@ class _ScriptedProcess:
         return _SUCCESS
 
     async def _hook(self, duration: int) -> None:
-        """Take so long, unless the container ends first: that makes the hook fail."""
+        """Wait that long, unless the container ends first: that makes the hook fail."""
         done = asyncio.get_running_loop().create_future()
         self._hooks.append(done)
         timer = self._clock.call_at(self._clock.now() + duration, wake, done, True)

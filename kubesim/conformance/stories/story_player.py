@@ -51,7 +51,7 @@ SLOW = Latencies(
     stop_container=Span(100 * MILLISECOND, 400 * MILLISECOND),
     exec=Span(60 * MILLISECOND, 330 * MILLISECOND),
 )
-REQUEST = 10 * MILLISECOND  # what a request from outside takes to have its effect
+REQUEST = 10 * MILLISECOND  # delay until a request from outside has its effect
 
 
 ACTIONS = (
@@ -126,7 +126,7 @@ class _Stage:
             self._simulation.tasks.start(do, self._node.stop_kubelet())
         elif do == "start-kubelet":
             self._node.start()
-        # "http-get" tells what a request from outside saw; it changes nothing.
+        # "http-get" records what a request from outside saw; it changes nothing.
 
     async def _kill_sandbox(self, name: str) -> None:
         with suppress(StepFailed):

@@ -1,8 +1,8 @@
 """When is a story of a real node reproduced? The same statuses and events, in the same order, with the same delays.
 
 Not everything that a real node did must be met: a status that stood for less than BRIEF_S may have been overwritten
-before the API server saw it, two events of the same moment may swap, and delays have the kubelet's own jitter. What is
-looked at is in `story_views`.
+before the API server saw it, two events of the same moment may swap, and delays have the kubelet's own jitter. The
+compared fields are in `story_views`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kubesim.values import value_object
 
 Story = Mapping[str, Any]
 
-BRIEF_S = 0.25  # how long something must stand, or be apart, to be sure to be seen, or in its order
+BRIEF_S = 0.25  # how long a state must last to be seen for certain, or how far apart events must be to keep their order
 SHORT_DELAY_S = 3  # up to here a delay may be off by SLACK_S (a relist and noise), above it by the jitter's factors
 SLACK_S = 1.5
 FASTEST, SLOWEST = 0.6, 1.7
@@ -24,7 +24,7 @@ _LISTS = {"conditions", "init_containers", "containers", "ephemeral_containers"}
 
 
 def story_differences(reference: Story, produced: Story) -> list[str]:
-    """In words, what keeps `produced` from being a reproduction of `reference`; empty if it is one."""
+    """The differences between `produced` and `reference`, in words; empty if it reproduces it."""
     pods = dict.fromkeys(entry["pod"] for story in (reference, produced) for entry in story["statuses"])
     found = [line for pod in pods for line in _status_differences(pod, _shown(reference, pod), _shown(produced, pod))]
     return found + list(_event_differences(reference, produced))
@@ -157,24 +157,24 @@ def _plus(cost: tuple[int, int], *, unpaired: int = 0, pairs: int = 0) -> tuple[
 
 @value_object
 class _Match:
-    """An event that both have; `place` is where it stands in what was produced."""
+    """An event that both have; `position` is where it stands in what was produced."""
 
     view: EventView
     t: float
     produced_t: float
-    place: int
+    position: int
 
 
 def _event_differences(reference: Story, produced: Story) -> Iterator[str]:
     waiting: dict[EventView, list[tuple[int, Json]]] = {}
-    for place, event in enumerate(_kubelet_events(produced)):
-        waiting.setdefault(event_view(event), []).append((place, event))
+    for position, event in enumerate(_kubelet_events(produced)):
+        waiting.setdefault(event_view(event), []).append((position, event))
     matches = []
     for event in _kubelet_events(reference):
         view = event_view(event)
         if waiting.get(view):
-            place, counterpart = waiting[view].pop(0)
-            matches.append(_Match(view, event["t"], counterpart["t"], place))
+            position, counterpart = waiting[view].pop(0)
+            matches.append(_Match(view, event["t"], counterpart["t"], position))
         else:
             yield f"event missing, at {event['t']:.2f}s: {view}"
     for view, left_over in waiting.items():
@@ -197,7 +197,7 @@ def _kubelet_events(story: Story) -> list[Json]:
 
 def _wrongly_swapped(earlier: _Match, later: _Match) -> bool:
     """Events may swap if they were close, and are not steps of one container (a probe's failure never is one)."""
-    if earlier.place < later.place:
+    if earlier.position < later.position:
         return False
     steps = (earlier.view.pod, earlier.view.field_path) == (later.view.pod, later.view.field_path)
     probed = "Unhealthy" in (earlier.view.reason, later.view.reason)

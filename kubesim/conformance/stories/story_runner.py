@@ -1,7 +1,7 @@
 """Runs stories: each is a file, all of a kind together are a corpus (`traces`, `workloads`).
 
 A real cluster leaves phases and jitters to chance, so a story counts as reproduced if one of several seeds does it. A
-story that tells no outcome is played, not judged.
+story without an outcome is played, not judged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kubesim.values import value_object
 
 @value_object
 class StoryKind:
-    """How the stories of a corpus are played and judged; `answers` are the fields that tell the outcome."""
+    """How the stories of a corpus are played and judged; `answers` are the fields with the outcome."""
 
     corpus: str
     play: Callable[[Story, int], dict[str, Any]]
@@ -83,7 +83,8 @@ def attempt_story(kind: StoryKind, story: Story, judged: bool, seeds: Sequence[i
         attempt = _attempt(kind, story, judged, seed)
         if best is None or attempt.rank < best.rank:
             best = attempt
-        # Without an answer every seed is as good as the first; what cannot be played with one, cannot with another.
+        # Without an answer every seed is equally good: a story that cannot be played with one cannot be played with
+        # another.
         if not best.differences or best.produced is None:
             break
     assert best is not None
@@ -94,6 +95,6 @@ def _attempt(kind: StoryKind, story: Story, judged: bool, seed: int) -> Attempt:
     try:
         produced = {**kind.play(story, seed), "seed": seed}
         return Attempt(seed, produced, tuple(kind.differences(story, produced)) if judged else ())
-    except Exception as error:  # whatever goes wrong in one story must not end the others
+    except Exception as error:  # an error in one story must not end the others
         reason = str(error) if isinstance(error, CannotPlay) else f"{type(error).__name__}: {error}"
         return Attempt(seed, None, (f"could not be replayed: {reason}",))

@@ -67,7 +67,7 @@ class StatusView(NamedTuple):
     has_start_time: bool
     qos_class: str | None
     observed_generation: int | None
-    grace_s: int | None  # of a deletion that was asked for
+    grace_s: int | None  # of a deletion that was requested
 
     def __str__(self) -> str:
         words = [self.type, self.phase or "", self.reason or ""]
@@ -100,7 +100,7 @@ class EventView(NamedTuple):
 
 
 def comparable(text: str | None) -> str:
-    """The text without what differs from run to run."""
+    """The text without the parts that differ from run to run."""
     text = text or ""
     for pattern, placeholder in _VARYING:
         text = pattern.sub(placeholder, text)
@@ -160,7 +160,7 @@ def _state(state: Json | None) -> StateView | None:
 
 
 def event_view(event: Json) -> EventView:
-    """What an entry of `events` tells."""
+    """What an entry of `events` says."""
     return EventView(
         pod=event["pod"],
         type=event["type"],

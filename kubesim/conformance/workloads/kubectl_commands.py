@@ -54,7 +54,7 @@ def kubectl_patch(store: Store, namespace: str, args: Sequence[str]) -> Iterator
 
 
 def kubectl_delete(namespace: str, args: Sequence[str]) -> tuple[Target, DeleteOptions]:
-    """What `kubectl delete KIND NAME` asks for; dependents go in the background unless --cascade says otherwise."""
+    """What `kubectl delete KIND NAME` requests; dependents go in the background unless --cascade says otherwise."""
     (_, what, *rest), flags = _split(args)
     grace = 0 if "now" not in flags and "force" in flags else flags.get("grace-period")
     policy = flags.get("cascade", "background").capitalize()

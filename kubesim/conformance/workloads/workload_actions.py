@@ -32,7 +32,7 @@ def create(store: Store, namespace: str, manifest: Mapping[str, Any]) -> ApiObje
 
 
 def carry_out(store: Store, namespace: str, action: Action) -> None:
-    """Do it as the API server does; a refusal is an ApiError."""
+    """Do it as the API server does; raises ApiError if it rejects the request."""
     match action["do"]:
         case "create":
             create(store, namespace, action["object"])

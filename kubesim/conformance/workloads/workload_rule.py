@@ -19,7 +19,7 @@ _SAME_ACTION_S = 0.5  # what happens this long before an action may be its effec
 
 
 def workload_differences(reference: Story, produced: Story) -> list[str]:
-    """In words, what keeps `produced` from being a reproduction of `reference`; empty if it is one."""
+    """The differences between `produced` and `reference`, in words; empty if it reproduces it."""
     times = _Times(reference)
     expected, actual = view(reference), view(produced)
     return [

@@ -1,4 +1,4 @@
-"""What of a workload story is compared: pods, scaling, final statuses, Events, endpoints and claims.
+"""The compared parts of a workload story: pods, scaling, final statuses, Events, endpoints and claims.
 
 Random parts (uids, addresses, template hashes, suffixes of names) have placeholders.
 """

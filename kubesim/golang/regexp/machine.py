@@ -1,4 +1,4 @@
-"""Matching: all ways through an expression are followed immediately, character by character, so nothing is tried twice.
+"""Matching: all ways through an expression are followed in parallel, character by character, so nothing is tried twice.
 
 An expression is a list of instructions. `search` keeps the groups of each way (Pike's machine); `found_in` only asks
 whether there is a match, and remembers for each set of ways and each character where it leads (a lazy automaton).
@@ -29,7 +29,7 @@ class TooMuchWork(Exception):
 class Op(Enum):
     TAKE = "take"  # a character for which the predicate holds, then go to `to`
     SPLIT = "split"  # go to `to`, or else to `other`
-    SAVE = "save"  # note where we are as `other`, then go to `to`
+    SAVE = "save"  # store the current position as `other`, then go to `to`
     CHECK = "check"  # go to `to` if the check holds here: (before, after), the characters around; empty at the ends
     DONE = "done"
 

@@ -294,7 +294,7 @@ def _add(program: list[Instruction], instruction: Instruction) -> int:
 
 
 def _emit(program: list[Instruction], node: _Node) -> None:
-    """Add what a node comes to; it continues with the instruction behind."""
+    """Add the instructions of a node; matching continues with the instruction after them."""
     if isinstance(node, _Take):
         _add(program, Instruction(Op.TAKE, len(program) + 1, takes=node.predicate))
     elif isinstance(node, _Check):

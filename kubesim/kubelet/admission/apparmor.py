@@ -1,4 +1,4 @@
-"""Can this node enforce the AppArmor profiles of a pod? Asked for every new pod after the node's predicates.
+"""Can this node enforce the AppArmor profiles of a pod? Called for every new pod after the node's predicates.
 
 Whether a Localhost profile is loaded is not checked here: the runtime refuses to create the container.
 Mirrors: pkg/security/apparmor/validate.go, helpers.go isRequired; pkg/kubelet/lifecycle/handlers.go
@@ -48,8 +48,8 @@ def validate(pod: Pod, host_error: str = "") -> str:
 
 
 def _is_required(pod: Pod) -> bool:
-    """Does the pod or a container state a profile other than Unconfined? Of several annotations, upstream looks at one
-    of Go's choice; here it is the first by name."""
+    """Does the pod or a container state a profile other than Unconfined? Upstream checks an arbitrary one of several
+    annotations; here it is the first by name."""
     for context in (pod.spec.security_context, *[container.security_context for container in _containers(pod)]):
         profile = context and context.get("appArmorProfile")
         if profile and profile.get("type") != "Unconfined":

@@ -20,9 +20,9 @@ PluginResources = Callable[[Pod, NodeResources], NodeResources]
 class NodeAdmission:
     """The last check of one node; implements the allocation manager's `Admission`.
 
-    What the active pods use is summed up once and grows with each pod that is admitted; `pods_changed` has
-    the sum computed again. `node` returns the node as the kubelet knows it now; `update_plugin_resources` returns what
-    is allocatable on it for one pod.
+    The usage of the active pods is summed once and grows with each admitted pod; `pods_changed` invalidates the sum.
+    `node` returns the node as the kubelet knows it now; `update_plugin_resources` returns what is allocatable on it for
+    one pod.
     """
 
     def __init__(self, node: Callable[[], Node], gates: FeatureGates = DEFAULT_GATES) -> None:
@@ -42,11 +42,11 @@ class NodeAdmission:
         return result
 
     def admit_resize(self, pod: Pod, others: Iterable[Pod]) -> AdmissionResult:
-        """May this pod, which exists already, become what it asks for?"""
+        """May this pod, which exists already, become what it requests?"""
         return self._admit_beside(pod, NodeInfo(self._node(), others, self._gates))
 
     def exceeds_allocatable(self, pod: Pod) -> bool:
-        """Does the pod ask for more cpu or memory than the whole node has?"""
+        """Does the pod request more cpu or memory than the whole node has?"""
         allocatable, wanted = NodeInfo(self._node(), (), self._gates).allocatable, NodeResources()
         wanted.add(pod_requests(pod))
         return wanted.milli_cpu > allocatable.milli_cpu or wanted.memory > allocatable.memory

@@ -1,4 +1,4 @@
-"""Has this node the features that a pod needs? Asked for every new pod, after AppArmor.
+"""Does this node have the features that a pod needs? Called for every new pod, after AppArmor.
 
 A node declares its features in `status.declaredFeatures`, by which the scheduler chooses nodes, too.
 Mirrors: pkg/kubelet/lifecycle/handlers.go podFeaturesAdmitHandler, declaredFeaturesAdmitHandler; features_linux.go;

@@ -1,7 +1,8 @@
 """Admission by predicates: does the pod fit on this node, beside the pods that exist?
 
-Asked for every new pod, before its worker exists (the handlers of the sync loop call it). What no preemption could mend
-is asked first and answered alone; then all predicates are evaluated, and the first failure is the reason reported.
+Called for every new pod, before its worker exists (the handlers of the sync loop call it). Failures that no preemption
+could resolve are checked first and reported alone; then all predicates are evaluated, and the first failure is the
+reported reason.
 
 Mirrors: pkg/kubelet/lifecycle/predicate.go Admit, generalFilter; pkg/scheduler/eventhandlers.go AdmissionCheck;
 pkg/scheduler/framework/plugins/noderesources/fit.go fitsRequest
@@ -61,7 +62,7 @@ def admit(pod: Pod, node: Node, other_pods: Iterable[Pod], gates: FeatureGates =
 
 
 def admit_beside(pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_GATES) -> AdmissionResult:
-    """May this pod run beside those that the node has already?"""
+    """May this pod run with those that are already on the node?"""
     hopeless = _unsupported(pod, info.node, gates)
     if hopeless is not None:
         return hopeless
@@ -75,7 +76,7 @@ def _unsupported(pod: Pod, node: Node, gates: FeatureGates) -> AdmissionResult |
     """What making room could not change."""
     if gates.rules.general_predicates:
         return None
-    # It is the pod's LABEL that upstream compares, although the text speaks of its node selector.
+    # Upstream compares the pod's labels, although the message mentions its node selector.
     if pod.metadata.labels.get(OS_LABEL, NODE_OS) != NODE_OS:
         return AdmissionResult(
             False,

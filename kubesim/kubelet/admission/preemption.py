@@ -1,7 +1,7 @@
 """Critical pods get in: where only resources are lacking, other pods are killed until there is room.
 
-Asked when a pod fails admission. As few pods as possible go, Guaranteed ones only if all others would not be enough,
-then Burstable, then BestEffort; the caller that asks waits until each of them has stopped.
+Called when a pod fails admission. Kills as few pods as possible: Guaranteed ones only if all others are not enough,
+then Burstable, then BestEffort; the caller waits until each of them has stopped.
 
 Mirrors: pkg/kubelet/preemption/preemption.go; pkg/kubelet/types/pod_update.go Preemptable;
 pkg/api/v1/resource/helpers.go GetResourceRequest
@@ -49,7 +49,7 @@ class NothingToPreempt(KubesimError):
 
 
 class CriticalPodAdmission:
-    """What the kubelet does about a pod that was refused."""
+    """What the kubelet does about a rejected pod."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ def preemptable(preemptor: Pod, pod: Pod) -> bool:
 def pods_to_preempt(
     preemptor: Pod, pods: Iterable[Pod], needed: Requirements, gates: FeatureGates = DEFAULT_GATES
 ) -> list[Pod]:
-    """Who has to go, in the order in which they are killed; raises NothingToPreempt."""
+    """The victims, in the order in which they are killed; raises NothingToPreempt."""
     classes: dict[str, list[Pod]] = {BEST_EFFORT: [], BURSTABLE: [], GUARANTEED: []}
     for pod in pods:
         if preemptable(preemptor, pod):
@@ -121,7 +121,7 @@ def pods_to_preempt(
     missing = subtract(needed, (*best_effort, *burstable, *guaranteed))
     if missing:
         raise NothingToPreempt(missing)
-    # Of each class only what would still be lacking if all lesser pods were gone.
+    # Of each class only the shortage that remains without all lesser pods.
     first = nearest(guaranteed, subtract(needed, (*best_effort, *burstable)))
     second = nearest(burstable, subtract(needed, (*best_effort, *first)))
     third = nearest(best_effort, subtract(needed, (*second, *first)))

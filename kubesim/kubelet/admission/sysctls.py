@@ -1,6 +1,6 @@
 """Which kernel parameters a pod may set: the safe ones, and those that the node's configuration allows besides.
 
-Asked for every new pod before the node's predicates.
+Called for every new pod before the node's predicates.
 Mirrors: pkg/kubelet/sysctl/allowlist.go patternAllowlist, safe_sysctls.go; component-helpers/node/util/sysctl
 """
 

@@ -1,1 +1,2 @@
-"""The container manager: which CPUs, memory, devices and claims of the node a container gets, and who may not start."""
+"""The container manager: which CPUs, memory, devices and claims of the node a container gets, and which containers may
+not start."""

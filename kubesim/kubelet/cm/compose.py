@@ -1,4 +1,4 @@
-"""Creates the container manager of a kubelet, with those managers that its configuration asks for.
+"""Creates the container manager of a kubelet, with those managers that its configuration requests.
 
 Mirrors: pkg/kubelet/cm/container_manager_linux.go NewContainerManager
 """

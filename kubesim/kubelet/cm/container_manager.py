@@ -131,7 +131,7 @@ class ContainerManager:
         )
 
     def resource_health(self) -> Callable[[Pod, PodStatus], PodStatus] | None:
-        """Adds the health of its devices to the status of a pod; None if no pod has any, or nobody is to know."""
+        """Adds the health of its devices to the status of a pod; None if no pod has any, or if the feature is off."""
         managers = [manager for manager in (self.devices, self.dra) if manager is not None]
         if not managers or not self.gates.enabled("ResourceHealthStatus"):
             return None

@@ -1,4 +1,4 @@
-"""What of a node is left for its pods: capacity without reservations, hard eviction thresholds and huge pages.
+"""The allocatable part of a node: capacity without reservations, hard eviction thresholds and huge pages.
 
 The kubelet reports it as `status.allocatable`; the scheduler and the kubelet's own admission count with it. The cgroup
 of all pods (`kubepods`) is limited by the capacity without the reservations only: pods may use what the thresholds keep

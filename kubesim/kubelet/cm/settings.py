@@ -17,7 +17,7 @@ class ResourceManagerSettings:
     """The defaults are v1.36's: nothing is assigned, nothing is aligned."""
 
     machine: MachineInfo = field(default_factory=MachineInfo)
-    reservation: Mapping[str, Quantity] = field(default_factory=dict)  # what the node keeps back from its pods
+    reservation: Mapping[str, Quantity] = field(default_factory=dict)  # what the node reserves
     cpu_policy: str = "none"
     cpu_options: Mapping[str, str] = field(default_factory=dict)
     cpu_reconcile_period: int = 10 * SECOND

@@ -24,7 +24,7 @@ class ContainerDeletor:
         self._keep = containers_to_keep
         self._busy = False
         self._queue: Channel[str] = Channel("dead containers", QUEUE_LIMIT)
-        self._cause = Recorder.cause()  # of all that it does: what began the agent, not who happened to ask first
+        self._cause = Recorder.cause()  # the cause of all that it does: the start of the agent, not the first caller
 
     def delete_containers_in_pod(self, exited_id: str, status: RuntimePodStatus, *, remove_all: bool) -> None:
         if remove_all:
@@ -44,6 +44,6 @@ class ContainerDeletor:
             try:
                 await self._runtime.remove_container(identifier)
             except RuntimeCallError:
-                pass  # the garbage collector comes by once a minute
+                pass  # the garbage collector runs once a minute
             identifier = self._queue.try_receive()
         self._busy = False

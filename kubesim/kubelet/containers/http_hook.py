@@ -1,7 +1,6 @@
 """HTTP lifecycle hooks: a GET to the container's pod, at the address that the runtime tells at this moment.
 
-Any answer is a success, whatever its status says; there is no time limit but that of the caller that waits for the
-hook.
+Any answer is a success, whatever its status says; the only time limit is that of the caller that waits for the hook.
 Mirrors: pkg/kubelet/lifecycle/handlers.go runHTTPHandler
 """
 
@@ -25,7 +24,7 @@ HTTP_ANSWER = "server gave HTTP response to HTTPS client"
 
 
 class PodReader(Protocol):
-    """What is asked of the runtime manager; each call may raise RuntimeCallError."""
+    """The interface of the runtime manager; each call may raise RuntimeCallError."""
 
     async def get_pod(self, uid: str) -> RuntimePod | None: ...
     async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus: ...

@@ -64,7 +64,7 @@ def from_services(services: Iterable[Service]) -> list[tuple[str, str]]:
 
 
 def _link_variables(prefix: str, address: str, ports: tuple[ServicePort, ...]) -> list[tuple[str, str]]:
-    """What Docker's links gave a container; the first port is also the one without a number."""
+    """The variables that Docker's links set in a container; the first port is also the one without a number."""
     result: list[tuple[str, str]] = []
     host = f"[{address}]" if ":" in address else address
     for number, port in enumerate(ports):

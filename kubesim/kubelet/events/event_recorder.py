@@ -1,4 +1,5 @@
-"""The kubelet's event recorder: tells the trace immediately, and the API server through a queue and the correlator.
+"""The kubelet's event recorder: writes to the trace immediately, and to the API server through a queue and the
+correlator.
 
 To emit an Event about a pod, one of its containers or the node, call `event` or `node_event` and
 continues;
@@ -111,7 +112,7 @@ class KubeletEvents:
         message: str,
         annotations: Mapping[str, str] | None = None,
     ) -> None:
-        """A full queue drops the event: telling must never hold up the one who tells."""
+        """A full queue drops the event: notifying must never block the sender."""
         now = self._clock.wall()
         moment = format_time(now)
         self._queue.try_send(
@@ -164,7 +165,7 @@ class KubeletEvents:
                 return await self._client.patch_event(event)
             except ApiError as error:
                 if error.code != 404:
-                    raise  # 404: it has expired during that time
+                    raise  # 404: it has expired in between
         await self._its_turn()
         if event.metadata.resource_version:  # it was counted with one that has gone
             event = event.changed(metadata=event.metadata.changed(resource_version=""))

@@ -1,6 +1,6 @@
 """The eviction manager: measures every ten seconds what the node has left, and evicts at most one pod at a time.
 
-What it decides is in the pure modules beside it; here are the loop, the killing and the waiting.
+The decisions are in the pure modules beside it; this module has the loop, the killing and the waiting.
 
 Mirrors: pkg/kubelet/eviction/eviction_manager.go managerImpl
 """
@@ -68,7 +68,7 @@ class KillPod(Protocol):
 
 
 class NodeReclaim(Protocol):
-    """What can be thrown away before a pod must go."""
+    """What can be reclaimed before a pod is evicted."""
 
     async def delete_all_unused_containers(self) -> None: ...
     async def delete_unused_images(self) -> None: ...
@@ -107,7 +107,7 @@ class EvictionManager:
     # -- admission ----------------------------------------------------------------------------------------------
 
     def admit(self, pod: Pod) -> tuple[str, str]:
-        """Reason and message of a refusal, empty if the pod may come; under pressure only some may."""
+        """Reason and message of a rejection, empty if the pod is admitted; under pressure only some are."""
         conditions = self._state.node_conditions
         if not conditions or is_critical_pod(pod):
             return "", ""
@@ -170,7 +170,7 @@ class EvictionManager:
     # -- acting -------------------------------------------------------------------------------------------------
 
     async def _reclaim_node_level_resources(self, signal: str) -> bool:
-        """Throw away what nobody uses; true if that was enough."""
+        """Remove unused images and containers; true if that was enough."""
         actions = self._reclaim_actions(signal)
         for act in actions:
             with suppress(ImageGCError, RuntimeCallError):
@@ -250,7 +250,7 @@ class EvictionManager:
 
 
 def evicted_status(message: str, generation: int | None) -> PodStatusFn:
-    """The status of an evicted pod; with a generation also the condition that says who disrupted it."""
+    """The status of an evicted pod; with a generation also the condition that names the cause of the disruption."""
 
     def change(status: PodStatus) -> PodStatus:
         if generation is not None:

@@ -34,7 +34,8 @@ def eviction_message(
     observations: Observations,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> tuple[str, Annotations]:
-    """The text, and the annotations of the event: what was short, and who used more than requested."""
+    """The text, and the annotations of the event: the short resource, and the containers that used more than
+    requested."""
     message = f"The node was low on resource: {resource}. " + _threshold_message(resource, thresholds, observations)
     if usage is None:
         return message, {}

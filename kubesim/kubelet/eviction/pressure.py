@@ -1,7 +1,7 @@
 """Which thresholds are met, since when, and which node conditions follow: a state that goes from look to look.
 
-A soft threshold counts when it was met at every look of its grace period. A node condition stays for the transition
-period after the last look at which it was observed.
+A soft threshold counts when it was met at every check during its grace period. A node condition stays for the
+transition period after the last look at which it was observed.
 
 Mirrors: pkg/kubelet/eviction/eviction_manager.go synchronize (the first half); helpers.go thresholdsMet,
 thresholdsFirstObservedAt, thresholdsMetGracePeriod, nodeConditionsObservedSince, thresholdsUpdatedStats
@@ -31,13 +31,13 @@ class PressureState:
 
     @property
     def is_quiet(self) -> bool:
-        """Nothing is met and nothing is left of earlier pressure: only a new observation can change that."""
+        """No threshold is met and no earlier pressure is left: only a new observation can change that."""
         return not self.first_observed and not self.node_conditions
 
 
 @value_object
 class Look:
-    """The new state, and the thresholds that ask for an eviction now, the most urgent first."""
+    """The new state, and the thresholds that demand an eviction now, the most urgent first."""
 
     state: PressureState
     to_reclaim: tuple[Threshold, ...]
@@ -70,7 +70,7 @@ def look(
 def thresholds_met(
     thresholds: tuple[Threshold, ...], observations: Observations, *, enforce_min_reclaim: bool = False
 ) -> tuple[Threshold, ...]:
-    """Those of which less is available than they ask for, whatever their grace period."""
+    """Those with less available than they demand, whatever their grace period."""
     return tuple(t for t in thresholds if _is_met(t, observations, enforce_min_reclaim))
 
 
@@ -103,6 +103,6 @@ def _updated_since(
 
 
 def by_eviction_priority(thresholds: tuple[Threshold, ...]) -> tuple[Threshold, ...]:
-    """Memory before everything else. Among equals upstream leaves the order to chance; here it is the configured one,
-    in which hard thresholds come first."""
+    """Memory before everything else. Upstream's order of equal ones is random; here it is the configured one, in which
+    hard thresholds come first."""
     return tuple(sorted(thresholds, key=lambda threshold: signals.RESOURCE[threshold.signal] != signals.MEMORY))

@@ -72,7 +72,7 @@ class StatsProvider(Protocol):
 
 
 def without_huge_pages(observations: Observations, huge_pages: int) -> Observations:
-    """Memory that is set aside as huge pages is in nobody's working set, but not available either."""
+    """Memory reserved as huge pages is in no working set, but not available either."""
     observed = observations.get(MEMORY_AVAILABLE)
     if observed is None or not huge_pages:
         return observations

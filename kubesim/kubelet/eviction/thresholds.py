@@ -27,7 +27,7 @@ DEFAULT_EVICTION_HARD: Mapping[str, str] = {
 
 
 class InvalidThreshold(KubesimError):
-    """A threshold, grace period or minimum reclaim that the kubelet would not start with."""
+    """A threshold, grace period or minimum reclaim with which the kubelet would not start."""
 
 
 @value_object
@@ -58,7 +58,7 @@ class Threshold:
 
     @property
     def key(self) -> tuple[str, int, ThresholdValue]:
-        """What makes two thresholds the same; how much must be reclaimed does not."""
+        """The identity of a threshold, without its minimum reclaim."""
         return self.signal, self.grace_period, self.value
 
 

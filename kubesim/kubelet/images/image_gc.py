@@ -87,7 +87,7 @@ def usage_percent(available: int, capacity: int) -> int:
 
 
 def bytes_to_free(available: int, capacity: int, policy: ImageGCPolicy) -> int | None:
-    """How much is too much on the file system; None below the high threshold."""
+    """How many bytes to free on the file system; None below the high threshold."""
     if usage_percent(available, capacity) < policy.high_threshold_percent:
         return None
     return capacity * (100 - policy.low_threshold_percent) // 100 - min(available, capacity)
@@ -153,7 +153,7 @@ class ImageGC:
             ticker.stop()
 
     def _rounds_skipped(self, last: int) -> None:
-        """What is in use counts as used at the last round."""
+        """An image in use counts as used at the last round."""
         for identifier in self._in_use & self._records.keys():
             self._records[identifier] = replace(self._records[identifier], last_used=last)
 
@@ -198,7 +198,7 @@ class ImageGC:
             raise ImageGCError(message)
 
     async def delete_unused_images(self) -> None:
-        """All of them, whatever the thresholds say: there is disk pressure."""
+        """Remove all of them, regardless of the thresholds: there is disk pressure."""
         now = self._clock.now()
         await self._free_space(None, await self._images_in_eviction_order(now), now)
 
@@ -219,7 +219,7 @@ class ImageGC:
         return [record for record in images if record not in old]
 
     async def _free_space(self, wanted: int | None, images: list[ImageRecord], now: int) -> int:
-        """Remove images until so much is freed (None: all that may go); the bytes freed."""
+        """Remove images until this many bytes are freed (None: all removable ones); returns the bytes freed."""
         freed, errors = 0, []
         for record in images:
             if not may_be_freed(record, self._policy, now):

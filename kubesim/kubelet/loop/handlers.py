@@ -74,7 +74,7 @@ class Handlers:
         reason, message = await self.allocation.add_pod(pod)
         if not reason:
             if _is_terminal(pod.status):
-                self.allocation.pods_changed()  # it is counted in, and uses nothing any more
+                self.allocation.pods_changed()  # it is counted, but uses nothing any more
             return True
         self.views.reject_pod(pod, reason, message, self.context.events)
         return False
@@ -123,7 +123,7 @@ class Handlers:
                 old = self.views.manager.by_uid(changed.metadata.uid)
                 freed = old is not None and self._frees_resources(old, changed)
             pod, mirror = self._store(changed)
-            # The status also counts what a pod was given beyond what it asks for now.
+            # The status also counts what a pod was given beyond what it requests now.
             if _is_terminal(changed.status) or asks_for_resources(changed):
                 self.allocation.pods_changed()
             if pod is None:
@@ -155,7 +155,8 @@ class Handlers:
         )
 
     def clean_up_containers_in_pod(self, uid: str, exited_id: str) -> None:
-        """A container has died: remove what is dead beyond what is kept, or all of it if the pod is over."""
+        """A container has died: remove dead containers beyond the number that is kept, or all of them if the pod has
+        ended."""
         status = self.views.cache.known(uid)
         if status is not None:
             remove_all = self.views.states.should_pod_content_be_removed(uid)
@@ -168,7 +169,7 @@ class Handlers:
 
 
 def need_to_reconcile_pod_readiness(pod: Pod) -> bool:
-    """A readiness gate was opened or closed by somebody: is the Ready condition still right?"""
+    """The condition of a readiness gate changed: is the Ready condition still right?"""
     if not pod.spec.readiness_gates:
         return False
     status = pod.status

@@ -1,4 +1,4 @@
-"""Housekeeping: what nobody wants any more is ended and forgotten.
+"""Housekeeping: pods that no source wants any more are stopped and forgotten.
 
 Runs in the sync loop, so that no update comes in between; and the once-a-minute garbage collection of dead containers.
 Mirrors: pkg/kubelet/kubelet_pods.go HandlePodCleanups; pkg/kubelet/kuberuntime/kuberuntime_gc.go GarbageCollect
@@ -46,7 +46,7 @@ class Housekeeping:
     orphans: int = 0  # pods that only the runtime knew
 
     async def handle_pod_cleanups(self) -> int:
-        """Acts on pods that are wanted and not worked on, or worked on and not wanted.
+        """Reconciles wanted pods without a worker, and workers without a wanted pod.
 
         Returns the moment before which the next clean-up finds nothing to do; 0 if this one changed something.
         """

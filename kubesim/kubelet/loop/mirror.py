@@ -14,14 +14,14 @@ from kubesim.errors import ApiError
 
 
 class MirrorClient:
-    """Creates, replaces and deletes mirror pods. What fails is left to the next sync or to housekeeping."""
+    """Creates, replaces and deletes mirror pods. Failures are retried by the next sync or by housekeeping."""
 
     def __init__(self, client: ApiClient, node_name: str) -> None:
         self._client = client
         self._node_name = node_name
 
     async def reconcile(self, pod: Pod, mirror: Pod | None) -> bool:
-        """Make the mirror of a static pod right: none, a dying one or one of an older definition is replaced.
+        """Correct the mirror pod of a static pod: a missing, terminating or outdated one is replaced.
 
         Whether there was anything to do.
         """

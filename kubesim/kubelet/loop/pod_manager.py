@@ -1,4 +1,4 @@
-"""The pods this node should run, as the sources tell, and the mirror pods that stand for static ones.
+"""The pods that the sources want on this node, and the mirror pods of static ones.
 
 A static pod and its mirror have the same full name and nothing else in common.
 Mirrors: pkg/kubelet/pod/pod_manager.go

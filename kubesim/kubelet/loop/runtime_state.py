@@ -97,7 +97,7 @@ class RuntimeState:
         return f"[{', '.join(problems)}]" if len(problems) > 1 else "".join(problems)
 
     def is_failing(self) -> bool:
-        """Whether the problems can change by the passing of time alone."""
+        """Whether the problems can change with time alone."""
         return self._is_failing or not self._pleg_healthy(self._clock.now())[0]
 
     def network_problem(self) -> str:

@@ -1,7 +1,7 @@
 """The one sync of kubelets whose workers have no states: it runs a pod, and it also ends it.
 
-A pod that is to be deleted or has ended gets its status first and is stopped then, by the same call that would start
-its containers. What becomes of the containers, the next sync reports, after a relist.
+For a pod that is deleted or has ended, the same call first writes the status and then stops the pod. The next sync
+after a relist reports the new state of the containers.
 
 Mirrors: pkg/kubelet/kubelet.go syncPod, killPod (v1.12)
 """
@@ -58,7 +58,7 @@ class SinglePodSync(PodSync):
         self._check_killed(pod, await self.runtime.kill_pod(pod, running_pod(status), grace_period), "")
 
     async def sync_terminating_runtime_pod(self, context: SyncContext, running_pod: RuntimePod) -> None:
-        """The containers' labels tell their grace period and hooks."""
+        """The containers' labels contain their grace period and hooks."""
         pod, containers = api_pod(running_pod), []
         for listed in running_pod.containers:
             info = await self.runtime.runtime.container_status(bare_id(listed.id))
@@ -70,7 +70,7 @@ class SinglePodSync(PodSync):
 
 @part
 class PodResources:
-    """What a pod holds of the node. Its API object may go when that is nothing."""
+    """The node's resources that a pod holds. Its API object may go when that is nothing."""
 
     views: PodViews
     volumes: VolumeManager

@@ -90,7 +90,7 @@ class SyncLoop:
             select.close()
 
     async def run_readiness(self) -> None:
-        """Of an older kubelet: readiness goes into the status beside the loop, and no sync follows from it.
+        """In an older kubelet readiness goes into the status outside the loop, and triggers no sync.
 
         Mirrors: pkg/kubelet/prober/prober_manager.go updateReadiness (v1.12)
         """
@@ -140,7 +140,7 @@ class SyncLoop:
         return "sync Loop took longer than expected" if is_late else ""
 
     def _dispatch(self, channel: Channel[Any], item: Any, ready: tuple[str, ...]) -> Coroutine[Any, Any, None] | None:
-        """Handle it; what may take time is answered, to be awaited."""
+        """Handle it; returns an awaitable for the part that may take time."""
         if channel is self.config.updates:
             update, cause = item
             if self.context.recorder.on:
@@ -159,7 +159,7 @@ class SyncLoop:
         return None
 
     def _selected(self, channel: Channel[Any], ready: tuple[str, ...], cause: int | None, why: str) -> None:
-        """For the trace, if there is one: most runs have none, and their words are not even put together."""
+        """For the trace, if there is one: without one the words are not even assembled."""
         self.context.recorder.because(cause)
         seq = self.context.recorder.record(
             LoopSelect(node=self.context.settings.node_name, channel=channel.name, ready=ready, why=why)
@@ -183,7 +183,7 @@ class SyncLoop:
     # -- one method per channel ---------------------------------------------------------------------------------
 
     async def _config_update(self, update: PodUpdate) -> None:
-        """DELETE is an update: the pod has to be ended gracefully first. RESTORE says nothing about its source."""
+        """DELETE is an update: the pod must terminate gracefully first. RESTORE says nothing about its source."""
         if update.op in ("ADD", "RESTORE"):
             self._handler("HandlePodAdditions", update.pods)
             await self.handlers.handle_pod_additions(update.pods)

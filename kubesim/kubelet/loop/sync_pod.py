@@ -1,7 +1,7 @@
 """What a pod worker calls: one sync of a pod that should run, that must end, or that has ended.
 
-This is where desired and observed state meet: compute the status, tell the status manager, let the runtime manager act.
-Mirrors: pkg/kubelet/kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatingRuntimePod, SyncTerminatedPod
+This is where desired and observed state meet: compute the status, pass it to the status manager, let the runtime
+manager act. Mirrors: pkg/kubelet/kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatingRuntimePod, SyncTerminatedPod
 """
 
 from __future__ import annotations
@@ -182,8 +182,8 @@ class PodSync:
         return not waits and self.volumes.is_up_to_date(uid)
 
     async def _wait_for_volumes(self, context: SyncContext, pod: Pod) -> bool:
-        """False if the pod was rejected. What is wrong with a single volume its own Events tell; here only what keeps
-        volumes from being tried."""
+        """False if the pod was rejected. Events about a single volume say what is wrong with it; this error names only
+        what keeps volumes from being tried."""
         try:
             await self.volumes.wait_for_attach_and_mount(context, pod)
             return True
@@ -281,7 +281,7 @@ class PodSync:
         return replace(status, ips=before.ips)
 
     async def sync_terminating_runtime_pod(self, context: SyncContext, running_pod: RuntimePod) -> None:
-        """Only the runtime knows this pod: stop it quickly; there is nobody to tell a status."""
+        """Only the runtime knows this pod: stop it quickly; it has no status to report."""
         pod = api_pod(running_pod)
         self._check_killed(pod, await self.runtime.kill_pod(pod, running_pod, 1), "")
 

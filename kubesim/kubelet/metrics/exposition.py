@@ -41,7 +41,7 @@ class Histogram:
         self._total = 0
 
     def observe(self, duration: int, times: int = 1) -> None:
-        """Count a duration in microseconds; one that is equal to a bound belongs below it."""
+        """Count a duration in microseconds; a value equal to a bound belongs below it."""
         self._buckets[bisect_left(self._bounds, duration / 1_000_000)] += times
         self._total += duration * times
 

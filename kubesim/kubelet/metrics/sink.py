@@ -1,6 +1,6 @@
 """A sink that measures what the trace shows of each kubelet: pod workers, starts of pods, status writes, pulls, calls.
 
-It is attached only when somebody asks for metrics. A kubelet that ends takes its measurements with it; those of
+It is attached only when metrics are requested. A kubelet that ends takes its measurements with it; those of
 containerd end with containerd.
 """
 
@@ -71,7 +71,7 @@ class _AgentMeasurements:
         self.measured = d.Measurements()
         self._resyncs = 0
         self._changed: dict[str, int] = {}  # pod -> when it got its first status
-        self._pulls: dict[tuple[str, str], int] = {}  # pod, container -> when its pull was asked for
+        self._pulls: dict[tuple[str, str], int] = {}  # pod, container -> when its pull was requested
         self._workers = workers = WorkerDurations(self.measured)
         self._startup = startup = StartupLatency(self.measured, find, clock)
         calls = RuntimeCalls(self.measured, runtime)

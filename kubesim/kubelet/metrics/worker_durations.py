@@ -15,7 +15,7 @@ _RUNS = ("Pending", "Running")
 
 
 class WorkerDurations:
-    """Of the workers of one kubelet. Times are those of records."""
+    """Durations of the workers of one kubelet. Times are those of records."""
 
     def __init__(self, measured: Measurements) -> None:
         self._measured = measured
@@ -30,12 +30,12 @@ class WorkerDurations:
             self._seen.update(dict.fromkeys(record.pods, record.t))
 
     def updated(self, record: r.WorkerUpdate) -> None:
-        """Updates of a pod whose worker has ended are ignored, but for one without a time that starts it again."""
+        """Updates of a pod whose worker has ended are ignored, except one without a time, which starts it again."""
         if record.uid not in self._finished:
             self._updates.setdefault(record.uid, []).append(record)
 
     def begun(self, record: r.SyncBegin) -> None:
-        """What came after the update that the worker took up (the cause of the sync) is for the next sync."""
+        """Changes after the update that the worker took (the cause of the sync) are for the next sync."""
         self._finished.discard(record.uid)
         waiting = self._updates.get(record.uid, [])
         taken = [update for update in waiting if update.seq <= (record.cause or 0)]

@@ -1,8 +1,8 @@
 """The node's conditions at the API server: Ready, and the three kinds of pressure; what device plugins offer; and the
 kubelet's version.
 
-What they should say is a function of the node's health; `NodeStatusUpdater` compares it every ten seconds, and writes
-it if it changed. A heartbeat alone is not written: nothing in a run depends on its time.
+The desired conditions are a function of the node's health; `NodeStatusUpdater` computes them every ten seconds, and
+writes changes. A heartbeat alone is not written: nothing in a run depends on its time.
 
 Mirrors: pkg/kubelet/nodestatus/setters.go MemoryPressureCondition, DiskPressureCondition, PIDPressureCondition,
 ReadyCondition; kubelet_node_status.go syncNodeStatus, updateNodeStatus, tryUpdateNodeStatus
@@ -139,7 +139,7 @@ def aggregate(problems: tuple[str, ...]) -> str:
 
 
 def has_changed(old: Node, new: Node) -> bool:
-    """Whether there is more to tell than that the node is still alive."""
+    """Whether there is more to report than that the node is still alive."""
 
     def reported(node: Node) -> list[tuple[str, str, str, str, str | None]]:
         return [(c.type, c.status, c.reason, c.message, c.last_transition_time) for c in node.status.conditions]
@@ -153,7 +153,7 @@ def has_changed(old: Node, new: Node) -> bool:
 
 
 class NodeStatusUpdater:
-    """`health` is asked at each update; `is_changing` says that it may change by the mere passing of time."""
+    """`health` is called at each update; `is_changing` says that it may change with time alone."""
 
     def __init__(
         self,

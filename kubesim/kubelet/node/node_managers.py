@@ -1,7 +1,7 @@
 """What the agent does for the node as a whole: eviction under pressure, garbage collection of images and logs, graceful
 shutdown, and the node's conditions that report it.
 
-Made by the agent where somebody measures the node (`NodeParts`); without that these parts have nothing to go by.
+Created by the agent if the node is measured (`NodeParts`); without measurements these parts cannot work.
 """
 
 from __future__ import annotations

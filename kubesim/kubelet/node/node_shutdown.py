@@ -1,4 +1,4 @@
-"""Graceful node shutdown: before the machine goes down its pods are ended, group by group, the least important first.
+"""Graceful node shutdown: before the machine shuts down its pods are ended, group by group, the least important first.
 
 Each group has its time; when its pods are gone, or the time is up, the next group follows. Until the end the node is
 not ready and admits nothing.
@@ -98,7 +98,7 @@ def terminated_status(generation: int) -> PodStatusFn:
 
 
 class NodeShutdown:
-    """`sync_node_status` tells the API server immediately that the node is not ready."""
+    """`sync_node_status` reports immediately to the API server that the node is not ready."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class NodeShutdown:
         self.shutting_down = False
 
     async def _kill_group(self, group: ShutdownGroup) -> None:
-        """All at once, until also their volumes are unmounted: who does that may be in a later group.
+        """All at once, until their volumes are unmounted too: the pod that serves a volume may be in a later group.
 
         Kills that take longer than the group's time continue beside the next group.
         """

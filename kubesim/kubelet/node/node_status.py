@@ -95,7 +95,7 @@ def _swap(swap: NodeSwap | None, gates: FeatureGates) -> dict[str, object]:
 
 
 class Heartbeat(JitteredTicker):
-    """The lease of one node, renewed at each tick. The API server gets it when somebody reads it (`lease`)."""
+    """The lease of one node, renewed at each tick. The API server gets it when it is read (`lease`)."""
 
     def __init__(
         self, clock: LoopClock, node_name: str, stream: Stream, *, jitter: bool, duration_s: int = LEASE_DURATION_S
@@ -121,7 +121,7 @@ class Heartbeat(JitteredTicker):
         return self.renewed_at
 
     def resume(self) -> None:
-        """Renew it now, and from now on; nothing if it was not paused."""
+        """Renew it now and from now on; does nothing if it was not paused."""
         if self._is_paused:
             self._is_paused = False
             self._renew(self._clock.now())

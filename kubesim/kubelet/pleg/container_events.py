@@ -12,7 +12,7 @@ from kubesim.values import value_object
 
 @value_object
 class EventMeaning:
-    """`sends` only counts if what the event tells was newer than the cache."""
+    """`sends` only counts if the event was newer than the cache."""
 
     sends: tuple[EventType, ...] = ()
     store: bool = False  # the pod as the event has it goes into the cache
@@ -20,7 +20,7 @@ class EventMeaning:
 
 
 def meaning_of(event: ContainerEventResponse) -> EventMeaning:
-    """An event without a sandbox is ignored: that the sandbox is gone, another event tells.
+    """An event without a sandbox is ignored: another event reports that the sandbox is gone.
 
     After a container was deleted the cache keeps it, until the next event or relist of its pod.
     """

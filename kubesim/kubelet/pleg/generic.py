@@ -108,7 +108,7 @@ class GenericPleg:
         self._relists.try_send(None)
 
     def restart(self, period: int, threshold: int) -> None:
-        """Continue with another period and threshold, beginning with a relist immediately."""
+        """Continue with another period and threshold, starting with an immediate relist."""
         self._period, self._threshold = period, threshold
         self.relist_now()
 
@@ -149,7 +149,7 @@ class GenericPleg:
             ticker.stop()
 
     def _relisted(self, moment: int) -> None:
-        """A relist that began then has seen every pod; so have those before it, which were skipped too."""
+        """A relist that began then has seen every pod; so have the skipped ones before it."""
         if self._relist_time is not None:
             interval = self._period + self._list_duration
             skipped = (moment - self._relist_time) // interval
@@ -236,7 +236,7 @@ class GenericPleg:
         pod = current or old
         name = f"{pod.namespace}/{pod.name}" if pod is not None else ""
         for event in events:
-            if event.type != "ContainerChanged":  # computed, but nobody acts on it
+            if event.type != "ContainerChanged":  # computed, but unused
                 self.send(event, name, cause, event.why if self._recorder.on else "")
 
     async def update_cache(self, pod: RuntimePod) -> None:
@@ -257,7 +257,7 @@ class GenericPleg:
         return "updated" if is_new else "ignored"
 
     def send(self, event: PodLifecycleEvent, pod: str, cause: int | None, why: str) -> None:
-        """Send an event to the sync loop, or drop it if that does not keep up."""
+        """Send an event to the sync loop, or drop it if the loop does not keep up."""
         if self._recorder.on:
             full = len(self.events) >= EVENT_CAPACITY
             seq = self._recorder.record(

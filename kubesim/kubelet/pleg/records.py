@@ -1,4 +1,4 @@
-"""The PLEG's memory and its judgement: what each pod looked like, what it looks like now, which events that makes.
+"""The PLEG's memory and its judgement: the old and the new state of each pod, and the events for the differences.
 
 Pure: `generic.py` lists the runtime, hands the listing in and sends what comes out.
 
@@ -133,7 +133,7 @@ def _by_id(pod: RuntimePod | None) -> dict[str, ListedContainer]:
 def _state(container: ListedContainer | None) -> State:
     if container is None:
         return "non-existent"
-    # The kubelet does nothing with a container that is only created: it counts as unknown.
+    # The kubelet ignores a container that is only created: it counts as unknown.
     return "unknown" if container.state == "created" else container.state
 
 

@@ -1,6 +1,6 @@
-"""The four ways to ask a container how it is: a command in it, a GET, a TCP connection, a gRPC health check.
+"""The four kinds of probe handlers: a command in it, a GET, a TCP connection, a gRPC health check.
 
-Each function is one try and gives an `ProbeAnswer`; whether to try again and what to tell about it is the prober's.
+Each function is one attempt and returns a `ProbeAnswer`; the prober decides whether to retry and what to record.
 
 Mirrors: pkg/probe/{exec,http,tcp,grpc}, the exec runner of pkg/kubelet/prober/prober.go, cri-client's ExecSync
 """
@@ -97,7 +97,7 @@ async def tcp_probe(network: NodeNetwork, host: str, port: int, timeout: int) ->
 
 
 async def http_probe(network: NodeNetwork, clock: LoopClock, request: NodeRequest, timeout: int) -> ProbeAnswer:
-    """A failed exchange is a failure; only a body that cannot be read to its end is an error, and tried again."""
+    """A failed exchange is a failure; only a body that cannot be read completely is an error, and retried."""
     try:
         response = await http_get(network, clock, request, timeout)
     except BodyError as error:
@@ -113,7 +113,7 @@ async def http_probe(network: NodeNetwork, clock: LoopClock, request: NodeReques
 
 
 async def http_get(network: NodeNetwork, clock: LoopClock, request: NodeRequest, timeout: int) -> HttpResponse:
-    """A GET that follows redirects on the same host, all within one timeout (0: none); to another it does not go."""
+    """A GET that follows redirects on the same host, but to no other, all within one timeout (0: none)."""
     deadline = clock.now() + timeout
     first_host = request.host
     requests = 0
@@ -149,7 +149,7 @@ async def _exchange(network: NodeNetwork, request: NodeRequest, timeout: int) ->
 async def grpc_probe(
     network: NodeNetwork, clock: LoopClock, host: str, port: int, service: str, timeout: int, *, tls: bool = False
 ) -> ProbeAnswer:
-    """Never an error: whatever goes wrong is a failure."""
+    """Never raises: every error is a failure."""
     address = join_host_port(host, port)
     try:
         status = await _health(network, clock, host, port, service, timeout, tls)

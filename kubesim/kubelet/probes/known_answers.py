@@ -15,7 +15,7 @@ from kubesim.runtime.network.node_network import NodeNetwork
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.types import ProbeResult
 
-# As the real container answers, "wait" as long as that is not known, or None: ask the container itself.
+# The real container's answer, "wait" while it is unknown, or None: probe the simulated container itself.
 KnownAnswer = Callable[[WorkerSubject, PodStatus], Literal["success", "failure", "wait"] | None]
 
 

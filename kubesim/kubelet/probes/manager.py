@@ -1,8 +1,8 @@
 """The probe manager: keeps a worker for every probe of every regular container and sidecar of the pods it was given.
 
 SyncPod adds pods, termination stops liveness and startup first and the rest later, housekeeping cleans up. The status
-generation takes what it needs from here as data (`workers_of`, the results' `by_id`, `start`) and tells afterwards
-(readiness_workers_to_trigger) whom to trigger.
+generation takes what it needs from here as data (`workers_of`, the results' `by_id`, `start`) and returns afterwards
+which workers to trigger (readiness_workers_to_trigger).
 
 Mirrors: pkg/kubelet/prober/prober_manager.go
 """

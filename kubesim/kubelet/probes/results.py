@@ -1,4 +1,4 @@
-"""The verdicts of one kind of probe, by container id, and the channel that tells the sync loop when one changes.
+"""The verdicts of one kind of probe, by container id, and the channel that notifies the sync loop when one changes.
 
 The workers write here; the status generation and compute_pod_actions read `by_id` as data.
 

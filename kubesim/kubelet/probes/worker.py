@@ -87,7 +87,7 @@ class ProbeWorker:
             "probe", subject.pod.metadata.uid, subject.container.name, subject.probe_type
         )
         period = (subject.spec.period_seconds or DEFAULT_PERIOD) * SECOND
-        # A kubelet that just started would run all its probes immediately. Nothing can stop a worker during this sleep.
+        # A kubelet that just started would run all its probes at once. Nothing can stop a worker during this sleep.
         is_new = period > clock.wall() - environment.kubelet_start
         if environment.jitter and (is_new or not environment.gates.rules.probes_started_containers):
             await clock.sleep(int(stream.random() * period))
@@ -166,7 +166,7 @@ class ProbeWorker:
         return turn
 
     def _is_news(self, write: Write) -> bool:
-        """Keep the verdict, or forget it; what differs from the one before has to be announced."""
+        """Store the verdict, or remove it; a changed one must be announced."""
         is_news = write.result is not None and self._results.store(write.container_id, write.result)
         if write.result is None:
             self._results.remove(write.container_id)

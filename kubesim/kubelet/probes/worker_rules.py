@@ -1,7 +1,7 @@
 """What a probe worker does when its turn comes, and what a probe's answer means: the pure half of a worker.
 
 `before_probe` looks at the pod's status and says wait, end or probe; `after_probe` counts the answer against the
-thresholds. Both give the worker's next memory and the verdicts to write, in order, each with its reason in words.
+thresholds. Both return the worker's next state and the verdicts to write, in order, each with its reason in words.
 
 Mirrors: pkg/kubelet/prober/worker.go doProbe, newWorker
 """
@@ -34,8 +34,9 @@ Next = Literal["wait", "end", "probe"]
 
 @value_object
 class WorkerSubject:
-    """Who is probed. The pod is the one the worker was made for: later changes of it are not seen. So is the context
-    that of the sync that made the worker; from the pod's deletion on it is cancelled, and commands fail with it."""
+    """Who is probed. The pod is the one the worker was made for: later changes of it are not seen. The context is
+    therefore that of the sync that created the worker; it is cancelled when the pod is deleted, and then commands
+    fail."""
 
     pod: Pod
     container: Container
@@ -95,7 +96,7 @@ class Write:
 
 @value_object
 class Turn:
-    """What a turn comes to: the memory after it, what to write, and how it continues."""
+    """The result of a turn: the new state, what to write, and how it continues."""
 
     state: ProbeWorkerState
     next: Next
@@ -145,7 +146,8 @@ def before_probe(
 def after_probe(
     subject: WorkerSubject, state: ProbeWorkerState, result: ProbeResult, verdict: ProbeResult | None = None
 ) -> Turn:
-    """Count an answer. From the threshold on it is the verdict, and written if that was another; below, that stands."""
+    """Count an answer. From the threshold on it is the verdict, and written if it differs; below, the old verdict
+    stays."""
     run = state.result_run + 1 if state.last_result == result else 1
     state = ProbeWorkerState(state.container_id, result, run, state.on_hold)
     threshold = subject.spec.failure_threshold if result == "failure" else subject.spec.success_threshold

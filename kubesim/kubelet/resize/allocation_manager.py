@@ -1,6 +1,6 @@
 """The allocation manager: what a pod requests becomes its own only if the node can give it.
 
-A new pod is admitted or not. A running pod whose spec asks for other resources has a pending resize: it is allocated,
+A new pod is admitted or not. A running pod whose spec requests other resources has a pending resize: it is allocated,
 deferred until there is room, or infeasible permanently. Deferred ones are looked at again whenever something became
 free,
 and at the latest after three minutes. The workers see every pod with what is allocated to it.
@@ -51,7 +51,7 @@ class Admission(Protocol):
     def admit_resize(self, pod: Pod, others: Iterable[Pod]) -> AdmissionResult: ...
 
     def exceeds_allocatable(self, pod: Pod) -> bool:
-        """Does the pod ask for more cpu or memory than the whole node has?"""
+        """Does the pod request more cpu or memory than the whole node has?"""
 
     def pods_changed(self) -> None:
         """Which pods are active, or what they use, may have changed otherwise than by an admission."""
@@ -59,7 +59,7 @@ class Admission(Protocol):
 
 @part
 class AllocationManager:
-    """`admit_before` and `admit_after` are asked before and after the node's own predicates."""
+    """`admit_before` and `admit_after` are called before and after the node's own predicates."""
 
     context: KubeletContext
     views: PodViews
@@ -93,7 +93,7 @@ class AllocationManager:
     # -- what is allocated --------------------------------------------------------------------------------------
 
     def update_pod(self, pod: Pod) -> Pod:
-        """The pod with what is allocated to it; the same object if that is what it asks for."""
+        """The pod with what is allocated to it; the same object if that is what it requests."""
         return self.state.update_pod(pod, self.context.gates) if self.enabled else pod
 
     def allocated_pods(self) -> list[Pod]:
@@ -106,16 +106,16 @@ class AllocationManager:
         self.state.remove_orphans(remaining)
 
     def pods_changed(self) -> None:
-        """What the node has left must be counted again."""
+        """The free resources of the node must be counted again."""
         if self.admission is not None:
             self.admission.pods_changed()
 
     # -- a new pod ----------------------------------------------------------------------------------------------
 
     async def add_pod(self, pod: Pod) -> tuple[str, str]:
-        """Admit the pod and allocate what it asks for; reason and message of a refusal, empty if there is none.
+        """Admit the pod and allocate what it requests; reason and message of a refusal, empty if there is none.
 
-        One that was admitted before a restart comes with its allocation, whatever it asks for by now.
+        One that was admitted before a restart comes with its allocation, whatever it requests by now.
         """
         async with self._lock:
             pod = self.update_pod(pod)
@@ -163,13 +163,14 @@ class AllocationManager:
                 self._pending = [pod.metadata.uid for pod in self._sorted((*self._pending, uid))]
 
     def _sorted(self, uids: Sequence[str]) -> list[Pod]:
-        """By insertion, as upstream sorts a short list; its order of pods that do not grow is no order at all."""
+        """Insertion sort, as upstream sorts a short list; its comparison of pods that do not grow is not a consistent
+        order."""
         pods = [pod for uid in uids if (pod := self.views.manager.by_uid(uid)) is not None]
         for end in range(1, len(pods)):
-            for place in range(end, 0, -1):
-                if not self._goes_before(pods[place], pods[place - 1]):
+            for index in range(end, 0, -1):
+                if not self._goes_before(pods[index], pods[index - 1]):
                     break
-                pods[place - 1 : place + 1] = pods[place], pods[place - 1]
+                pods[index - 1 : index + 1] = pods[index], pods[index - 1]
         return pods
 
     def _goes_before(self, one: Pod, other: Pod) -> bool:
@@ -227,7 +228,7 @@ class AllocationManager:
         return self.views.statuses.resize.is_deferred(uid)
 
     async def _handle_resize(self, pod: Pod) -> bool:
-        """Allocate what the pod requests by now, or say why not; true if something was allocated."""
+        """Allocate what the pod requests now, or record why not; true if something was allocated."""
         uid, generation = pod.metadata.uid, pod.metadata.generation
         allocated = self.update_pod(pod)
         if allocated is pod:
@@ -267,7 +268,7 @@ def _first_refusal(handlers: Iterable[AdmitHandler], pod: Pod) -> AdmissionResul
 
 
 def is_resized(old: Pod | None, new: Pod, gates: FeatureGates = DEFAULT_GATES) -> bool:
-    """Does the new spec ask for other cpu or memory than the old one, for a container or for the pod?"""
+    """Does the new spec request other cpu or memory than the old one, for a container or for the pod?"""
     if old is None:
         return True
     if old.spec is new.spec:

@@ -19,7 +19,7 @@ STATIC_MEMORY = "Static"
 
 @value_object
 class NodePolicies:
-    """A static manager gives cpus or memory away permanently."""
+    """A static manager assigns cpus or memory permanently."""
 
     cpu_manager: str = "none"
     memory_manager: str = "None"
@@ -76,7 +76,7 @@ def _restarts_for_memory(container: Container) -> bool:
 
 
 def _changes(pod: Pod, allocated: Pod, resource: str, gates: FeatureGates) -> bool:
-    """Requests are enough to look at: a Guaranteed pod's limits are the same."""
+    """Comparing requests is enough: a Guaranteed pod's limits are the same."""
     before = {container.name: container.resources.requests for container in resizable_containers(allocated, gates)}
     return any(
         quantity(c.resources.requests.get(resource, 0)) != quantity(before.get(c.name, {}).get(resource, 0))

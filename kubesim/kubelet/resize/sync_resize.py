@@ -21,7 +21,7 @@ from kubesim.values import part
 
 
 class ResizingSync(Protocol):
-    """A sync of pods that asks this before it starts and resizes containers."""
+    """A pod syncer that calls this before it starts and resizes containers."""
 
     resize: Callable[[Pod], Awaitable[tuple[Pod, Collection[str]]]] | None
 
@@ -40,7 +40,7 @@ class AllocationAtSync(AllocationManager):
     async def retry_pending_resizes(self) -> None: ...
 
     async def resize_at_sync(self, pod: Pod) -> tuple[Pod, Collection[str]]:
-        """The pod to sync after a decision about what it asks for by now, and the containers that may not have it.
+        """The pod to sync after a decision about what it requests by now, and the containers that may not have it.
 
         Upstream syncs the pod as it was written: a refused container that restarts gets what it was refused.
         """

@@ -42,7 +42,7 @@ class DNSWarning:
 
 
 def pod_dns_type(pod: Pod) -> DNSType:
-    """A policy that nobody knows counts as ClusterFirst."""
+    """An unknown policy counts as ClusterFirst."""
     policy = pod.spec.dns_policy
     if policy == "None":
         return "none"

@@ -1,6 +1,6 @@
 """The host name of a pod and the domain it belongs to.
 
-Asked for when the sandbox is configured, and again for the hosts file of each container.
+Used to configure the sandbox, and again for the hosts file of each container.
 Mirrors: pkg/kubelet/kubelet_pods.go GeneratePodHostNameAndDomain, truncatePodHostnameIfNeeded
 """
 

@@ -148,7 +148,8 @@ class UsernsManager:
             self._used.discard(first_id // self._length - self._offset)
 
     def clean_up_orphans(self, is_known: Callable[[str], bool]) -> None:
-        """CleanupOrphanedPodUsernsAllocations: release what belongs to no pod, wanted or running, or has no file."""
+        """CleanupOrphanedPodUsernsAllocations: release ranges that belong to no wanted or running pod, or have no
+        file."""
         if self._used_by:
             for uid in [uid for uid in self._used_by if uid not in self._files or not is_known(uid)]:
                 self.release(uid)

@@ -1,9 +1,9 @@
 """The status manager: keeps the newest status of every pod and brings the API server up to date.
 
 Syncs and probe results put statuses in (`set_pod_status` ... `terminate_pod`); each change wakes one writer (`run`). A
-batch is the statuses as they were when it began: what changes while it is being written goes with the next one. Every
-10 s a full pass also finds pods whose API status is not what the kubelet says, among those that changed here or in the
-pod manager since the last pass (`pod_changed`).
+batch is the statuses as they were when it began: later changes go into the next one. Every 10 s a full pass also finds
+pods whose API status differs from the kubelet's, among those that changed here or in the pod manager since the last
+pass (`pod_changed`).
 
 Mirrors: pkg/kubelet/status/status_manager.go.
 """
@@ -50,7 +50,7 @@ class VersionedStatus:
 class StatusManager:
     """One per kubelet; without an API server there is no client, and nothing is written.
 
-    `could_have_running_containers` is asked about the API server's pod before each write.
+    `could_have_running_containers` is called with the API server's pod before each write.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class StatusManager:
         self.resize = ResizeConditions()
         self._statuses: dict[str, VersionedStatus] = {}
         self.api_status_versions: dict[str, int] = {}  # by the uid the API server knows: a static pod's mirror's
-        self._static: dict[str, Pod] = {}  # with a status; their API uid comes and goes with the mirror
+        self._static: dict[str, Pod] = {}  # with a status; their API uid exists as long as the mirror pod
         self._dirty: dict[str, None] = {}  # all pods with an unwritten status, perhaps more; in order of change
         self._unchecked: dict[str, None] = {}  # pods that the next full pass must look at
         self._wake: Channel[None] = Channel("status change", 1)
@@ -92,7 +92,8 @@ class StatusManager:
         return self._statuses.get(uid)
 
     def set_pod_status(self, pod: Pod, status: PodStatus) -> bool:
-        """Take a generated status; was it new? For a pod being deleted every one counts as new, to keep it moving."""
+        """Store a generated status; returns whether it was new. For a pod being deleted every result counts as new, so
+        that it makes progress."""
         generation = self._generation_observed(pod)
         return self._update(pod, status, generation, force=pod.metadata.deletion_timestamp is not None)
 
@@ -239,7 +240,7 @@ class StatusManager:
             del self.api_status_versions[uid]
 
     def _due(self) -> list[tuple[str, VersionedStatus]]:
-        """Static pods are always looked at: a new mirror makes an old status unwritten again."""
+        """Static pods are always checked: the status of a new mirror pod must be written again."""
         due = [uid for uid in dict.fromkeys((*self._dirty, *self._static)) if self._is_due(uid)]
         self._dirty = dict.fromkeys(due)
         return [(uid, self._statuses[uid]) for uid in due]
@@ -286,14 +287,14 @@ class StatusManager:
         return rules.can_be_deleted(pod, status.pod_is_finished)
 
     def _is_watched(self, api_uid: str) -> bool:
-        """Each full pass asks whether a deleted pod still holds something; no status reports when it does not."""
+        """Each full pass checks whether a deleted pod still holds resources; no status reports their release."""
         if self.may_be_removed is None:
             return False
         pod = self._pods.by_uid(api_uid)
         return pod is not None and pod.metadata.deletion_timestamp is not None
 
     def needs_reconcile(self, uid: str) -> bool:
-        """Does the API server, as far as the pod manager knows, say something else than the kubelet?"""
+        """Does the status at the API server, as far as the pod manager knows, differ from the kubelet's?"""
         pod = self._pods.by_uid(uid)
         cached = self._statuses.get(uid)
         if pod is None or cached is None:
@@ -329,7 +330,7 @@ class StatusManager:
             return
 
     def _merged(self, uid: str, pod: Pod, status: VersionedStatus) -> PodStatus:
-        """What to send, if it is not what the API server says already."""
+        """The status to send, if it differs from the one at the API server."""
         could_run = self._could_have_running_containers(pod)
         merged = rules.merge_pod_status(pod, pod.status, status.status, could_run, self._clock.wall(), self._gates)
         if rules.becomes_terminal(pod.status, merged):

@@ -148,7 +148,7 @@ def with_transition_times(
 
 
 def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:
-    """Messages that fit, containers in a fixed order: what an API server would give back.
+    """Messages cut to size, containers in a fixed order: as an API server would return it.
 
     Upstream also cuts times to whole seconds, in which an API server gives them; here they are never held otherwise.
     """
@@ -184,7 +184,7 @@ def _normalized_state(state: ContainerState, spec: PodSpec) -> ContainerState:
     room = MAX_POD_TERMINATION_MESSAGE_LENGTH // (containers or 1)
     if len(terminated.message) * 4 <= room or len(encoded := terminated.message.encode()) <= room:
         return state
-    # Go cuts bytes; what is left of a character in the middle of which it cut is shown byte by byte.
+    # Go cuts bytes; the remaining bytes of a character that was cut are shown one by one.
     cut = _BROKEN_BYTE.sub("\ufffd", encoded[:room].decode("utf-8", "surrogateescape"))
     return state.changed(terminated=terminated.changed(message=cut))
 
@@ -201,7 +201,7 @@ def _sort_init(containers: Sequence[Container], statuses: list[ContainerStatus])
 
 
 def is_pod_status_by_kubelet_equal(old: PodStatus, new: PodStatus, gates: FeatureGates = DEFAULT_GATES) -> bool:
-    """Do two normalized statuses say the same, in what is the kubelet's to say? Times of conditions do not count."""
+    """Are two normalized statuses equal in the fields that the kubelet owns? Times of conditions do not count."""
     if old.conditions != new.conditions:
         own = conditions_by_kubelet(gates)
         if _said_by_kubelet(old.conditions, own) != _said_by_kubelet(new.conditions, own):
@@ -268,7 +268,7 @@ def merge_pod_status(
 ) -> PodStatus:
     """What to send: the kubelet's status, with what others wrote into the old one.
 
-    A terminal phase, and the DisruptionTarget condition that belongs to it, wait until nothing can be running.
+    A terminal phase and its DisruptionTarget condition are delayed until nothing can be running.
     """
     ends = becomes_terminal(old, new)
     own = conditions_by_kubelet(gates)
@@ -318,7 +318,7 @@ def _with_foreign_fields(status: PodStatus, old: PodStatus) -> PodStatus:
 
 
 def can_be_deleted(pod: Pod, pod_is_finished: bool) -> bool:
-    """May the API object go? It was asked for, the API shows a terminal phase, and the kubelet is through with it."""
+    """May the API object go? It was requested, the API shows a terminal phase, and the kubelet has finished with it."""
     if pod.metadata.deletion_timestamp is None or is_mirror_pod(pod):
         return False
     return pod.status.phase in TERMINAL_PHASES and pod_is_finished
@@ -351,7 +351,7 @@ def with_container_startup(status: PodStatus, container_id: str, started: bool) 
 
 def _find_container(status: PodStatus, container_id: str) -> tuple[str, ContainerStatus] | None:
     if not container_id:
-        return None  # a container that never ran has no id to be found by
+        return None  # a container that never ran has no id
     for field in ("container_statuses", "init_container_statuses"):
         for container in getattr(status, field):
             if container.container_id == container_id:

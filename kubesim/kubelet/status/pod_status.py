@@ -1,8 +1,7 @@
-"""Gathers what a status is computed from, computes it, and does what follows from it.
+"""Gathers the inputs of a status, computes it, and applies its consequences.
 
-The shell around the pure `status.generate`: it asks the managers, and afterwards triggers readiness probes and
-tells about an exceeded deadline, as the kubelet does while it computes.
-Mirrors: pkg/kubelet/kubelet_pods.go generateAPIPodStatus
+The shell around the pure `status.generate`: it asks the managers, and afterwards triggers readiness probes and reports
+an exceeded deadline, as the kubelet does while it computes. Mirrors: pkg/kubelet/kubelet_pods.go generateAPIPodStatus
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class StatusGenerator:
     resource_health: Callable[[Pod, PodStatus], PodStatus] | None = None  # adds that of allocated devices
 
     def generate(self, pod: Pod, runtime: RuntimePodStatus, *, terminal: bool = False) -> tuple[PodStatus, bool]:
-        """The status, and whether nothing else followed from it: then the same again would follow from the same."""
+        """The status, and whether it had no other effect: then equal inputs have the same result."""
         if terminal:
             self.statuses.resize.clear_pending(pod.metadata.uid)
             self.statuses.resize.clear_in_progress(pod.metadata.uid)

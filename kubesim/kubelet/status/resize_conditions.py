@@ -34,7 +34,7 @@ class ResizeConditions:
         return () if found is None else tuple(c for c in (found.pending, found.in_progress) if c is not None)
 
     def set_pending(self, uid: str, reason: str, message: str, observed_generation: int, now: int) -> bool:
-        """Was the reason or the generation new? Every reason but Infeasible is called Deferred."""
+        """Was the reason or the generation new? Every reason except Infeasible is called Deferred."""
         reason = INFEASIBLE if reason == INFEASIBLE else DEFERRED
         pod = self._pods.setdefault(uid, _OfPod())
         previous = pod.pending
@@ -85,7 +85,7 @@ class ResizeConditions:
         return None if pod is None or pod.pending is None else pod.pending.reason
 
     def backfill(self, pods: Iterable[Pod], now: int) -> None:
-        """After a restart of the kubelet: take up again what the API server says."""
+        """After a restart of the kubelet: continue from the status at the API server."""
         for pod in pods:
             for c in pod.status.conditions:
                 if c.type not in (POD_RESIZE_PENDING, POD_RESIZE_IN_PROGRESS):

@@ -1,4 +1,4 @@
-"""A status in a few words, for the trace: what a reader looks for, without the times."""
+"""A status in a few words for the trace, without the times."""
 
 from __future__ import annotations
 

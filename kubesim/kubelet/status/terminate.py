@@ -1,6 +1,6 @@
-"""The last status of a pod whose termination is complete: nothing in it is left open.
+"""The last status of a pod whose termination is complete: nothing in it is pending.
 
-Containers that nobody can find any more count as failed, so that a pod is never called successful by accident.
+Containers that no longer exist count as failed, so that a pod is never reported as Succeeded by accident.
 
 Mirrors: pkg/kubelet/status/status_manager.go TerminatePod, hasPodInitialized, initializedContainers.
 """
@@ -28,7 +28,7 @@ _EMPTY = ContainerState(terminated=ContainerStateTerminated())
 
 
 def terminated_status(pod: Pod, status: PodStatus) -> PodStatus:
-    """`pod.status` tells whether the pod was ever initialized; `status` is the newest one known."""
+    """`pod.status` shows whether the pod was ever initialized; `status` is the newest one known."""
     regular, init = status.container_statuses, status.init_container_statuses
     if has_pod_initialized(pod):
         regular = _all_terminated(regular, len(regular))
@@ -55,7 +55,8 @@ def _all_terminated(statuses: tuple[ContainerStatus, ...], count: int) -> tuple[
 
 
 def _attempted(statuses: Sequence[ContainerStatus]) -> int:
-    """How many init containers were tried at least once, going by the last that was; the first counts always."""
+    """How many init containers were started at least once, derived from the last one that was; the first always
+    counts."""
     for n in range(len(statuses) - 1, -1, -1):
         if _left_waiting(statuses[n]):
             return n + 1

@@ -1,4 +1,4 @@
-"""From a volume of a pod to what is to be mounted: a claim stands for the persistent volume that it is bound to.
+"""From a volume of a pod to what the kubelet mounts: a claim stands for its persistent volume.
 
 Mirrors: pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go createVolumeSpec, getPVCExtractPV,
 getPVSpec; component-helpers/storage/ephemeral

@@ -1,4 +1,4 @@
-"""What a hostPath volume asks of the node's file system before a pod may use it.
+"""What a hostPath volume requires of the node's file system before a pod may use it.
 
 Mirrors: pkg/volume/hostpath/host_path.go SetUp, checkTypeInternal; pkg/volume/validation ValidatePathNoBacksteps
 """
@@ -22,7 +22,7 @@ _WANTED: Mapping[str, tuple[PathKind, str]] = {
 
 
 def check_host_path(source: Mapping[str, Any], directories: VolumeDirectories) -> None:
-    """Make what the type says is to be created, and refuse what is not of the type. Raises VolumeError."""
+    """Create the path if its type requires it; reject a path of another type. Raises VolumeError."""
     path, type = source.get("path") or "", source.get("type") or ""
     if ".." in path.split("/"):
         raise VolumeError(f"invalid HostPath `{path}`: must not contain '..'")

@@ -48,7 +48,7 @@ class VolumesNotReady(SyncError):
 
 @value_object
 class VolumeParts:
-    """What of its surroundings the volume manager needs."""
+    """What the volume manager needs from the rest of the kubelet."""
 
     directories: VolumeDirectories
     objects: ObjectWatcher
@@ -108,7 +108,7 @@ class VolumeManager:
         if uid in self._outdated and not any(v.remount_required for v in self._actual.volumes_of(uid).values()):
             self._outdated.discard(uid)
         if self._views.states.should_pod_runtime_be_removed(uid):
-            self.pod_may_be_over(uid)  # it was mounted too late: nobody will use it
+            self.pod_may_be_over(uid)  # it was mounted too late: it will not be used
 
     # -- what others report -------------------------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ class VolumeManager:
             self._populator.pod_added(pod.metadata.uid)
 
     def pod_may_be_over(self, uid: str) -> None:
-        """Its worker has come to its next state, or no source wants it any more."""
+        """Its worker has entered its next state, or no source wants it any more."""
         self._populator.pod_may_be_over(uid)
 
     def _object_changed(self, uid: str, in_volume: bool) -> None:
@@ -249,7 +249,7 @@ class VolumeManager:
     # -- questions ----------------------------------------------------------------------------------------------
 
     def is_up_to_date(self, uid: str) -> bool:
-        """Would setting up the pod's volumes again leave everything as it is?"""
+        """Would setting up the pod's volumes again change nothing?"""
         pod = self._views.manager.by_uid(uid)
         if pod is None or not pod.spec.volumes:
             return True
@@ -276,7 +276,7 @@ class VolumeManager:
         )
 
     def pod_volumes_exist(self, uid: str) -> bool:
-        """Is something of the pod mounted, or may be?"""
+        """Is or may any volume of the pod be mounted?"""
         return bool(self._actual.volumes_of(uid))
 
     def volumes_in_use(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The mounts of a container: which volume it sees where, or why it cannot have it.
 
-Called when a container is about to be created, after its environment is known. What cannot be had is the message of a
+Called when a container is about to be created, after its environment is known. A missing object is the message of a
 container that waits with the reason CreateContainerConfigError.
 
 Mirrors: pkg/kubelet/kubelet_pods.go makeMounts, makeBlockVolumes, translateMountPropagation, resolveRecursiveReadOnly;
@@ -102,7 +102,7 @@ def _sub_path(mount: Mapping[str, Any], env: Sequence[tuple[str, str]]) -> str:
 
 
 def resolve_recursive_read_only(mount: Mapping[str, Any], supported: bool) -> bool:
-    """Whether a read-only mount is recursively so. Raises ValueError if the mode cannot be had."""
+    """Whether a read-only mount is recursively read-only. Raises ValueError if the mode cannot be had."""
     mode = mount.get("recursiveReadOnly")
     if mode is None or mode == "Disabled":
         return False

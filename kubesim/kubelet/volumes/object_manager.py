@@ -1,7 +1,7 @@
 """ConfigMaps and Secrets as a kubelet knows them: one watch for each that some registered pod refers to.
 
-A pod is registered by its first sync and unregistered when all of it is gone. What is not registered cannot be had, and
-what has not been listed yet has to be waited for, at most a second.
+A pod is registered by its first sync and unregistered when all of it is gone. An object that is not registered is an
+error; one that has not been listed yet is waited for, at most a second.
 
 Mirrors: pkg/kubelet/util/manager/watch_based_manager.go, cache_based_manager.go; pkg/api/v1/pod/util.go
 VisitPodConfigmapNames, VisitPodSecretNames
@@ -29,7 +29,7 @@ _SECRET_REFS = ("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "st
 
 
 class ObjectUnavailable(KubesimError):
-    """An object that cannot be had; the text is the kubelet's."""
+    """An object that cannot be read; the text is the kubelet's."""
 
 
 class ObjectNotFound(ObjectUnavailable):
@@ -69,7 +69,7 @@ class _References:
 
 
 class ObjectManager:
-    """`on_change` is called when an object changes that a sync of this pod reads; the flag tells whether a volume shows
+    """`on_change` is called when an object changes that a sync of this pod reads; the flag says whether a volume shows
     it. The environment of a container is read when it is created, and not again."""
 
     def __init__(self, clock: LoopClock, watcher: ObjectWatcher, on_change: Callable[[str, bool], None]) -> None:

@@ -16,7 +16,7 @@ from kubesim.values import value_object
 
 
 class VolumeError(KubesimError):
-    """Something about a volume did not succeed; the text is the kubelet's."""
+    """An operation on a volume failed; the text is the kubelet's."""
 
 
 @value_object

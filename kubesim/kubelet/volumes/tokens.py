@@ -1,6 +1,6 @@
 """Service account tokens for projected volumes: requested once, kept, and renewed when most of their time is over.
 
-A token says what a real one says (issuer, subject, audience, times, the pod it is bound to), but nobody checks it.
+A token says what a real one says (issuer, subject, audience, times, the pod it is bound to), but nothing checks it.
 
 Mirrors: pkg/kubelet/token/token_manager.go
 """
@@ -78,7 +78,7 @@ def _signed(pod: Pod, audience: str, now: int, seconds: int) -> str:
         f'"pod": {{"name": {_quoted(metadata.name)}, "uid": {_quoted(metadata.uid)}}}, '
         f'"serviceaccount": {{"name": {_quoted(account)}}}}}'
     )
-    claims = (  # written out: an encoder takes ten times as long, and every pod has a token
+    claims = (  # hand-written: an encoder takes ten times as long, and every pod has a token
         f'{{"aud": [{_quoted(audience)}], "exp": {now // SECOND + seconds}, "iat": {now // SECOND}, '
         f'"iss": {_quoted(ISSUER)}, "kubernetes.io": {bound}, '
         f'"sub": {_quoted(f"system:serviceaccount:{metadata.namespace}:{account}")}}}'

@@ -1,6 +1,6 @@
 """The holder of a node: the first process in it, which does what kubesim requests over a socket.
 
-It has one thread, so that it can go into a sandbox' namespace and back. It is started by the underlay (`underlay.py`)
+It has one thread, so that it can enter a sandbox's namespace and return. It is started by the underlay (`underlay.py`)
 in namespaces of its own; on the host's network it runs beside kubesim, and then it is not killed when kubesim ends: it
 kills what still runs in its name, waits for the end of it, and ends itself.
 """
@@ -23,7 +23,7 @@ from kubesim.linux.private_node.confinement import confine
 from kubesim.linux.private_node.private import OWN_DIR
 
 STATUS = struct.Struct("=i")
-_ROOTS_DIRS = ("/usr/local/sbin", "/usr/sbin", "/sbin")  # where iptables is, which an ordinary user's PATH leaves out
+_ROOTS_DIRS = ("/usr/local/sbin", "/usr/sbin", "/sbin")  # of iptables, not in an ordinary user's PATH
 _ONLY_ROOT = "0 0 1"
 _DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores them, and a child would inherit that
 
@@ -35,7 +35,7 @@ class Holder:
         self._requests = requests
         self._is_private = is_private
         self._own_netns = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        self._children: dict[int, int] = {}  # process id -> where its exit status is written to
+        self._children: dict[int, int] = {}  # process id -> the pipe to which its exit status is written
         self._acts: dict[str, Callable[..., Answer]] = {
             "new netns": self._new_netns,
             "remove netns": self._remove_netns,
@@ -67,7 +67,7 @@ class Holder:
                     return
 
     def _reap(self) -> None:
-        """Who has ended: plugins, and what they left behind."""
+        """Ended processes: plugins, and processes that they left behind."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -79,12 +79,12 @@ class Holder:
             if reported is not None:
                 try:
                     os.write(reported, STATUS.pack(status))
-                except BrokenPipeError:  # nobody wants to know any more
+                except BrokenPipeError:  # no longer of interest
                     pass
                 os.close(reported)
 
     def _kill_children(self) -> None:
-        """All of them have ended when this returns: what they did may then be undone."""
+        """All of them have ended when this returns: then their effects can be undone."""
         for pid in self._children:
             try:
                 os.killpg(pid, signal.SIGKILL)
@@ -120,7 +120,7 @@ class Holder:
     # -- network namespaces -------------------------------------------------------------------------------------
 
     def _new_netns(self, path: str, id_maps: list[str], fds: list[int]) -> Answer:
-        """Made by going into a new one, binding it, and coming back: a thread for that would take as long again.
+        """Created by entering a new one, binding it, and returning: a thread for that would double the time.
         `id_maps`, of users and of groups, are given for one that belongs to a new user namespace. A private node has no
         ids to map but its root."""
         if id_maps:
@@ -174,7 +174,8 @@ class Holder:
     # -- processes ----------------------------------------------------------------------------------------------
 
     def _spawn(self, path: str, environ: dict[str, str], fds: list[int]) -> Answer:
-        """With these descriptors as 0, 1 and 2. Answers with a pipe that will tell the exit status, and the process."""
+        """Starts with these descriptors as 0, 1 and 2. Answers with a pipe from which the exit status can be read, and
+        the process."""
         environ |= {"PATH": _with_roots_dirs(environ.get("PATH", os.defpath))}
         reported, tell = os.pipe2(os.O_CLOEXEC)
         failed, fail = os.pipe2(os.O_CLOEXEC)
@@ -261,4 +262,4 @@ def _has_many_ids() -> bool:
 
 def _with_roots_dirs(path: str) -> str:
     known = path.split(":")
-    return ":".join([*known, *(place for place in _ROOTS_DIRS if place not in known)])
+    return ":".join([*known, *(directory for directory in _ROOTS_DIRS if directory not in known)])

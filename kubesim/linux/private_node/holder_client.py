@@ -47,7 +47,7 @@ class Underlay:
 
     def __init__(self, kind: str = "private", lock: IO[str] | None = None, plugins_lock: IO[str] | None = None) -> None:
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each port that a container listens on is one
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each port that a container listens on counts as one
         ours, theirs = messages.pair()
         root = str(Path(kubesim.__file__).parent.parent)
         with theirs:
@@ -102,7 +102,7 @@ def _setting(name: str) -> str:
 
 
 class PrivateNode:
-    """A node that can be asked. What the kernel refuses there is an OSError here."""
+    """A node that can be asked. A refusal by the kernel is an OSError here."""
 
     def __init__(self, asked: socket.socket) -> None:
         asked.settimeout(PATIENCE_S)
@@ -110,7 +110,7 @@ class PrivateNode:
         self._directories: list[int] = []
 
     def close(self) -> None:
-        """The holder ends when nobody can ask it any more."""
+        """The holder ends when its socket has no client any more."""
         self._socket.close()
         while self._directories:
             os.close(self._directories.pop())
@@ -155,7 +155,7 @@ class PrivateNode:
         return f"/proc/self/fd/{self._directories[-1]}"
 
     def join(self, addresses: Sequence[str], routes: Sequence[tuple[str, str]]) -> None:
-        """Give the node its addresses at the switch, and routes by way of other nodes."""
+        """Give the node its addresses at the switch, and routes through other nodes."""
         self._ask("join", addresses=list(addresses), routes=[list(route) for route in routes])
 
     def look(self, netns: str = "") -> Seen:
@@ -182,7 +182,7 @@ class NodeChild:
         self.exit_fd = reported
         self._process = process
         self._status: int | None = None
-        with open(f"/proc/self/fdinfo/{process}") as file:  # its number there means nothing here
+        with open(f"/proc/self/fdinfo/{process}") as file:  # its number there has no meaning here
             self.pid = max(0, next((int(line.split()[1]) for line in file if line.startswith("Pid:")), 0))
 
     def status(self) -> int | None:

@@ -1,9 +1,9 @@
 """Leaving the host: a user namespace in which one is root, and a node's own mounts, network and process ids.
 
-Everything of the host's file system stays visible and becomes read-only, without devices; where plugins keep their
-state there is an empty tmpfs. Then the node enters a second user namespace: the kernel locks mounts that come from
-another one, so that root in the node can neither make them writable nor take them away. Only processes with a single
-thread can do this, and they cannot go back.
+Everything of the host's file system stays visible and becomes read-only, without devices; the directories where plugins
+keep their state are an empty tmpfs. Then the node enters a second user namespace: the kernel locks mounts that come
+from another one, so that root in the node can neither make them writable nor take them away. Only processes with a
+single thread can do this, and they cannot go back.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ NETNS_DIR: Final = "/var/run/netns"
 OWN_DIR: Final = "/run/kubesim"  # what kubesim itself keeps in the node
 
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "net/tun")
-# What root could change of the whole machine. Of /proc/sys, only what belongs to the node's network stays writable.
+# Paths with which root could change the whole machine. In /proc/sys, only the settings of the node's network stay
+# writable.
 _READ_ONLY_PROC: Final = ("acpi", "bus", "fs", "irq", "mtrr", "pressure", "scsi", "sys", "sysrq-trigger", "tty")
 
 _SYS_MOUNT_SETATTR, _AT_RECURSIVE, _AT_FDCWD = 442, 0x8000, -100
@@ -58,7 +59,7 @@ def leave_for_node() -> None:
 
 def furnish() -> None:
     """As the first process of a node: its own /proc and /dev, everything else read-only, empty state, and a network
-    with loopback. From then on nobody in the node can undo that."""
+    with loopback. From then on no process in the node can undo it."""
     try:
         namespaces.mount("none", "/", "none", namespaces.MS_REC | namespaces.MS_PRIVATE)
         _set_attributes("/", _READ_ONLY | _NO_SUID | _NO_DEVICES, recursive=True)
@@ -127,8 +128,8 @@ def adopt_orphans() -> None:
 
 
 def die_with_parent(parent: int | None = None) -> None:
-    """Be killed when the parent ends, now if it has ended already. To be called after the last change of user, which
-    would undo it. A parent beyond our process ids has no number here."""
+    """Let the kernel kill this process when the parent ends, or now if it has ended already. To be called after the
+    last change of user, which would undo it. A parent outside our PID namespace has no number here."""
     _libc.prctl(_SET_PDEATHSIG, signal.SIGKILL)
     if parent is not None and os.getppid() != parent:
         os._exit(1)

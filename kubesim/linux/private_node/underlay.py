@@ -1,8 +1,8 @@
-"""What lies under the nodes: the process that makes them, and the switch that their cables lead to.
+"""The layer under the nodes: the process that creates them, and the switch that connects them.
 
 It owns the user namespace; every node is a process with namespaces for mounts, network and process ids in it. The user
-namespace is common to the nodes of a cluster because nobody could lay a cable between two of them otherwise. Started
-by `holder_client.py` as a program of its own, before it imports or does anything that could make a second thread.
+namespace is common to the nodes of a cluster because no link between two nodes could be created otherwise. Started by
+`holder_client.py` as a separate program, before any import or action that could create a second thread.
 
     python -c '...' ROOT FD PARENT private|host [FD-TO-KEEP-OPEN ...]
 """
@@ -25,7 +25,7 @@ SWITCH = "lan"
 def main(arguments: list[str]) -> None:
     requests = socket.socket(fileno=int(arguments[0]))
     parent, kind, kept = int(arguments[1]), arguments[2], map(int, arguments[3:])
-    for fd in (requests.fileno(), *kept):  # what else was handed over goes to all that is started from here
+    for fd in (requests.fileno(), *kept):  # all other inherited descriptors are passed to every started process
         os.set_inheritable(fd, False)
     if kind == "host":
         private.adopt_orphans()
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> None:
         messages.send(requests, _error_message(error))
         return
     private.die_with_parent(parent)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nodes that end need nobody to wait for them
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nodes that end need no waiter
     messages.send(requests, {})
     number = 0
     while True:
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _new_node(number: int, requests: socket.socket) -> tuple[socket.socket, socket.socket]:
-    """A node that is ready, with its cable. The socket to ask it, and the end that it has."""
+    """A node that is ready, with its cable. Its socket, and its exit."""
     ours, theirs = messages.pair()
     said, say = messages.pair()
     launcher = os.getpid()

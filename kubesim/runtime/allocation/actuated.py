@@ -38,7 +38,7 @@ class ActuatedState:
             self.on_write()
 
     def pod_cgroup_made(self, pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> None:
-        """Containers that have not started yet count as having what they will start with."""
+        """Containers that have not started yet count with the resources that they will start with."""
         uid, spec = pod.metadata.uid, pod.spec
         if uid not in self._containers and uid not in self._pods:
             for container in (*spec.init_containers, *spec.containers):

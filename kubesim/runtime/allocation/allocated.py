@@ -67,7 +67,7 @@ class AllocationState:
             self.on_write()
 
     def update_pod(self, pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> Pod:
-        """The pod with its allocation in place of what it asks for; the same object where that is the same."""
+        """The pod with its allocation in place of what it requests; the same object where that is the same."""
         uid = pod.metadata.uid
         if self._asked.get(uid) is pod.spec:
             return pod

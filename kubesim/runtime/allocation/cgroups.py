@@ -198,7 +198,8 @@ def _huge_page_limits(requests: Resources) -> dict[int, int]:
 def container_oom_score_adjust(
     pod: Pod, container: Container, memory_capacity: int, gates: FeatureGates = DEFAULT_GATES
 ) -> int:
-    """How readily the kernel kills the container: the smaller its part of the node's memory, the sooner."""
+    """The oom_score_adj of the container: the smaller its share of the node's memory, the sooner the kernel kills
+    it."""
     qos = pod_qos_class(pod, gates)
     if qos == GUARANTEED or is_node_critical_pod(pod):
         return GUARANTEED_OOM_SCORE_ADJ
@@ -214,7 +215,7 @@ def container_oom_score_adjust(
         smallest = min(map(_memory_request, pod.spec.containers)) + extra
         adjust = min(adjust, 1000 - _quotient(1000 * smallest, memory_capacity))
     adjust = max(adjust, 1000 + GUARANTEED_OOM_SCORE_ADJ)
-    # Less than BestEffort. A pod that requests less than its containers do gets past this: upstream tests for equality.
+    # Less than BestEffort. A pod that requests less than its containers passes: upstream tests for equality.
     return adjust - 1 if adjust == BEST_EFFORT_OOM_SCORE_ADJ else adjust
 
 

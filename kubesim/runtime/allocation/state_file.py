@@ -30,7 +30,7 @@ def restore_content(state: StateFile, content: dict[str, Any]) -> None:
 
 
 def _copied(value: Any) -> Any:
-    """Mappings, and what has a `clone`; values that nobody changes are shared."""
+    """Mappings, and what has a `clone`; immutable values are shared."""
     if isinstance(value, dict):
         return {key: _copied(each) for key, each in value.items()}
     return value.clone() if hasattr(value, "clone") else value

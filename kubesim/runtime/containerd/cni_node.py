@@ -1,7 +1,7 @@
 """The runtime `cni` of a node: sandboxes with real networks in a real node, and simulated containers in them.
 
 A call of a plugin takes its virtual time from the seed; at that instant time stands still until the real process has
-ended, so that what runs at the same time does not depend on the machine.
+ended, so that the order of concurrent calls does not depend on the machine.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class CniNode:
         self._home = home
         self._name = plan.name
         self._environ = {} if settings.state else {"TMPDIR": "/run"}  # /tmp is the host's, and read-only
-        # Of a network that the user brings to the host, another client may have attachments.
+        # A network that the user brings to the host may have other attachments.
         self._is_network_shared = bool(settings.state and settings.conf_dir)
         self._bin_dirs = bin_dirs
         self._faults = [fault.with_own_counts() for name, fault in settings.faults if name in ("", plan.name)]
@@ -128,7 +128,7 @@ class CniNode:
         return runtime
 
     def _network_settings(self) -> PodNetworkSettings:
-        """Several networks are attached immediately, as containerd does, while `InTurn` runs their plugins in turn."""
+        """Several networks are attached concurrently, as containerd does, while `InTurn` runs their plugins in turn."""
         settings = self._settings
         loopback = self.node.bring_up_loopback if settings.internal_loopback else None
         return PodNetworkSettings(setup_serially=settings.setup_serially, bring_up_loopback=loopback)
@@ -187,20 +187,20 @@ class CniNode:
 
     def _cni(self, clock: LoopClock, randomness: Randomness, recorder: Recorder) -> CNI:
         options = self._load_options()
-        places = NetworkDirectories(
+        directories = NetworkDirectories(
             self._bin_dirs,
             self._conf_dir,
             self._settings.max_conf_num,
             min_networks=len(options),
             cache_dir=self._home.cache,
         )
-        cni = CNI(places, self._exec(clock, randomness, recorder))
+        cni = CNI(directories, self._exec(clock, randomness, recorder))
         cni.libcni.environ |= self._environ
         cni.libcni.cache.written = self.cache_written
         try:
             cni.load_now(*options)
         except CniError:
-            pass  # the node is not ready, and tells why
+            pass  # the node is not ready, and says why
         self._check_faults([entry.config for entry in cni.networks])
         return cni
 
@@ -221,11 +221,11 @@ class CniNode:
         return self.around_exec(exec)
 
     def _write_stand_ins(self, names: Iterable[str]) -> StandIns:
-        """For plugins that may be started by others, where the node finds them."""
+        """For plugins that other plugins may start, where the node finds them."""
         directory, written = f"{self._home.directory}/faults", []
         os.makedirs(directory, exist_ok=True)
         for name in {*names} - {"*"}:
-            real = next((path for place in self._bin_dirs if os.path.isfile(path := f"{place}/{name}")), "")
+            real = next((path for bin_dir in self._bin_dirs if os.path.isfile(path := f"{bin_dir}/{name}")), "")
             if real:
                 with open(f"{directory}/{name}", "w") as file:
                     file.write(stand_in(real))
@@ -243,9 +243,8 @@ class CniNode:
 
 
 class InTurn:
-    """Runs plugins by another Exec, one at a time with all who have the same lock: of two that run immediately, which
-    ends
-    first would depend on the machine."""
+    """Runs plugins by another Exec, one at a time for each lock: which of two concurrent ones ends first would depend
+    on the machine."""
 
     def __init__(self, exec: PluginExec, turn: asyncio.Lock) -> None:
         self._exec, self._turn = exec, turn
@@ -286,7 +285,7 @@ class NodeNamespaces:
 
 
 def execution_record(node: str, execution: Execution) -> CniExec:
-    """An execution as the trace tells it."""
+    """An execution as the trace shows it."""
     environ = execution.environ
     failure = plugin_failure(execution.how, execution.stdout, execution.stderr) if execution.how else None
     return CniExec(

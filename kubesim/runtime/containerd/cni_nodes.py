@@ -52,14 +52,14 @@ class CniNodes:
         return node
 
     def _clean(self) -> list[Leak]:
-        """The host may have something left of an earlier run, and must have nothing left of this one. What could not be
-        removed."""
+        """The host may have something left of an earlier run, and must have nothing left of this one. The objects that
+        could not be removed."""
         if not self._is_host:
             return []
         return [leak for node in self.nodes for leak in asyncio.run(node.cleaner(node.plain_libcni()).clean())]
 
     def close(self) -> list[Leak]:
-        """End them; what could not be removed, which of a private node is nothing."""
+        """End them; returns what could not be removed, which for a private node is nothing."""
         try:
             return self._clean()
         finally:
@@ -73,7 +73,7 @@ class CniNodes:
 
 @contextmanager
 def host_underlay(state: str) -> Iterator[Underlay]:
-    """The host itself, as far as it is this state directory's: nobody else, and no earlier run, is at work on it."""
+    """The part of the host that belongs to this state directory: no other and no earlier run uses it."""
     with (
         lock_state(state) as lock,
         lock_plugins(state) as plugins_lock,
@@ -95,7 +95,7 @@ def _private_home(node: PrivateNode, settings: CniSettings) -> Home:
 
 
 def _host_ips(seen: Seen) -> tuple[str, ...]:
-    """The addresses of the host by which others reach it: those of its default route's link."""
+    """The addresses at which other hosts reach this one: those of its default route's link."""
     ways = {route["index"] for route in seen["routes"] if route["destination"] == "default"}
     found = [entry["address"].partition("/")[0] for entry in seen["addresses"] if entry["index"] in ways]
     return tuple(address for address in found if not address.startswith("fe80:")) or ("127.0.0.1",)
@@ -110,22 +110,22 @@ def _routes(other: NodePlan) -> list[tuple[str, str]]:
 def _bin_dirs(settings: CniSettings) -> tuple[str, ...]:
     """Those of the user as they are; else the usual ones, in which the plugins of the shipped network must be."""
     for path in settings.bin_dirs:
-        place = os.path.realpath(path)
+        real_path = os.path.realpath(path)
         hidden = (
-            next((state for state in STATE_DIRS if place.startswith(f"{state}/")), "") if not settings.state else ""
+            next((state for state in STATE_DIRS if real_path.startswith(f"{state}/")), "") if not settings.state else ""
         )
         if hidden or not os.path.isdir(path):
             problem = f"is hidden in a private node, whose {hidden} is its own" if hidden else "is not a directory"
             raise UsageError(f"--cni-bin-dir {path} {problem}")
-    places = settings.bin_dirs or BIN_DIRS
+    bin_dirs = settings.bin_dirs or BIN_DIRS
     if not settings.conf_dir:
         needed = plugins_of(settings.network)
-        missing = [name for name in needed if not any(os.path.isfile(f"{place}/{name}") for place in places)]
+        missing = [name for name in needed if not any(os.path.isfile(f"{directory}/{name}") for directory in bin_dirs)]
         if missing:
             raise UsageError(
-                f"the CNI plugins {', '.join(missing)} are not in {', '.join(places)}: install them (Debian: "
+                f"the CNI plugins {', '.join(missing)} are not in {', '.join(bin_dirs)}: install them (Debian: "
                 "containernetworking-plugins) or name their directory with --cni-bin-dir"
             )
     elif not os.path.isdir(settings.conf_dir):
         raise UsageError(f"--cni-conf-dir {settings.conf_dir} is not a directory")
-    return places
+    return bin_dirs

@@ -1,8 +1,8 @@
 """Where a node keeps what is ours: stored sandboxes, the ledger of attachments, namespaces, libcni's cache.
 
-The home of a private node is gone with it. That of a node that is the host itself is a state directory that outlives
-kubesim; it has a lock, so that nobody cleans up what another kubesim is using, and a name of its own, with which the
-ids of its sandboxes and its network begin.
+The home of a private node is removed with it. That of a node that is the host itself is a state directory that outlives
+kubesim; it has a lock, so that no other kubesim cleans up what is in use, and a unique name, the prefix of its
+sandboxes' ids and of its network.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TRIES_WITH_A_LIVING, _TRIES = 50, 300
 @value_object
 class Home:
     """`directory` is a path here, `directory_there` the same in the node. `owner` is empty where all is ours anyway;
-    `run` tells lives of kubesim apart."""
+    `run` distinguishes runs of kubesim."""
 
     directory: str
     directory_there: str = OWN_DIR
@@ -49,7 +49,7 @@ class Home:
 
     @property
     def bridge(self) -> str:
-        """No longer than the name of a link may be."""
+        """At most as long as the name of a link."""
         return f"ks-{self.owner.rpartition('-')[2]}"
 
     def sandbox_id(self, uid: str, number: int) -> str:
@@ -59,14 +59,14 @@ class Home:
 
 
 def host_home(state: str) -> Home:
-    """The home in a state directory, of which one has the lock."""
+    """The home in a state directory that this process has locked."""
     directory = os.path.realpath(state)
     owner = f"kubesim-{hashlib.sha256(directory.encode()).hexdigest()[:8]}"
     return Home(directory, directory, f"{directory}/netns", owner, _count(f"{directory}/runs.json"))
 
 
 def _count(path: str) -> int:
-    """How often this was asked before. It must not be forgotten, or ids would come again."""
+    """The number of earlier calls. It must be kept, or ids would repeat."""
     before = 0
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
@@ -96,7 +96,7 @@ def lock_state(state: str) -> IO[str]:
 
 
 def _is_alive(lock: IO[str]) -> bool:
-    """Is there still the kubesim that took the lock?"""
+    """Is the kubesim process that took the lock still running?"""
     lock.seek(0)
     return os.path.exists(f"/proc/{lock.read() or 'self'}")
 

@@ -2,9 +2,9 @@
 
 The order is containerd's: reserve the name, store the metadata before anything exists, make the network namespace,
 store, set up the network, store, start. With a user namespace of the pod, the network namespace is made within a new
-one, and that one is pinned to a file before the sandbox starts and joins it. What fails is undone by the rules of
-`sandbox_rules`; what cannot be undone stays as an UNKNOWN sandbox. Stopping and removing can be repeated. The parts
-that touch a machine are protocols: the same code serves a simulated node and one with real namespaces and plugins.
+one, and that one is pinned to a file before the sandbox starts and joins it. A failure is undone by the rules of
+`sandbox_rules`; if that fails too, an UNKNOWN sandbox stays. Stopping and removing can be repeated. The parts that
+touch a machine are protocols: the same code serves a simulated node and one with real namespaces and plugins.
 
 Mirrors: containerd internal/cri/server/sandbox_run.go, sandbox_stop.go, sandbox_remove.go
 """
@@ -46,7 +46,7 @@ class SandboxFailed(RuntimeCallError):
 
 
 class SandboxStartFailed(RuntimeCallError):
-    """The sandbox process did not start. `left_behind` says what of it could not be removed."""
+    """The sandbox process did not start. `left_behind` names the parts that could not be removed."""
 
     def __init__(self, text: str, left_behind: str = "") -> None:
         self.left_behind = left_behind
@@ -55,7 +55,7 @@ class SandboxStartFailed(RuntimeCallError):
 
 @value_object
 class SandboxRequest:
-    """RunPodSandbox' argument, as far as the order of things depends on it."""
+    """The argument of RunPodSandbox, as far as the order of actions depends on it."""
 
     id: str
     name: str
@@ -121,7 +121,7 @@ class SandboxStore(Protocol):
 
 
 class SandboxObserver:
-    """Sees the steps of RunPodSandbox. A step whose `at` raises RuntimeCallError fails with that."""
+    """Sees the steps of RunPodSandbox. A step whose `at` raises RuntimeCallError fails with that error."""
 
     def at(self, sandbox: PodSandbox, step: StepName) -> None:
         """A step begins."""
@@ -158,10 +158,10 @@ class PodSandboxService:
         self._names = NameIndex()
         self.sandboxes: dict[str, PodSandbox] = {}
         self._attempts: dict[str, PodSandbox] = {}
-        self._lost: set[str] = set()  # stored, but nobody knows of them any more
+        self._lost: set[str] = set()  # stored, but unknown to every user
 
     def all(self) -> list[PodSandbox]:
-        """Also those that are being created at this moment."""
+        """Also those that are being created now."""
         return [*self.sandboxes.values(), *self._attempts.values()]
 
     def forget(self) -> None:
@@ -171,7 +171,7 @@ class PodSandboxService:
         self._names = NameIndex()
 
     def recover(self, containers: Mapping[str, bool]) -> None:
-        """After a restart: all that is stored exists. `containers` are the sandboxes that have a pause container, and
+        """After a restart: all stored objects exist. `containers` are the sandboxes that have a pause container, and
         whether it runs. One that has none is NOTREADY and its name is free, so the kubelet stops it and runs the next.
 
         Mirrors: containerd internal/cri/server/restart.go recover, podsandbox/recover.go RecoverContainer
@@ -258,7 +258,7 @@ class PodSandboxService:
             await self._tear_down(sandbox, ctx)
 
     async def _tear_down(self, sandbox: PodSandbox, ctx: Context) -> None:
-        """DEL also runs where the namespace is gone already, then with an empty path."""
+        """DEL also runs if the namespace is gone already, then with an empty path."""
         namespaces, path = self._parts.namespaces, sandbox.netns_path
         try:
             closed = await namespaces.is_closed(path)
@@ -279,7 +279,7 @@ class PodSandboxService:
             raise RuntimeCallError(problem) from error
 
     async def remove(self, sandbox_id: str, ctx: Context = BACKGROUND) -> None:
-        """Stops it first; refuses while its namespace is still there."""
+        """Stops it first; fails while its namespace still exists."""
         sandbox = self.sandboxes.get(sandbox_id)
         if sandbox is None:
             return
@@ -302,7 +302,7 @@ class PodSandboxService:
 
 
 async def wrap_error(action: Awaitable[T], what: str) -> T:
-    """Do it; `what` stands before its error."""
+    """Do it; `what` is the prefix of its error."""
     try:
         return await action
     except KubesimError as error:

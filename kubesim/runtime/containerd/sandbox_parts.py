@@ -1,5 +1,5 @@
 """The parts of a sandbox service that work on a real machine: namespaces bound to files, networks by CNI, a directory
-of stored sandboxes. And what the kubelet's view of a pod means for its network.
+of stored sandboxes. The effect of the kubelet's view of a pod on its network.
 
 Mirrors: containerd pkg/netns, internal/cri/server/sandbox_run_linux.go setupNetnsWithinUserns; pkg/kubelet/kuberuntime
 generatePodSandboxConfig, pkg/kubelet/container/helpers.go MakePortMappings
@@ -190,7 +190,7 @@ def pod_network_config(config: SandboxConfig) -> PodNetworkConfig:
 
 
 def port_mappings(container: Container) -> Iterator[PortMapping]:
-    """The ports of a container; one that repeats another is left out."""
+    """The ports of a container, without duplicates."""
     seen: set[str] = set()
     for port in container.ports:
         family = "any"

@@ -37,7 +37,7 @@ def is_due(action: Action, dirty: bool) -> bool:
 
 
 def makes_dirty(action: Action, *, has_network: bool) -> bool:
-    """Does a failure of this action count? A network that never came up need not be torn down well."""
+    """Does a failure of this action count? An error while tearing down a network that never came up is ignored."""
     if action == "tear down network":
         return has_network
     return action != "delete lease" and action not in _FILES
@@ -58,13 +58,13 @@ def make_sandbox_name(name: str, namespace: str, uid: str, attempt: int) -> str:
 
 
 class NameIndex:
-    """Names of sandboxes and who has them."""
+    """Names of sandboxes and their owners."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, str] = {}
 
     def reserve(self, name: str, key: str) -> str:
-        """The problem, if another client has the name."""
+        """The problem, if another object has the name."""
         holder = self._by_name.setdefault(name, key)
         return "" if holder == key else f"name {quoted(name)} is reserved for {quoted(holder)}"
 

@@ -29,9 +29,9 @@ CLEAN_PERIOD = MINUTE
 
 
 class SandboxedRuntime(SimulatedRuntime):
-    """`networking` is asked how the network is; None: it is always ready. Real plugins have `wall_limit_s` of the wall
-    clock for a call, since time stands still during it. If one hangs for longer it is killed, and virtual time moves on
-    to where the kubelet gives up."""
+    """`networking` returns the state of the network; None: it is always ready. Real plugins have `wall_limit_s` of the
+    wall clock for a call, since time stands still during it. If one hangs for longer it is killed, and virtual time
+    moves on to where the kubelet gives up."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class SandboxedRuntime(SimulatedRuntime):
             running.add_done_callback(self._running.discard)
             try:
                 failed = await asyncio.shield(running)
-            except asyncio.CancelledError:  # who called has given up; what was begun is undone without them
+            except asyncio.CancelledError:  # the caller has given up; the steps so far are undone without it
                 ctx.cancel()
                 raise
             if failed is not None:
@@ -93,7 +93,7 @@ class SandboxedRuntime(SimulatedRuntime):
         return request.id
 
     async def _run(self, request: SandboxRequest, config: SandboxConfig, ctx: Context) -> SandboxFailed | None:
-        """To the end, also when nobody waits for it any more."""
+        """To the end, even without a waiter."""
         try:
             sandbox = await self.service.run(request, ctx)
         except SandboxFailed as error:
@@ -184,7 +184,7 @@ class SandboxedRuntime(SimulatedRuntime):
             self._cleaning.cancel()
 
     async def _failure(self, error: RuntimeCallError, ctx: Context, deadline: int) -> RuntimeCallError:
-        """What the kubelet hears: the runtime's words, or nothing until its own patience is over."""
+        """What the kubelet receives: the runtime's answer, or nothing until its own timeout."""
         if not ctx.problem:
             return RuntimeCallError(f"{UNKNOWN_ERROR}{error}")
         await self._clock.sleep_until(deadline)

@@ -19,7 +19,7 @@ def reported_image(image: str) -> tuple[str, str]:
     """Name and pullable id: `nginx:1.27` and `docker-pullable://nginx@sha256:...`."""
     reference = parse_normalized(image)
     name = reference.name.removeprefix(f"{DEFAULT_DOMAIN}/").removeprefix("library/")
-    if reference.digest:  # docker knows no tag of an image that was pulled so
+    if reference.digest:  # docker has no tag for an image that was pulled by digest
         return f"{name}@{reference.digest}", f"{_PULLABLE}{name}@{reference.digest}"
     tagged = f"{name}:{reference.tag or DEFAULT_TAG}"
     # The digest of its manifest, which is not the id of the image.

@@ -75,7 +75,7 @@ class DockerRuntime(SimulatedRuntime):
         self._namespaces = namespaces
         self._steps = steps
         self._draws = randomness.stream("docker", "names")
-        self._spans: dict[str, int] = {}  # time that is left of the call that creates a sandbox
+        self._spans: dict[str, int] = {}  # remaining time of the call that creates a sandbox
         self._begin: Callable[[], NetworkPlugin]
         self._configured_at = 0
         self._configured: int | None = None  # the moment; known from the beginning of the story
@@ -89,8 +89,8 @@ class DockerRuntime(SimulatedRuntime):
     def use(
         self, order: str, begin: Callable[[], NetworkPlugin], status_period: int = POLL_PERIOD, configured_at: int = 0
     ) -> None:
-        """Make sandboxes in this order, with the plugin that `begin` starts and that is asked for its status that
-        often. Its simulated configuration is there `configured_at` after the beginning of the story."""
+        """Make sandboxes in this order, with the plugin that `begin` starts, and poll its status every `status_period`.
+        Its simulated configuration is there `configured_at` after the beginning of the story."""
         self._begin, self._configured_at, self._status_period = begin, configured_at, status_period
         self._network = PluginManager(begin())
         kind = Dockershim if order == "dockershim" else Dockertools
@@ -209,7 +209,7 @@ class DockerRuntime(SimulatedRuntime):
             raise RuntimeCallError(due.pop(0))
 
     def ensure_sandbox_image(self, image: str) -> None:
-        """A node has it, unless it is to fail."""
+        """A node has it, unless a scenario makes it fail."""
         try:
             self._fail_if_due("pull")
         except RuntimeCallError as error:
@@ -257,7 +257,7 @@ class DockerRuntime(SimulatedRuntime):
         )
 
     def _bridge_address(self, info: SandboxInfo) -> str:
-        """Docker's own bridge gives it, if no plugin does."""
+        """Docker's own bridge provides it, if no plugin does."""
         if info.id not in self._bridged:
             self._bridged[info.id] = self._address(info.id, info.attempt)
         return self._bridged[info.id]
@@ -297,7 +297,7 @@ class DockerRuntime(SimulatedRuntime):
         return replace(super()._context(container), netns=self._netns.get(container.info.sandbox_id, ""))
 
     def _end_sandbox(self, info: SandboxInfo) -> None:
-        """Its network namespace goes with its process."""
+        """Its network namespace ends with its process."""
         path = self._netns.pop(info.id, "")
         if path and self._namespaces is not None:
             self._namespaces.remove(path)

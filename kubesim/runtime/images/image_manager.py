@@ -39,7 +39,7 @@ SIGNATURE_VALIDATION_FAILED = "SignatureValidationFailed"
 
 @value_object
 class ImagePullSettings:
-    """One pull at a time, or this many side by side (None: all); and how many a second a registry may be asked for."""
+    """One pull at a time, or this many side by side (None: all); and how many requests a second a registry may get."""
 
     serialize: bool = True
     max_parallel: int | None = None
@@ -48,9 +48,9 @@ class ImagePullSettings:
 
 
 class ImageError(KubesimError):
-    """The image does not exist: the waiting reason that the status will show, and the message beside it."""
+    """The image does not exist: the waiting reason that the status will show, and its message."""
 
-    # Only crash loops tell the pod worker when to look again; after an image error it keeps its usual pace.
+    # Only crash loops set the time of the pod worker's next sync; after an image error it keeps its usual interval.
     retry_at: int | None = None
 
     def __init__(self, reason: str, message: str) -> None:
@@ -60,7 +60,8 @@ class ImageError(KubesimError):
 
 @mutable
 class _Request:
-    """Who wants which image: as written in the pod, and with the default tag; and what may open the registry."""
+    """A pull request: the image as written in the pod, and with the default tag; and the credentials for the
+    registry."""
 
     pod: Pod
     container: str
@@ -142,7 +143,7 @@ class ImageManager:
             if self._may_use(request, image_ref):
                 return image_ref
             if pull_policy == "Never":
-                # The same answer as for an absent image, so that nobody learns what is on the node.
+                # The same answer as for an absent image, so that pods cannot learn which images are on the node.
                 raise self._not_present(request)
         return await self._pull(request)
 

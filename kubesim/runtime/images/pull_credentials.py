@@ -54,19 +54,22 @@ class AuthConfig:
 
 def lookup_pull_credentials(image: str, secrets: Iterable[ApiObject]) -> tuple[AuthConfig, ...]:
     """What to try for an image, in this order. Raises InvalidPullSecret."""
-    by_place: dict[str, list[AuthConfig]] = {}
+    by_registry: dict[str, list[AuthConfig]] = {}
     for secret in secrets:
-        for place, entry in _entries(secret):
-            by_place.setdefault(_key(place), []).append(_auth_config(secret, entry))
-    if not by_place:
+        for registry, entry in _entries(secret):
+            by_registry.setdefault(_key(registry), []).append(_auth_config(secret, entry))
+    if not by_registry:
         return ()
     repository = parse_normalized(image).name
     # Sorted backwards, so that a path comes before the registry that it is in.
     found = [
-        auth for place in sorted(by_place, reverse=True) if _matches(place, repository) for auth in by_place[place]
+        auth
+        for registry in sorted(by_registry, reverse=True)
+        if _matches(registry, repository)
+        for auth in by_registry[registry]
     ]
     if not found and repository.startswith(f"{DEFAULT_DOMAIN}/"):
-        found = by_place.get(_DEFAULT_DOMAIN_ENTRY, [])
+        found = by_registry.get(_DEFAULT_DOMAIN_ENTRY, [])
     return tuple(found)
 
 
@@ -84,10 +87,10 @@ def _entries(secret: ApiObject) -> list[tuple[str, Mapping[str, Any]]]:
     return []
 
 
-def _key(place: str) -> str:
+def _key(registry: str) -> str:
     """`https://host/v1/` is the host; a path is kept."""
-    place = place.removeprefix("https://").removeprefix("http://")
-    host, slash, path = place.partition("/")
+    registry = registry.removeprefix("https://").removeprefix("http://")
+    host, slash, path = registry.partition("/")
     path = slash + path
     if path.startswith(("/v1/", "/v2/")):
         path = path[3:]
@@ -115,9 +118,9 @@ def _decoded(secret: ApiObject, auth: str) -> tuple[str, str]:
     return username, password
 
 
-def _matches(place: str, repository: str) -> bool:
+def _matches(registry: str, repository: str) -> bool:
     """Parts of the host may be globs; a port must be equal; the path must be a prefix."""
-    host, _, path = place.partition("/")
+    host, _, path = registry.partition("/")
     image_host, _, image_path = repository.partition("/")
     name, _, port = host.partition(":")
     image_name, _, image_port = image_host.partition(":")

@@ -1,8 +1,9 @@
-"""Who may use an image that is already on the node: what the kubelet pulled, by which name, with whose credentials.
+"""Which pods may use an image that is already on the node: what the kubelet pulled, by which name, with which
+credentials.
 
 An image that was pulled without credentials may be used by all pods of the node under the repository name it was pulled
-by; one that was pulled with a secret, by pods that have that secret, or the same credentials in another. Everybody else
-has to pull, so that the registry can say no. Images that were there before are free to all.
+by; one that was pulled with a secret, by pods that have that secret, or the same credentials in another. All others
+must pull, so that the registry can refuse. Images that were there before are free to all.
 
 Mirrors: pkg/kubelet/images/pullmanager (image_pull_manager.go PullManager, image_pull_policies.go).
 """
@@ -26,7 +27,7 @@ WRITE_WHILE_MATCHING_LIMIT = 100  # of secrets in one record
 
 @mutable
 class _Access:
-    """Who may use an image under one repository name."""
+    """Which pods may use an image under one repository name."""
 
     all_pods: bool = False
     secrets: list[PullSecret] = field(default_factory=list)
@@ -46,7 +47,7 @@ class PullRecords:
         self._intents[image] += 1
 
     def record_image_pulled(self, image: str, image_ref: str, secret: PullSecret | None = None) -> None:
-        """Without a secret, the registry gave it to anybody."""
+        """Without a secret, the image is public."""
         self._record(image, image_ref, secret)
         self._end_intent(image)
 

@@ -1,4 +1,4 @@
-"""The hash by which the kubelet tells whether a running container still is what the pod asks for.
+"""The hash by which the kubelet decides whether a running container still matches the pod's spec.
 
 Only the name and the image count: whatever else changes in a container, it is not restarted for it. Older kubelets hash
 all of it.

@@ -1,6 +1,6 @@
 """Labels and annotations on sandboxes and containers: what the kubelet remembers in the runtime, and reads back.
 
-A kubelet that restarts, or kills a container of a pod nobody knows any more, has only these.
+A kubelet that restarts, or kills a container of an unknown pod, has only these.
 
 Mirrors: kuberuntime/labels.go, kuberuntime_container.go restoreSpecsFromContainerLabels.
 """

@@ -28,7 +28,7 @@ _LOG_SUFFIX = ".log"
 
 @value_object
 class SandboxMetadata:
-    """A sandbox' identity for the runtime."""
+    """The identity of a sandbox for the runtime."""
 
     name: str
     namespace: str
@@ -83,14 +83,14 @@ def container_field_path(pod: Pod, container_name: str) -> str:
     """Where an event about this container points: `spec.containers{web}`."""
     spec = pod.spec
     return (
-        _place("containers", spec.containers, container_name)
-        or _place("initContainers", spec.init_containers, container_name)
-        or _place("ephemeralContainers", spec.ephemeral_containers, container_name)
+        _field_path("containers", spec.containers, container_name)
+        or _field_path("initContainers", spec.init_containers, container_name)
+        or _field_path("ephemeralContainers", spec.ephemeral_containers, container_name)
         or IMPLICIT_CONTAINER_PREFIX + container_name
     )
 
 
-def _place(field: str, containers: tuple[Container, ...], name: str) -> str:
+def _field_path(field: str, containers: tuple[Container, ...], name: str) -> str:
     for index, container in enumerate(containers):
         if container.name == name:
             return f"spec.{field}{{{name}}}" if name else f"spec.{field}[{index}]"

@@ -47,7 +47,7 @@ def start_failure(
     """The step that failed is the reason; dockertools gave one reason for almost all of them."""
     if not rules.reports_failed_step:
         return _docker_failure(pod, container, step, message, identifier)
-    # An id means nothing to a reader and makes every event a new one, so the name stands in for it.
+    # An id means nothing to a reader and makes every event unique, so the name replaces it.
     shown = message.replace(identifier, container.name) if identifier else message
     return StartFailure(_REASONS[step], message, f"Error: {shown}")
 

@@ -14,7 +14,7 @@ from kubesim.trace.records import RuntimeStep
 
 
 def take_step(recorder: Recorder, pod: Pod, during: str, step: str, why: str = "", container: str = "") -> None:
-    """Callers ask `recorder.details` first: most traces want none."""
+    """Callers ask `recorder.details` first: most traces need none."""
     metadata = pod.metadata
     recorder.detail(
         RuntimeStep(

@@ -1,8 +1,8 @@
-"""`NodeNetwork`: what a node asks of the network when it probes a pod or calls an HTTP hook.
+"""`NodeNetwork`: the node's interface to the network, for probes and HTTP hooks.
 
-The runtime that gives pods their network also answers here, whether simulated or over real sockets. A method that fails
-raises a `NetworkError` whose text is the one Go's dialer or HTTP client gives; the caller that asked wraps it in its
-own words.
+The runtime that sets up the pods' network also implements this, whether simulated or over real sockets. A method that
+fails raises a `NetworkError` whose text is the one Go's dialer or HTTP client gives; the caller wraps it in its own
+words.
 
 Mirrors: the outside of pkg/probe/{tcp,http,grpc} (net.Dialer, http.Client, grpc health client).
 """
@@ -24,7 +24,7 @@ class ConnectError(NetworkError):
 
 
 class ConnectTimeout(ConnectError):
-    """... because nobody answered in time."""
+    """... because there was no answer in time."""
 
 
 class ResponseTimeout(NetworkError):
@@ -98,4 +98,4 @@ class NodeNetwork(Protocol):
     async def tcp_connect(self, host: str, port: int, timeout: int) -> None: ...
     async def http_get(self, request: NodeRequest, timeout: int) -> HttpResponse: ...
     async def grpc_health(self, host: str, port: int, service: str, timeout: int, *, tls: bool = False) -> str:
-        """The serving status (`SERVING`, `NOT_SERVING`, ...); `ConnectError` immediately where nobody listens."""
+        """The serving status (`SERVING`, `NOT_SERVING`, ...); `ConnectError` immediately without a listener."""

@@ -1,7 +1,7 @@
 """The network of a private node: probes, hooks and simulated containers connect over real sockets.
 
-Virtual time does not advance during an exchange, which is counted with what it takes in the simulation. Where nobody
-answers, the wall clock is watched only for a moment, and virtual time continues to the end of the caller's patience.
+Virtual time does not advance during an exchange, which is counted with what it takes in the simulation. Without an
+answer, the wall clock is watched only for a moment, and virtual time continues to the caller's timeout.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class Connection:
         self._to = (address, port)
         self._socket: socket.socket | None = None
         self.problem = ""  # the kernel's, where it knows that there is no way
-        self.has_no_route = False  # the kernel says so immediately
+        self.has_no_route = False  # the kernel reports it immediately
 
     async def open(self, timeout: int) -> Failure:
         """Microseconds, 0 = none."""
@@ -176,7 +176,7 @@ class Connection:
         return ""
 
     async def connect(self) -> None:
-        """Ask for nothing, and wait until the other side has noticed."""
+        """Request nothing, and wait until the other side has noticed."""
         made = self._opened()
         with made:
             try:
@@ -187,7 +187,8 @@ class Connection:
                 pass
 
     async def request(self, request: ShellRequest, *, patient: bool = False) -> HttpAnswer | None:
-        """Ask by HTTP; None if what came back was none. Who is patient waits for the end of a silent server."""
+        """Ask by HTTP; None if the answer was not HTTP. A caller without a timeout waits for the end of a silent
+        server."""
         made, loop = self._opened(), asyncio.get_running_loop()
         head = "".join(f"{name}: {value}\r\n" for name, value in _with_host(request, self._to))
         own = plain_address(made.getsockname())
@@ -212,7 +213,7 @@ class Connection:
                     reading.cancel()
 
     async def carry(self, call: HealthCall) -> None:
-        """What a call says and hears, until it is over; it stays open if the other side says no more."""
+        """What a connection sends and receives, until it ends; it stays open if the other side sends nothing more."""
         made, loop = self._opened(), asyncio.get_running_loop()
         with made:
             try:

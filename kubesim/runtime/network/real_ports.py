@@ -1,6 +1,6 @@
 """Listeners of simulated containers that really listen: sockets in the namespace of their pod, held by this process.
 
-Who connects may be a probe of ours, another simulated container, or anything else that reaches the pod. What comes in
+The client may be a simulated probe, another simulated container, or anything else that reaches the pod. What comes in
 is handed to the listener, which answers as it would a simulated request.
 """
 
@@ -17,15 +17,15 @@ from kubesim.shell.kernel.ports import AddressInUse
 
 _MOST_BYTES = 65536
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
-_HTTP2 = b"PRI * HTTP/2.0\r\n\r\n"  # the part of the connection preface that looks like the head of a request
+_HTTP2 = b"PRI * HTTP/2.0\r\n\r\n"  # the part of the connection preface that has the form of a request's head
 Address = tuple[str, int]
 
 
 class Silences:
     """Clients of ours that wait for an answer which their server will never give, so that they need not wait for long.
 
-    By the client's own address and port; one that comes through a translation of addresses is not found, and waits.
-    They have their `turn`, one after the other: which of two is answered first would depend on the machine.
+    By the client's own address and port; a connection through address translation is not found, and waits.
+    They have their `turn`, one after the other: the order of two answers would depend on the machine.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Silences:
 
 
 def plain_address(name: tuple[str, int, int, int] | Address) -> Address:
-    """An IPv4 address is the same one, also where an IPv6 socket reports it."""
+    """An IPv4 address reported by an IPv6 socket is the same address."""
     return name[0].removeprefix("::ffff:"), name[1]
 
 
@@ -148,7 +148,7 @@ async def _serve_health(listener: Listener, connection: socket.socket, said: byt
 
 
 async def _said(connection: socket.socket) -> bytes:
-    """To the end of the head of a request, or of all that is said."""
+    """To the end of the head of a request, or to the end of the stream."""
     loop = asyncio.get_running_loop()
     data = b""
     while b"\r\n\r\n" not in data and b"\n\n" not in data and len(data) < _MOST_BYTES:
@@ -160,7 +160,7 @@ async def _said(connection: socket.socket) -> bytes:
 
 
 def _request(data: bytes) -> HttpRequest | None:
-    """What was asked for; None if it was not HTTP, or nothing."""
+    """What was requested; None if it was not HTTP, or nothing."""
     lines = data.decode("latin-1").splitlines()
     words = lines[0].split() if lines else []
     if len(words) < 2 or words[0] not in _METHODS:

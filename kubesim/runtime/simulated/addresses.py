@@ -7,7 +7,7 @@ from socket import inet_ntoa
 
 
 class Addresses:
-    """One after the other, none twice in a run; each belongs to one sandbox."""
+    """Assigned in order, never twice in a run; each belongs to one sandbox."""
 
     def __init__(self, first: str) -> None:
         self._next = int(ip_address(first))

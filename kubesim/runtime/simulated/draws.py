@@ -64,7 +64,7 @@ class Choice:
 
 
 class _NoTime:
-    """What takes no time: who awaits it continues immediately."""
+    """A call that takes no time: its caller continues immediately."""
 
     def __await__(self) -> Generator[None, None, None]:
         yield from ()

@@ -24,7 +24,7 @@ class ImageStore:
         self._settings = settings
         self._take = take
         self._present = {name for name, image in settings.images.items() if image.present}
-        self._infos: dict[str, ImageInfo] = {}  # of those that were ever present and asked for
+        self._infos: dict[str, ImageInfo] = {}  # of those that were ever present and requested
         self._failures: dict[str, int] = {}  # of pulls, by image
         self._listeners: list[Callable[[], None]] = []
 

@@ -1,6 +1,7 @@
-"""The simulated network: addresses, who listens there, and what a probe, a hook or another container gets to see.
+"""The simulated network: addresses, listeners, and what a probe, a hook or another container sees.
 
-One per cluster. Pods come and go with their address; a pod on the host's network listens at the address of its node.
+One per cluster. Pods are added and removed with their address; a pod on the host's network listens at the address of
+its node.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class SimulatedNetwork:
         return response_of(request, answer)
 
     async def _depend(self, listener: DependentListener, path: str, timeout: int) -> None:
-        """The listener asks what it depends on, and answers later."""
+        """The listener queries its dependencies, and answers later."""
         latency = listener.depend(path).latency
         if timeout and latency >= timeout - ROUND_TRIP:
             await self._no_answer(listener, timeout)
@@ -88,7 +89,7 @@ class SimulatedNetwork:
             await self._clock.sleep(latency)
 
     async def _no_answer(self, listener: Listener, timeout: int) -> NoReturn:
-        """Who waits without a limit is notified of the end of the server."""
+        """A caller that waits without a limit gets the end of the server as an error."""
         if timeout:
             await self._clock.sleep(max(timeout - ROUND_TRIP, 0))
             raise ResponseTimeout("net/http: timeout awaiting response headers")
@@ -98,7 +99,7 @@ class SimulatedNetwork:
         raise NetworkError("EOF")
 
     async def grpc_health(self, host: str, port: int, service: str, timeout: int, *, tls: bool = False) -> str:
-        """Who speaks no gRPC hangs up: then there is no connection, as gRPC sees it. TLS is a part of that."""
+        """A server without gRPC hangs up: for gRPC there is no connection then. TLS is a part of that."""
         listener = await self._connect(host, port, timeout)
         if listener.tls != tls:
             raise ConnectError("error reading server preface: EOF")
@@ -149,7 +150,7 @@ class PodView(LoopbackNetwork):
 
 @part
 class DependentListener(Listener):
-    """One that asks before it answers; `asked` is what came of it for the request at hand."""
+    """A listener with dependencies; `asked` is their answer for the current request."""
 
     ask: Callable[[str], Asked] = lambda path: NOT_ASKED
     asked: Asked = NOT_ASKED
@@ -161,7 +162,7 @@ class DependentListener(Listener):
 
 def listen_on(ports: Ports, container: Container, ask: Callable[[str], Asked] | None = None) -> list[Listener]:
     """An unknown program serves the ports that its container declares: HTTP with 200, gRPC health with SERVING. With
-    `ask` it asks what it depends on first, and answers with 503 and NOT_SERVING if that is down."""
+    `ask` it calls its dependencies first, and answers with 503 and NOT_SERVING if one is down."""
     listeners = []
     for port in container.ports:
         if port.protocol in ("", "TCP"):

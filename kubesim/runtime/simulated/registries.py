@@ -1,7 +1,7 @@
 """What containerd says when a registry cannot be reached.
 
-The registries of the world are there and hold every image, unless a scenario says otherwise. On the node itself nobody
-serves one: a connection to a loopback address is refused.
+The registries of the world are there and hold every image, unless a scenario says otherwise. The node itself has no
+registry: a connection to a loopback address is refused.
 
 Mirrors: containerd remotes/docker (resolver.go Resolve, MatchLocalhost), pkg/cri/server/image_pull.go defaultScheme.
 """
@@ -37,7 +37,7 @@ def not_found(image: str) -> str:
 
 
 def unauthorized(image: str, has_credentials: bool) -> str:
-    """The text of a pull that the registry refuses: nobody said who asks, or it was not right."""
+    """The error of a pull that the registry refuses: there were no credentials, or they were wrong."""
     reference = parse_normalized(image)
     host, _, repository = reference.name.partition("/")
     if has_credentials:

@@ -1,7 +1,7 @@
 """The simulated container runtime: sandboxes, containers and images as containerd would show them, in virtual time.
 
 It keeps states and takes time; what a container does is its Process. Infos are immutable and replaced on change, so
-that a reader can tell by identity what did not change. Listeners are called with the pod's uid after every change.
+that a reader can see by identity what did not change. Listeners are called with the pod's uid after every change.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class SimulatedRuntime(RuntimeListeners):
     async def stop_pod_sandbox(self, sandbox_id: str) -> None:
         info = self._sandbox(sandbox_id)
         await self._take(self.settings.latencies.stop_sandbox)
-        if sandbox_id in self._sandboxes:  # nobody removed it during that time
+        if sandbox_id in self._sandboxes:  # it was not removed during the wait
             self._tell_nri("StopPodSandbox", info)
             self._kill_sandbox(info)
 
@@ -184,7 +184,7 @@ class SimulatedRuntime(RuntimeListeners):
         self._changed(info.pod_uid)
 
     def sandbox_dies(self, sandbox_id: str) -> None:
-        """The pause process is killed. Containers live on, unless it is the first process of a namespace they share."""
+        """The pause process is killed. Containers continue, unless it was PID 1 of their shared namespace."""
         info = self._sandbox(sandbox_id)
         for container in self._running_in(info):
             if container.sandbox.pod.spec.share_process_namespace and container.process is not None:
@@ -198,7 +198,7 @@ class SimulatedRuntime(RuntimeListeners):
                 self.sandbox_dies(sandbox_id)
 
     def lose_processes(self) -> None:
-        """The node loses its power: nothing runs any more, and of no container is it known how it ended."""
+        """The node loses power: nothing runs any more, and the exit of no container is known."""
         for container in list(self._containers.values()):
             self._lose_process(container)
         for info in list(self._sandboxes.values()):
@@ -207,7 +207,7 @@ class SimulatedRuntime(RuntimeListeners):
     def _lose_process(self, container: SimulatedContainer) -> None:
         process, info = container.process, container.info
         if info.state == "running" and process is not None:
-            # First the record: the end that the process itself tells does not count any more.
+            # First the record: the exit that the process itself reports does not count any more.
             container.info = replace(
                 info, state="exited", finished_at=self._clock.wall(), exit_code=UNKNOWN_EXIT_CODE, reason="Unknown"
             )
@@ -244,7 +244,7 @@ class SimulatedRuntime(RuntimeListeners):
         return ProcessContext(container.sandbox.pod, config.container, config, ip, container.info.id, container.sandbox)
 
     def knows_pod(self, uid: str) -> bool:
-        """Is there anything left of a pod: a sandbox, a container, alive or dead?"""
+        """Is any sandbox or container of the pod left, running or dead?"""
         return uid in self._by_pod
 
     async def list_pod_sandboxes(self, pod_uid: str | None = None) -> list[SandboxInfo]:
@@ -254,7 +254,7 @@ class SimulatedRuntime(RuntimeListeners):
         return list(map(self._sandboxes.__getitem__, known[0])) if known else []
 
     async def update_pod_sandbox_resources(self, sandbox_id: str, resources: ResourceConfig) -> None:
-        """For plugins of a runtime; the group itself is the kubelet's to write."""
+        """For plugins of a runtime; the kubelet writes the group itself."""
         self._sandbox(sandbox_id)
 
     # -- containers ---------------------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ class SimulatedRuntime(RuntimeListeners):
     async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig) -> str:
         info = self._sandbox(sandbox_id)
         await self._take(self.settings.latencies.create_container)
-        self._sandbox(sandbox_id)  # it may have been removed during that time
+        self._sandbox(sandbox_id)  # it may have been removed during the wait
         others = (self._containers[one] for one in self._by_pod[info.pod_uid][1]) if self.reserves_names else ()
         problem = reserved_name_problem(others, config, sandbox)
         if not problem and config.security_context is not None:
@@ -319,7 +319,7 @@ class SimulatedRuntime(RuntimeListeners):
         problem = self._dead_sandbox(container) or self._processes.start_error(context)
         latencies = self.settings.latencies
         await self._take(latencies.failed_start if problem else latencies.start_container)
-        self._container(container_id)  # it may have been removed during that time
+        self._container(container_id)  # it may have been removed during the wait
         problem = problem or self._dead_sandbox(container)
         now = self._clock.wall()
         if problem:
@@ -478,7 +478,7 @@ class SimulatedRuntime(RuntimeListeners):
             if container.runs():
                 text = f"timeout {timeout // SECOND}s exceeded: context deadline exceeded"
                 raise DeadlineExceeded(f"failed to exec in container: {text}")
-            return ExecResult(128 + SIGKILL)  # the end of a container takes along everything that runs in it
+            return ExecResult(128 + SIGKILL)  # everything in a container ends with it
         finally:
             call.cancel()
             ended.cancel()

@@ -1,9 +1,9 @@
 """The runtime as a process that can go away and come back, and the connections that agents have to it.
 
-While it is down every call fails, and calls in progress fail; its containers keep running. It can also hang: it says
-that it is well, but a listing does not come back. A call that is not answered in time fails: the kubelet's patience is
+While it is down every call fails, and calls in progress fail; its containers keep running. It can also hang: it reports
+that it is healthy, but a listing does not return. A call that is not answered in time fails: the kubelet's patience is
 `runtimeRequestTimeout`, twice that for a sandbox, a container's grace more to stop it, and forever for an image. An
-agent that ends closes its connection and hears nothing more.
+agent that ends closes its connection and receives nothing more.
 
 Mirrors: cri-client/pkg remote_runtime.go, remote_image.go (timeouts)
 """
@@ -113,7 +113,7 @@ class RuntimeService:
         self.disturbed_at = self.clock.now()
 
     def recover(self) -> None:
-        """The listings that wait are answered, one after the other: who asked first hears first."""
+        """The listings that wait are answered, in the order in which they were requested."""
         self.hangs = False
         self.disturbed_at = self.clock.now()
         for future in self._waiting:

@@ -44,10 +44,10 @@ class Latencies:
     update_container: Draw = Span(5 * MILLISECOND)
     failed_start: Draw = Span(150 * MILLISECOND, 400 * MILLISECOND)  # what was set up is taken down again
     exec: Draw = Span(10 * MILLISECOND)
-    shortest_run: int = 30 * MILLISECOND  # a program that ends immediately is seen to have ended no sooner
+    shortest_run: int = 30 * MILLISECOND  # the earliest time at which the end of a program can be noticed
     pull: Draw = Span(2 * SECOND)
-    refusal: Draw = Span(5 * MILLISECOND)  # a registry at which nobody listens
-    list: int = MILLISECOND  # what a relist takes; fixed, because skipped relists are counted with it
+    refusal: Draw = Span(5 * MILLISECOND)  # a registry address without a listener
+    list: int = MILLISECOND  # duration of a relist; fixed, because skipped relists are counted with it
 
 
 @value_object

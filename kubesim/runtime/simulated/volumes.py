@@ -138,7 +138,7 @@ class NodeVolumes:
 
     @property
     def host(self) -> Volume:
-        """The node's own file system; most nodes are never asked for it."""
+        """The node's own file system; most nodes never need it."""
         if self._host is None:
             self._host = Volume(self._host_files)
             for directory in sorted(STANDARD_DIRECTORIES):
@@ -161,7 +161,7 @@ class NodeVolumes:
         mounts: Sequence[ContainerMount],
         late: Callable[[VirtualFiles], None] | None = None,
     ) -> VirtualFiles:
-        """Its root, with its mounts; a volume that has not been set up does not exist."""
+        """The container's root with its mounts; a volume that has not been set up does not exist."""
         context = container.security_context or {}
         files = VirtualFiles(read_only=bool(context.get("readOnlyRootFilesystem")), late=late)
         if not mounts:

@@ -1,4 +1,4 @@
-"""All mistakes of a file immediately, where the loader stops at the first.
+"""All mistakes of a file together, where the loader stops at the first.
 
 A mistake can hide others: an unknown field those of its siblings, a wrong item those of the whole spec. So what is
 wrong is left out, and the rest is read again, until something valid is left or nothing more can be left out.
@@ -28,16 +28,16 @@ _NODES = ("spec", "nodes")
 
 
 def all_problems(text: SourceText, *, strict: bool = False, allow_host: bool = False) -> list[UsageError]:
-    """By their place in the file; empty if it can be run."""
+    """Sorted by position in the file; empty if it can be run."""
     found = _Everything(allow_host)
     try:
         found.read(text, strict)
-    except UsageError as error:  # of the whole file: what is no YAML has no other mistakes
+    except UsageError as error:  # of the whole file: invalid YAML has no other mistakes
         found.refuse(error)
-    return sorted(found.problems, key=_place)
+    return sorted(found.problems, key=_position)
 
 
-def _place(error: UsageError) -> tuple[int, int]:
+def _position(error: UsageError) -> tuple[int, int]:
     return (error.line or 0, error.column or 0) if isinstance(error, InputError) else (0, 0)
 
 
@@ -84,7 +84,7 @@ class _Everything(ScenarioParser):
 
 
 def _leave_out(wrong: Sequence[tuple[str, Path]], value: Any, kept: dict[Path, list[int]]) -> bool:
-    """Remove what is wrong; False if none of it can be."""
+    """Remove the invalid parts; False if none can be removed."""
     done = False
     # From the end, so that numbers before it stay right.
     for path in sorted({_smallest(type, path, value) for type, path in wrong}, key=_numbered, reverse=True):
@@ -101,9 +101,9 @@ def _smallest(type: str, path: Path, value: Any) -> Path:
     is wrong; else the field of the spec."""
     if type == "unknown_field":
         return path
-    place = next((number for number, step in enumerate(path) if isinstance(step, int)), None)
-    if place is not None:
-        return path[: place + 1]
+    index = next((number for number, step in enumerate(path) if isinstance(step, int)), None)
+    if index is not None:
+        return path[: index + 1]
     return path[:3] if path[:2] == ("spec", "kubeletConfiguration") else path[:2]
 
 

@@ -1,7 +1,7 @@
 """What the fields of an item demand of each other, in JSON Schema: the same rules as the validators of the language.
 
-An error is reported at the item itself, as the loader does. `null` counts as given here. What compares two values with
-each other (`min` and `max`, `begin` and `end`) is not in the schema.
+An error is reported at the item itself, as the loader does. `null` counts as given here. Comparisons of two values
+(`min` and `max`, `begin` and `end`) are not in the schema.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def choices(model: type[BaseModel]) -> Schema:
 
 
 def not_as_short_form(model: str) -> tuple[str, ...]:
-    """Values of which the rules of a model are not true, where a plain value stands for it."""
+    """Plain values that stand for a model whose rules they do not satisfy."""
     return ("config",) if model in (Start.__name__, Restart.__name__) else ()
 
 

@@ -1,4 +1,4 @@
-"""What the fields of the language are for, with an example each: read from `fields.yaml` when somebody asks.
+"""What the fields of the language are for, with an example each: read from `fields.yaml` on request.
 
 A run never reads it. A field that a type inherits is described at the type that declares it.
 """
@@ -32,7 +32,7 @@ class Description:
 
 @cache
 def table() -> dict[str, dict[str, Description]]:
-    """By the name of a type and of a field as it is written."""
+    """By the name of a type and of a field, as in JSON."""
     read = yaml.safe_load((files(__package__) / "fields.yaml").read_text(encoding="utf-8"))
     return {
         name: {field: Description(text, example) for field, (text, example) in fields.items()}
@@ -55,9 +55,9 @@ def of_field(model: type[BaseModel], name: str, field: FieldInfo) -> Description
 
 
 def all_types(first: type[Strict] = Scenario) -> list[type[Strict]]:
-    """A type, and all types that a field of it may hold, each once."""
+    """A type and all types of its fields, each once."""
     found = [first]
-    for model in found:  # grows during that time
+    for model in found:  # grows during the call
         for field in model.model_fields.values():
             found += [each for each in dict.fromkeys(_types_in(field.annotation)) if each not in found]
     return found

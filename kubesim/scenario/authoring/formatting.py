@@ -27,7 +27,7 @@ _DASH = re.compile(r"-( +|$)")
 @mutable
 class _Line:
     """A line of a document. `indent` is the column at which it begins from now on, None if nothing begins in it: then
-    it moves with the line before it. Literal ones are part of a text, whose spaces count."""
+    it moves with the line before it. Literal lines belong to a block text, in which spaces matter."""
 
     text: str
     indent: int | None = None
@@ -101,22 +101,22 @@ def _formatted(text: str) -> str:
     literal = _literal_lines(text)
     lines = [_Line(line, literal=number in literal) for number, line in enumerate(text.split("\n"))]
     for root in documents(text, MAX_DEPTH):
-        _place(root, 0, lines)
+        _set_indents(root, 0, lines)
         lines = _ordered(root, _indented(lines))
     return "\n".join(_tidy(lines)).strip("\n")
 
 
-def _place(node: YamlNode, column: int, lines: list[_Line]) -> None:
+def _set_indents(node: YamlNode, column: int, lines: list[_Line]) -> None:
     """Say where the keys and dashes of block collections begin."""
     if node.kind == "mapping" and not node.event.flow_style:
         for key, value in node.pairs():
-            _begin(lines, (key.place[0] - 1, key.place[1] - 1), column)
-            _place(value, column + STEP, lines)
+            _begin(lines, (key.position[0] - 1, key.position[1] - 1), column)
+            _set_indents(value, column + STEP, lines)
     elif node.kind == "sequence" and not node.event.flow_style:
         dash = node.event.start_mark.column
         for item in node.children:
             _begin(lines, _dash_of(item, dash, lines), column)
-            _place(item, column + STEP, lines)
+            _set_indents(item, column + STEP, lines)
 
 
 def _dash_of(item: YamlNode, column: int, lines: list[_Line]) -> tuple[int, int]:
@@ -127,10 +127,10 @@ def _dash_of(item: YamlNode, column: int, lines: list[_Line]) -> tuple[int, int]
     return line, column
 
 
-def _begin(lines: list[_Line], place: tuple[int, int], column: int) -> None:
-    """`place` are the line and the column in which something begins, from 0."""
-    line = lines[place[0]]
-    if line.indent is None and line.old_indent == place[1]:
+def _begin(lines: list[_Line], position: tuple[int, int], column: int) -> None:
+    """`position` are the line and the column in which something begins, from 0."""
+    line = lines[position[0]]
+    if line.indent is None and line.old_indent == position[1]:
         line.indent = column
 
 

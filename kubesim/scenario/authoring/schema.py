@@ -133,7 +133,7 @@ def field_schema(model: type[BaseModel], name: str) -> Schema:
     own = _OBJECTS.get((model.__name__, field.alias or name)) or _with(_of(field.annotation), field.metadata)
     if model is Matrix:
         own = _different(own)
-    if "$ref" in own:  # what stands beside a reference is ignored
+    if "$ref" in own:  # fields beside a reference are ignored
         own = {"allOf": [own]}
     return {**own, "description": described.text, "examples": [described.example]}
 

@@ -1,1 +1,1 @@
-"""What a scenario does at the API server, as somebody with kubectl would."""
+"""The actions of a scenario at the API server, like those of a kubectl user."""

@@ -247,7 +247,7 @@ class ApiSteps:
     def _record(
         self, verb: str, target: Target, name: str, summary: Mapping[str, Any] | None = None, *, path: str = ""
     ) -> None:
-        """What follows in this task, and what others hear about it, is caused by this write."""
+        """What follows in this task, and what watches receive, is caused by this write."""
         if not self.recorder.on:
             return
         path = path or target.subresource

@@ -1,4 +1,4 @@
-"""Whether pods and workloads are idle: without a change from outside, nothing more is to be seen of them."""
+"""Whether pods and workloads are idle: without a change from outside, nothing more happens to them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_settled(pod: Pod) -> bool:
 
 
 def is_idle(workload: ApiObject) -> bool:
-    """Whether a workload has what it asks for. A CronJob never has: there is a next time."""
+    """Whether a workload has what it requests. A CronJob never has: there is a next time."""
     if workload.metadata.deletion_timestamp is not None:
         return False
     content = workload.to_json()
@@ -57,7 +57,7 @@ def _job_is_idle(spec: Fields, status: Fields) -> bool:
 
 
 def finished(status: Fields) -> Fields | None:
-    """The condition of a Job that says that it is over."""
+    """The condition of a Job that reports its end."""
     for condition in status.get("conditions") or ():
         if condition.get("type") in ("Complete", "Failed") and condition.get("status") == "True":
             return dict(condition)

@@ -1,4 +1,4 @@
-"""`Answer`: whether a question is true of an object, and what was seen, in words."""
+"""`Answer`: whether a question is true of an object, and the observed value, in words."""
 
 from __future__ import annotations
 

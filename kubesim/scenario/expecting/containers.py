@@ -35,7 +35,7 @@ def ask_container(question: ObjectQuestion, pod: Pod) -> Answer:
 
 
 def _states(question: ObjectQuestion, status: ContainerStatus) -> Iterator[ContainerState]:
-    """The state now, and the one before if only an exit code is asked for."""
+    """The state now, and the one before if only an exit code is requested."""
     yield status.state
     if question.asked == "exit_code":
         yield status.last_state

@@ -55,7 +55,7 @@ def _is_of_list(step: str) -> bool:
 
 
 def _same(wanted: Any, found: Any) -> bool:
-    """1 and true are equal in Python, and different things in an object."""
+    """1 and true are equal in Python, but different in an object."""
     return bool(wanted == found) and isinstance(wanted, bool) == isinstance(found, bool)
 
 

@@ -24,7 +24,7 @@ def event_fits(question: ObjectQuestion, event: Event) -> bool:
 
 
 def record_fits(question: ObjectQuestion, record: Record) -> bool:
-    """Whether a record is a line of output, or a call, that is asked for; its pod is checked by the caller."""
+    """Whether a record is a line of output, or a call, that is requested; its pod is checked by the caller."""
     if question.container not in ("", record.container):
         return False
     if question.log is not None:

@@ -39,7 +39,7 @@ class WatchedQuestion:
         self._counted = 0  # log lines and calls
         self._before = 0  # what was counted before the time of the expectation began
         self._existed = not target.kind
-        # Whether plugins are called at all is only known when one was.
+        # Only a first call shows that plugins are called at all.
         self._known = not target.kind and not (question.call or "").startswith(occurrences.CNI)
         self.near = ""  # what came closest
 
@@ -82,7 +82,7 @@ class WatchedQuestion:
         return has_started(statuses) if self.asked == "log" else bool(statuses)
 
     def event_changed(self, event: Event) -> bool:
-        """Whether it is one that is asked for."""
+        """Whether it is one that is requested."""
         if occurrences.event_fits(self.question, event):
             self._events[event.metadata.name] = occurrences.times_emitted(event)
             return True

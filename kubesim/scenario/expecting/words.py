@@ -12,7 +12,7 @@ from kubesim.scenario.language.expect_items import OCCURRENCES, Expect, ObjectQu
 
 
 def describe(expect: Expect) -> str:
-    """What is expected, of which object, and when."""
+    """What is expected of which object, and when."""
     what = _order(expect.order) if expect.order is not None else describe_question(expect)
     container = f", container {expect.container}" if expect.container else ""
     target = f"{expect.text}{container} " if expect.has_target else ""

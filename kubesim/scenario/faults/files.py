@@ -53,7 +53,8 @@ def half(text: str) -> str:
 
 
 class CniCacheWrites:
-    """The results of ADD that libcni keeps for DEL. It writes in place, so a write that fails leaves an empty file."""
+    """The results of ADD that libcni keeps for DEL. It overwrites the file directly, so a failed write leaves an empty
+    file."""
 
     def __init__(self, node: str, interceptor: Interceptor) -> None:
         self._node, self._interceptor = node, interceptor

@@ -27,7 +27,7 @@ from kubesim.values import part
 
 T = TypeVar("T")
 INSTANT = 1  # microsecond: all that happens now is done before it is over
-LOST_CONNECTION = 45 * SECOND  # after which client-go's HTTP/2 pings find out that nobody answers
+LOST_CONNECTION = 45 * SECOND  # after which client-go's HTTP/2 pings detect that there is no answer
 
 
 @part
@@ -78,7 +78,7 @@ class Interceptor:
         return any(is_operation(pattern, group, name) for pattern in patterns)
 
     def decide(self, operation: Operation) -> Outcome | None:
-        """The fault that happens to an operation, recorded; None: it goes well."""
+        """The fault of an operation, recorded; None: it succeeds."""
         if not self.active:
             return None
         outcome = first_fault(self.faults, operation, self.clock.elapsed(), self.stream)

@@ -111,7 +111,7 @@ class DevicePlugins:
         self._register_later(plugin)
 
     def stop(self, resource: str) -> None:
-        """Its devices count as unhealthy immediately: the kubelet's stream of them ends."""
+        """Its devices count as unhealthy immediately, because the kubelet's stream ends."""
         plugin = self.plugins[resource]
         plugin.is_running = False
         if plugin.is_connected and self._registry is not None:
@@ -154,7 +154,7 @@ def device_plugins(
 
 
 def files_on_host(items: Sequence[DevicePluginItem]) -> Iterator[tuple[str, str]]:
-    """Path and text of the files that plugins have put where containers mount them."""
+    """Path and text of the files that plugins have written for containers to mount."""
     for item in items:
         for mount in item.allocate.mounts:
             for name, text in mount.files.items():

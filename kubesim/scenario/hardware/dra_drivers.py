@@ -82,7 +82,7 @@ class SimulatedDraDriver:
         return {claim.uid: ClaimResult() for claim in claims}
 
     async def _takes(self, duration: int | None) -> None:
-        """As long as the kubelet waits for an answer."""
+        """How long the kubelet waits for an answer."""
         wanted = self.stream.randint(FASTEST, SLOWEST) if duration is None else duration
         await self.clock.sleep(min(wanted, CALL_TIMEOUT))
         if wanted > CALL_TIMEOUT:

@@ -1,1 +1,1 @@
-"""Built-in invariants: small checkers, one file each, that watch every run and report what must never happen."""
+"""Built-in invariants: small checkers, one file each, that watch every run and report violations."""

@@ -50,14 +50,14 @@ class NodeWatch(RuntimeWatcher):
 
     def __init__(self, watch: InvariantWatch, node: NodeFacts, pods: dict[str, PodSeen]) -> None:
         self._watch, self._node, self._pods, self._clock = watch, node, pods, watch.clock
-        every = watch.all
-        self._started = [(each, each.started) for each in every if each.started is not None]
-        self._connected = [(each, each.connected) for each in every if each.connected is not None]
-        self._stopping = [(each, each.stopping) for each in every if each.stopping is not None]
-        self._killed = [(each, each.killed) for each in every if each.killed is not None]
-        self._ended = [(each, each.ended) for each in every if each.ended is not None]
-        self._sandbox_up = [(each, each.sandbox_up) for each in every if each.sandbox_up is not None]
-        self._sandbox_ended = [(each, each.sandbox_ended) for each in every if each.sandbox_ended is not None]
+        invariants = watch.all
+        self._started = [(each, each.started) for each in invariants if each.started is not None]
+        self._connected = [(each, each.connected) for each in invariants if each.connected is not None]
+        self._stopping = [(each, each.stopping) for each in invariants if each.stopping is not None]
+        self._killed = [(each, each.killed) for each in invariants if each.killed is not None]
+        self._ended = [(each, each.ended) for each in invariants if each.ended is not None]
+        self._sandbox_up = [(each, each.sandbox_up) for each in invariants if each.sandbox_up is not None]
+        self._sandbox_ended = [(each, each.sandbox_ended) for each in invariants if each.sandbox_ended is not None]
 
     def _object(self, invariant: Invariant, problem: str, pod: PodSeen) -> None:
         self._watch.violated(invariant, pod.name, problem, pod)

@@ -64,7 +64,7 @@ class SandboxSeen:
 
 @mutable(eq=False)
 class PodSeen:
-    """A pod of which a runtime has, or had, a sandbox. `spec` is the pod as the newest sandbox was made for it; `api`
+    """A pod whose sandbox a runtime has, or had. `spec` is the pod as the newest sandbox was made for it; `api`
     is the pod, or the mirror of a static pod, as it was last stored."""
 
     spec: Pod

@@ -1,4 +1,4 @@
-"""The watch over one run: is notified of everything that happens, asks the checkers, and keeps what they object to.
+"""The watch over one run: it receives everything that happens, passes it to the checkers, and keeps their objections.
 
 It listens to the store, to the runtime of each node and to the probers. It costs about 4 % of the life of a pod, and it
 is always on. A violation is reported once for each pod; the run continues.

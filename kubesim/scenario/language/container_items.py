@@ -20,7 +20,7 @@ class Credentials(Strict):
 
 
 class ImageItem(Strict):
-    """How the registry and the node answer for an image; `name` is the whole reference or a glob."""
+    """How the registry and the node respond to requests for an image; `name` is the whole reference or a glob."""
 
     name: str = Field(min_length=1)
     present: bool = False

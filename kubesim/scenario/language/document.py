@@ -1,4 +1,4 @@
-"""The scenario language: what may stand in a document of kind Scenario, as strict types.
+"""The scenario language: the fields of a document of kind Scenario, as strict types.
 
 Unknown fields are errors. Durations are microseconds once they are read. `scenario/load/loader.py` makes a `Scenario`
 from a file, and `scenario/play/player.py` plays it.
@@ -103,7 +103,7 @@ class NodeItem(Strict):
     swap: Amount | None = None  # the size of its swap space; kubeletConfiguration.memorySwap says who may use it
     security_profiles: SecurityProfilesItem = defaults()
     runtime_handlers: Texts = ("runc",)  # that a RuntimeClass can name
-    # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
+    # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin fails.
     sandbox_errors: Texts = ()
     # The first control groups of pods, and the first directories of pods, cannot be created, with these texts.
     cgroup_errors: Texts = ()
@@ -204,7 +204,7 @@ class Spec(Strict):
     faults: Annotated[tuple[OnUse[FaultItem], ...], BeforeValidator(as_list)] = ()  # operations that go wrong
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()
     matrix: OnUse[Matrix] | None = None  # several runs of this file
-    # Files beside this one that are part of it: lists are joined, mappings merged; of other values those here count.
+    # Files that are included in this one: lists are joined, mappings merged; for other values, this file wins.
     include: Texts = ()
     invariants: Annotated[Invariants, BeforeValidator(_invariants)] = defaults()
     seed: int = 0
@@ -307,13 +307,15 @@ class Spec(Strict):
         for number, name in enumerate(names):
             if name in names[:number]:
                 raise problem_at(("dependencies", number, "name"), f"there are two dependencies {name}")
-        places: list[tuple[tuple[str | int, ...], str]] = [
-            (("behaviours", number, "needs", place), need.name)
+        references: list[tuple[tuple[str | int, ...], str]] = [
+            (("behaviours", number, "needs", index), need.name)
             for number, behaviour in enumerate(self.behaviours)
-            for place, need in enumerate(behaviour.needs)
+            for index, need in enumerate(behaviour.needs)
         ]
-        places += [(("steps", n, "dependency"), s.dependency.name) for n, s in enumerate(self.steps) if s.dependency]
-        for path, name in places:
+        references += [
+            (("steps", n, "dependency"), s.dependency.name) for n, s in enumerate(self.steps) if s.dependency
+        ]
+        for path, name in references:
             if name not in names:
                 raise problem_at(path, f"there is no dependency {name}; add it to spec.dependencies")
         return self
@@ -420,7 +422,7 @@ class Scenario(Strict):
         return self.model_copy(update={"spec": self.spec.model_copy(update={"nodes": items})})
 
     def without_last_steps(self, count: int) -> tuple[Scenario, tuple[Step, ...]]:
-        """The same without so many of its last steps, and these steps."""
+        """The same with this many of its last steps replaced by these steps."""
         kept = self.spec.steps[: len(self.spec.steps) - count]
         spec = self.spec.model_copy(update={"steps": kept})
         return self.model_copy(update={"spec": spec}), self.spec.steps[len(kept) :]

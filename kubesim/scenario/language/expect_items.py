@@ -32,7 +32,7 @@ QUESTIONS = (*STATES, *OCCURRENCES)
 _CONTAINER_STATES = ("state", "waiting", "exit_code")
 OF_PODS = ("phase", "restart_count", *_CONTAINER_STATES, "log")
 QUANTITIES = ("equals", "at_least", "at_most", "matches")
-# Which questions a field adds something to; beside any other it would be ignored.
+# The questions that a field refines; with any other it would be ignored.
 BELONGS = {
     "container": ("restart_count", *_CONTAINER_STATES, *OCCURRENCES),
     "message": ("event", *_CONTAINER_STATES),
@@ -149,11 +149,11 @@ class ObjectQuestion(ObjectTarget):
 
     @property
     def number(self) -> Bounds | None:
-        """The number that is asked for."""
+        """The number that is requested."""
         return next((each for each in (self.count, self.restart_count, self.ready, self.endpoints) if each), None)
 
     def asks(self, outer: ObjectQuestion) -> tuple[str, tuple[str, str], dict[str, Any]]:
-        """What it asks about which object; without a target of its own, about that of the question around it."""
+        """The condition on an object; without its own target, on that of the enclosing question."""
         target = self if self.has_target else outer
         question = self.model_dump(include={*ObjectQuestion.model_fields} - {"pod", "object", "node"})
         return target.kind, target.key, question
@@ -297,7 +297,7 @@ class Expect(ObjectQuestion):
 
     @property
     def needs_trace(self) -> bool:
-        """Whether it asks for something that is only in the trace."""
+        """Whether it requests something that is only in the trace."""
         return any(each.log is not None or each.call is not None for each in self.questions)
 
     @property

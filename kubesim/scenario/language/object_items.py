@@ -8,10 +8,10 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kubesim.scenario.language.object_names import ObjectName, has_namespace
-from kubesim.scenario.language.strict import Placed
+from kubesim.scenario.language.strict import Located
 
 
-class ObjectTarget(Placed):
+class ObjectTarget(Located):
     """A pod, or any object: `Deployment/web`, `Deployment/namespace/web`, `Node/node-1`."""
 
     pod: str = Field(default="", min_length=1)  # its name, or namespace and name: `pod: web`, `pod: shop/web`

@@ -1,4 +1,4 @@
-"""The steps of a scenario: what somebody does from outside, at the API server, on a node or to a machine."""
+"""The steps of a scenario: actions from outside, at the API server, on a node or on a machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kubesim.scenario.language.operations.names import OperationName
 from kubesim.scenario.language.operations.when_items import When
 from kubesim.scenario.language.sources.remote_source_items import ServeManifest
 from kubesim.scenario.language.sources.source_items import Manifest
-from kubesim.scenario.language.strict import OnUse, Placed, Strict, as_list, is_amount_or_percentage, is_taint, wrap
+from kubesim.scenario.language.strict import Located, OnUse, Strict, as_list, is_amount_or_percentage, is_taint, wrap
 
 JsonObject = dict[str, Any]
 SCALABLE = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
@@ -161,7 +161,7 @@ class Start(PluginTarget):
 
 
 class Stop(Start):
-    """The kubelet, the runtime or a device plugin of a node goes away, or its way to the API server.
+    """The kubelet, the runtime or a device plugin of a node fails, or its connection to the API server.
 
     `config` closes the channel from the kubelet's sources to its sync loop, until the kubelet is restarted.
     """
@@ -287,7 +287,7 @@ ACTIONS = (
 )  # fmt: skip
 
 
-class Step(Placed):
+class Step(Located):
     """One thing done from outside, at a time after the start or once a condition is true."""
 
     at: Duration | None = Field(default=None, ge=0)  # the time after the start: `10s`
@@ -362,7 +362,7 @@ class Step(Placed):
 
     @property
     def node(self) -> str:
-        """The node that its action names; empty: none."""
+        """The node that its action names, or empty."""
         return getattr(getattr(self, self.action), "node", "")
 
     @property

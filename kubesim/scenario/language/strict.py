@@ -1,4 +1,4 @@
-"""Strict models for what a scenario may say: no unknown fields, no quiet conversions; and the short forms of fields."""
+"""Strict models of the scenario language: no unknown fields, no implicit conversions; and the short forms of fields."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 class Strict(BaseModel):
-    """Fields are spelled in camel case; one that does not exist is an error that names the nearest one that does."""
+    """Fields are spelled in camel case; an unknown field is an error that suggests the nearest known one."""
 
     model_config = ConfigDict(
         frozen=True, alias_generator=to_camel, validate_by_name=False, strict=True, defer_build=True
@@ -50,14 +50,14 @@ class Strict(BaseModel):
         return value
 
 
-class Placed(Strict):
+class Located(Strict):
     """An item of a file that failures point at. The loader sets where it is written."""
 
     _file: str = PrivateAttr(default="")
     _line: int = PrivateAttr(default=0)
 
     @property
-    def place(self) -> tuple[str, int]:
+    def location(self) -> tuple[str, int]:
         """The file and the line; line 0 if it is written nowhere."""
         return self._file, self._line
 
@@ -71,7 +71,7 @@ def _unknown(key: str, known: list[str]) -> PydanticCustomError:
     return PydanticCustomError("unknown_field", "unknown field; {hint}", {"field": key, "hint": hint})
 
 
-INSIDE = "inside"  # the type of an error about a field further inside, whose path its context has
+INSIDE = "inside"  # the type of an error about a nested field, whose path is in its context
 
 
 def problem_at(path: tuple[str | int, ...], text: str) -> PydanticCustomError:
@@ -92,9 +92,9 @@ class _StandIn:
     module: str
 
 
-def stand_in(place: str) -> Any:
+def stand_in(qualified_name: str) -> Any:
     """For OnUse: `module.Name` is imported when the first value is read, which saves 8 % of a short run."""
-    module, _, name = place.rpartition(".")
+    module, _, name = qualified_name.rpartition(".")
     return type(name, (_StandIn,), {"module": f"{__package__}.{module}"})
 
 
@@ -119,7 +119,7 @@ OnUse = Annotated[T, _OnUse()]  # a part of the language that most files do not 
 
 
 def defaults(**fields: Any) -> Any:
-    """The default of a part that is an object. It is read with the rest: a schema of its own would cost start-up."""
+    """The default of a part that is an object. It is read with the rest: a separate schema would slow the start."""
     return Field(default_factory=lambda: fields, validate_default=True)
 
 

@@ -1,4 +1,4 @@
-"""Which fields of a scenario reach this machine or its network: a file may only ask for that, the user decides.
+"""Which fields of a scenario reach this machine or its network: a file may only request that, the user decides.
 
 A path or url for which the scenario has manifests is simulated and reaches nothing.
 """

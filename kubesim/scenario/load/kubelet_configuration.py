@@ -1,7 +1,7 @@
-"""A kubelet's configuration: as somebody wrote it, with what it means to the parts that are played.
+"""A kubelet's configuration: as the user wrote it, and its meaning for the simulated parts.
 
-It comes from a file of the real type, from a scenario, from flags, or from several of them: what is more particular is
-laid over what is more general. `jitter` is ours and stands in scenarios only.
+It comes from a file of the real type, from a scenario, from flags, or from several of them: the more specific overrides
+the more general. `jitter` is an addition of kubesim, for scenarios only.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class KubeletConfiguration:
         object.__setattr__(self, "values", read_configuration(dict(self.given)))
 
     def over(self, base: Mapping[str, Any]) -> KubeletConfiguration:
-        """Laid over a more general one."""
+        """Overrides a more general one."""
         return KubeletConfiguration(merged(base, self.given), self.jitter)
 
     def under(self, top: Mapping[str, Any]) -> KubeletConfiguration:
@@ -124,7 +124,7 @@ class KubeletConfiguration:
 
     @property
     def reserved(self) -> dict[str, Quantity]:
-        """By resource: what of the node is not for pods. CPUs that are named count instead of amounts of CPU."""
+        """By resource: what of the node is reserved. CPUs that are named count instead of amounts of CPU."""
         system, kube = dict(self.values["systemReserved"] or {}), dict(self.values["kubeReserved"] or {})
         if self.values["reservedSystemCPUs"]:
             kube.pop("cpu", None)
@@ -160,7 +160,7 @@ class KubeletConfiguration:
 
     @property
     def _eviction_hard(self) -> Mapping[str, str]:
-        """Hard thresholds that are given replace all the defaults, unless they are to be merged with them."""
+        """Hard thresholds that are given replace all the defaults, unless they are merged with them."""
         hard: Mapping[str, str] | None = self.values["evictionHard"]
         if hard is None or self.values["mergeDefaultEvictionSettings"]:
             hard = {**DEFAULT_EVICTION_HARD, **(hard or {})}
@@ -231,7 +231,7 @@ def merged(base: Any, patch: Any) -> Any:
 
 
 def _says_something(dotted: str, known: ConfigurationField, given: Mapping[str, Any]) -> bool:
-    """Given, and not with the zero that stands for the default."""
+    """Set, and not to the zero that means the default."""
     value: Any = given
     for step in dotted.split("."):
         if not isinstance(value, Mapping) or value.get(step) is None:

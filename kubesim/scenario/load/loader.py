@@ -19,7 +19,7 @@ from kubesim.errors import FileLine, InputError, UsageError
 from kubesim.features import FeatureGates
 from kubesim.scenario.language.document import API_VERSION, Scenario
 from kubesim.scenario.language.nodes.node_items import UNSTARTABLE
-from kubesim.scenario.language.strict import INSIDE, NO_NODE, Placed
+from kubesim.scenario.language.strict import INSIDE, NO_NODE, Located
 from kubesim.scenario.load.host_access import KUBELET_CONFIGURATION, host_fields, refusal
 from kubesim.scenario.load.manifests import Problem, field_name, find_patch_problems, find_problems
 from kubesim.scenario.load.objects import CustomKinds, custom_kinds, items_of
@@ -250,7 +250,7 @@ class ScenarioParser:
             self.refuse(document.error(("kind",), f"{API_VERSION} has the kind Scenario"))
         document, validated = self.validated(document, overlay)
         scenario = validated.with_feature_gates(self._settings)
-        _put_places(scenario, document)
+        _set_locations(scenario, document)
         if written is not None and not overlay.allow_host:
             self._check_host_access(document, scenario, overlay)
         objects = [item for each in self._manifests for item in items_of(each.value)]
@@ -270,13 +270,13 @@ class ScenarioParser:
             self.refuse(document.error(("spec", *path), refusal(path)))
 
 
-def _put_places(scenario: Scenario, document: Document) -> None:
+def _set_locations(scenario: Scenario, document: Document) -> None:
     """Set where steps, expectations and faults are written."""
     spec = scenario.spec
-    items: Mapping[str, Sequence[Placed]] = {"steps": spec.steps, "expect": spec.expect, "faults": spec.faults}
+    items: Mapping[str, Sequence[Located]] = {"steps": spec.steps, "expect": spec.expect, "faults": spec.faults}
     for name, listed in items.items():
         for number, item in enumerate(listed):
-            line = document.place_of(("spec", name, number))[0]
+            line = document.position_of(("spec", name, number))[0]
             item.put(line.source if isinstance(line, FileLine) else document.text.source, line)
 
 
@@ -287,8 +287,8 @@ def _applied(scenario: Scenario) -> Iterator[tuple[Path, Any]]:
 
 @value_object
 class Document:
-    """A document of a file. `left` is what of it is valid, if some of it was left out; then `kept` has the numbers that
-    the items of its lists had."""
+    """A document of a file. `left` is its valid part, if invalid parts were removed; then `kept` has the original
+    numbers of its list items."""
 
     marked: Marked
     text: SourceText
@@ -306,11 +306,11 @@ class Document:
             whole = (*whole, self.kept[whole][step] if isinstance(step, int) and whole in self.kept else step)
         return whole
 
-    def place_of(self, path: Path) -> tuple[int, int]:
-        return self.marked.place_of(self.written(path))
+    def position_of(self, path: Path) -> tuple[int, int]:
+        return self.marked.position_of(self.written(path))
 
     def error(self, path: Path, text: str) -> InputError:
-        line, column = self.place_of(path)
+        line, column = self.position_of(path)
         name = field_name(self.written(path))
         return InputError(self.text.source, text, line=line, field=name, column=column)
 
@@ -421,7 +421,7 @@ def explain(details: ErrorDetails, document: Document, overlay: Overlay) -> Usag
 
 
 def path_of(details: ErrorDetails, document: Document) -> Path:
-    """Where it is, as far as somebody wrote it."""
+    """Its location, if one was written."""
     path = tuple(step for step in details["loc"] if isinstance(step, str | int) and step != "[key]")
     context: dict[str, Any] = details.get("ctx", {})
     if details["type"] == INVALID_CONFIGURATION:
@@ -450,7 +450,7 @@ def _is_in(value: Any, path: Path) -> bool:
 
 
 def _shown(path: Path, value: Any, may_be_absent: bool) -> Path:
-    """Short forms and unions put steps into a path that nobody wrote; the last one may be a field that is missing."""
+    """Short forms and unions add steps to a path that are not in the file; the last one may be a missing field."""
     shown: list[str | int] = []
     for position, step in enumerate(path):
         inside: Any = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()

@@ -32,7 +32,7 @@ _WITHOUT_EFFECT = ("Event", "Lease", "LimitRange", "ResourceQuota")
 
 
 def items_of(manifest: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The object, or the items of the list that it is, each with its path. Items of a PodList may omit their kind."""
+    """The object, or the items if it is a list, each with its path. Items of a PodList may omit their kind."""
     kind = manifest.get("kind") if isinstance(manifest, dict) else None
     if not isinstance(kind, str) or not is_list(manifest):
         yield path, manifest

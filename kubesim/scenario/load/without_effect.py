@@ -60,7 +60,7 @@ def _named(resource: Resource, manifest: JsonObject) -> str:
 
 
 def _static_pods(spec: Spec) -> Iterator[JsonObject]:
-    """Those that are given as text are only known when the kubelet has read them."""
+    """Those given as text are only known when the kubelet has read them."""
     given: list[Manifest | None] = list(spec.sources.file.manifests.values())
     given += [step.write_static_pod.manifest for step in spec.steps if step.write_static_pod is not None]
     for answer in (spec.sources.http, *(step.serve_manifest for step in spec.steps)):

@@ -18,7 +18,7 @@ from kubesim.golang.yaml import plain_scalar
 from kubesim.golang.yaml_nodes import TooDeep, UnknownAnchor, YamlNode, documents
 
 MAX_DEPTH = 100
-MAX_ALIASED = 100_000  # values that stand there only because an alias repeats them
+MAX_ALIASED = 100_000  # values that are there only because an alias repeats them
 
 _TAG = "tag:yaml.org,2002:"
 _TEXT_TAGS = ("", "!", _TAG + "str")
@@ -32,8 +32,8 @@ Path = tuple[str | int, ...]
 
 
 class Marked:
-    """A value, its line and column; `items` are the values inside it, `key_lines` and `key_columns` where the keys of
-    a mapping stand."""
+    """A value, its line and column; `items` are the values inside it, `key_lines` and `key_columns` are the positions
+    of a mapping's keys."""
 
     __slots__ = ("column", "items", "key_columns", "key_lines", "line", "repeated", "size", "value")
 
@@ -54,26 +54,26 @@ class Marked:
         changed.key_columns = self.key_columns
         return changed
 
-    def place_of(self, path: Path) -> tuple[int, int]:
+    def position_of(self, path: Path) -> tuple[int, int]:
         """The line and the column of a field, or of the nearest thing around it that exists."""
-        node, place = self, (self.line, self.column)
+        node, position = self, (self.line, self.column)
         for step in path:
             if node.items is None or step not in node.items:
                 break
             inside = node.items[step]
             if node.key_lines is None:
-                place = (inside.line, inside.column)
+                position = (inside.line, inside.column)
             else:
-                place = (node.key_lines[str(step)], node.key_columns.get(str(step), 1))
+                position = (node.key_lines[str(step)], node.key_columns.get(str(step), 1))
             node = inside
-        return place
+        return position
 
     def line_of(self, path: Path) -> int:
-        return self.place_of(path)[0]
+        return self.position_of(path)[0]
 
 
 def read_documents(text: str, source: str, *, keep_last: bool = False) -> list[Marked]:
-    """The documents that hold something; a text that begins with a brace may be several JSON objects in a row.
+    """The documents that hold something; a text that begins with a brace may be several JSON objects.
 
     A key that is given twice is an error. With `keep_last` the last one counts, as for kubectl, and is noted.
     """
@@ -154,7 +154,7 @@ class _Marker:
         if node.target is not None:
             return self._alias(node, node.target)
         if node.kind == "scalar":
-            marked = Marked(self._scalar(node), *node.place)
+            marked = Marked(self._scalar(node), *node.position)
         else:
             marked = self._sequence(node) if node.kind == "sequence" else self._mapping(node)
         self._complete[node] = marked
@@ -180,7 +180,7 @@ class _Marker:
         raise self._fail(f"the tag {str(event.tag).replace(_TAG, '!!')} is not supported here", node.line)
 
     def _sequence(self, node: YamlNode) -> Marked:
-        marked = Marked([], *node.place)
+        marked = Marked([], *node.position)
         marked.items = {}
         for child in node.children:
             item = self.mark(child)
@@ -193,7 +193,7 @@ class _Marker:
         values: dict[str, Any] = {}
         items: dict[Any, Marked] = {}
         lines: dict[str, int] = {}
-        marked = Marked(values, *node.place)
+        marked = Marked(values, *node.position)
         marked.items, marked.key_lines = items, lines
         merged: list[Marked] = []
         for key_node, value_node in node.pairs():
@@ -202,7 +202,7 @@ class _Marker:
             if key == "<<" and key_node.kind == "scalar" and key_node.event.implicit[0]:
                 merged.append(value)
                 continue
-            line, column = key_node.place
+            line, column = key_node.position
             if key in lines:
                 problem = f"given twice (first on line {lines[key]})"
                 error = InputError(self._source, problem, line=line, field=key, column=column)
@@ -219,7 +219,7 @@ class _Marker:
         """The text of the key as it is written: `yes` and `1` are names."""
         marked = None
         if node.kind == "scalar":
-            marked = self._complete[node] = Marked(node.event.value, *node.place)
+            marked = self._complete[node] = Marked(node.event.value, *node.position)
         elif node.kind == "alias":
             marked = self.mark(node)
         if marked is None or not isinstance(marked.value, str):

@@ -36,14 +36,14 @@ def expectation_problems(spec: Spec) -> Iterator[Problem]:
         yield from _late(expect, spec.duration, path)
         if expect.order is None:
             yield from _names(expect, expect, cast, path)
-        for place, moment in enumerate(expect.order or ()):
-            yield from _names(moment, expect, cast, (*path, "order", place))
+        for index, moment in enumerate(expect.order or ()):
+            yield from _names(moment, expect, cast, (*path, "order", index))
         if isinstance(expect.of, Occasion):
             yield from _names(expect.of, expect, cast, (*path, "of"))
 
 
 def _behaviours(spec: Spec, cast: Cast) -> Iterator[Problem]:
-    """Behaviours and dependencies that name pods which are not there; a glob may stand for none."""
+    """Behaviours and dependencies that name missing pods; a glob may match none."""
     if cast.unknown or not cast.of("Pod"):
         return
     named = [(("behaviours", number), each.pod, each.container) for number, each in enumerate(spec.behaviours)]
@@ -151,7 +151,7 @@ def _words(question: ObjectQuestion, kind: str, own_conditions: frozenset[str], 
 
 
 def _fixed_words(question: ObjectQuestion, target: ObjectQuestion, path: Path) -> Iterator[Problem]:
-    """Words that nobody can add to."""
+    """Fixed words."""
     if question.call is not None and (problem := _call_problem(question.call, target.kind)):
         yield Problem((*path, "call"), problem)
     if question.field is not None and (problem := path_problem(question, target.kind)):

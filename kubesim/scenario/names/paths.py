@@ -104,7 +104,7 @@ def _value_problem(question: ObjectQuestion, type_: Type) -> str:
 
 
 def _may_be(value: Any, type_: Type) -> bool:
-    """What stands for a field that is not set may always be asked for."""
+    """What stands for a field that is not set may always be requested."""
     if value is None or value in ("", 0):
         return True
     allowed = _VALUES.get(type_.kind)

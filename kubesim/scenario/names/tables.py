@@ -91,7 +91,7 @@ EVENT_REASONS = _names(_KUBELET, _ADMISSION, _OLDER_KUBELETS, _CONTROLLERS, _VOL
 _OF_NODES = _NODES | _NODES_AND_PODS
 _OF_PODS = _names(_KUBELET, _ADMISSION, _OLDER_KUBELETS, _SCHEDULER) - _NODES | _NODES_AND_PODS | _PODS_BY_CONTROLLERS
 _OF_OTHERS = _names(_CONTROLLERS, _VOLUME_SIDECARS, "WorkloadCreated") - _NODES | _VOLUMES_BY_KUBELETS
-# The kubelet rejects a pod with OutOf and a resource of which there is not enough.
+# The kubelet rejects a pod with OutOf and the name of the resource that is short.
 _OUT_OF = re.compile("OutOf(cpu|memory|ephemeral-storage|pods|hugepages-[A-Za-z0-9.]+|[a-z0-9.-]+/[A-Za-z0-9._-]+)")
 
 

@@ -24,10 +24,10 @@ class EffectNotes:
     recorder: Recorder
     lines: list[str] = field(default_factory=list)
     _known: dict[str, None] = field(default_factory=dict)  # patterns of paths that have their line
-    _pods: dict[str, None] = field(default_factory=dict)  # uids of those that were looked at
+    _pods: dict[str, None] = field(default_factory=dict)  # uids of the examined objects
 
     def begin(self, spec: Spec) -> None:
-        """Name what the scenario itself asks for."""
+        """Name what the scenario itself requests."""
         stored, findings = survey(spec)
         if stored:
             self._note([STORED + ", ".join(stored)])

@@ -24,7 +24,7 @@ from kubesim.trace import Recorder
 from kubesim.trace.records import Expectation, Record
 from kubesim.values import replace
 
-Place = tuple[str, int]  # a file, and a line of it; 0: nowhere
+Location = tuple[str, int]  # a file, and a line of it; 0: nowhere
 NOWHERE = ("", 0)
 Pair = tuple[OpenExpectation, WatchedQuestion]
 
@@ -67,7 +67,7 @@ class Judge:
                 self._see(obj, gone=False)
 
     def _index(self) -> None:
-        """Find by the object: names first, and what has to be compared one by one."""
+        """Look up by object: names first, then those that must be compared one by one."""
         self._by_name: dict[tuple[str, str, str], list[Pair]] = {}
         self._others: list[Pair] = []
         self._traced: list[Pair] = []
@@ -207,7 +207,7 @@ class Judge:
             self.met.append(item.text)
             self._say(item.text, True, why, pod)
         else:
-            self._fail("expectation", item.text, why, item.expect.place, pod, self._closest(item))
+            self._fail("expectation", item.text, why, item.expect.location, pod, self._closest(item))
 
     def _closest(self, item: OpenExpectation) -> str:
         near = next((watched.near for watched in item.watched if watched.near), "")
@@ -217,8 +217,8 @@ class Judge:
         names = difflib.get_close_matches(target.key[1], self._names.get(target.kind, {}), n=1)
         return f"{target.kind} {names[0]} was seen" if names else ""
 
-    def _fail(self, kind: FailureKind, text: str, why: str, place: Place, pod: str, closest: str = "") -> None:
-        file, line = place
+    def _fail(self, kind: FailureKind, text: str, why: str, location: Location, pod: str, closest: str = "") -> None:
+        file, line = location
         records = self._story(pod) if pod else ()
         self.failures.append(Failure(kind, text, why, file, line, pod, self._now, closest, records))
         self._say(text, False, why, pod)
@@ -227,9 +227,9 @@ class Judge:
         self._recorder.record(Expectation(pod=pod, expectation=text, met=met, why=why))
         self.on_verdict()
 
-    def step_failed(self, text: str, why: str, place: Place = NOWHERE, pod: str = "") -> None:
+    def step_failed(self, text: str, why: str, location: Location = NOWHERE, pod: str = "") -> None:
         """A step that could not be taken fails the run like an expectation."""
-        self._fail("step", text, why, place, pod)
+        self._fail("step", text, why, location, pod)
 
     def _waiting(self) -> Iterator[OpenExpectation]:
         return (item for item in self._open if item.failed_late is None)
@@ -238,13 +238,13 @@ class Judge:
         return (*self._undecided, *(item.text for item in self._waiting()))
 
     def close(self) -> None:
-        """The run is over: what is open is decided by what was seen last."""
+        """The run is over: open expectations are decided by the last observation."""
         for stop in self._stops:
             stop()
         for item in list(self._waiting()):
             expect = item.expect
             cut_short = (item.closes or 0) > self._now and (expect.never or expect.always)
-            if cut_short:  # by --until: what comes after it is not known
+            if cut_short:  # by --until: the rest is unknown
                 self._open.remove(item)
                 self._undecided.append(item.text)
             else:

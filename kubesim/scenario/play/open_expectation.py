@@ -13,7 +13,7 @@ from kubesim.scenario.language.expect_items import Expect, Occasion
 _CREATED = ({"exists": True},)
 _DELETED = (
     {"field": "metadata.deletionTimestamp", "matches": "."},
-    {"gone": True},  # what has no grace period is gone immediately
+    {"gone": True},  # objects without a grace period are removed immediately
 )
 
 

@@ -1,10 +1,10 @@
-"""Plays a scenario: its objects at time 0, its steps at their times, and then the end.
+"""Plays a scenario: its objects at time 0, its steps at their times, until the end.
 
 When a run ends:
 
 - at its `duration`, if it has one;
 - with steps, when all are done and everything is idle: every pod is ready, has ended or is gone, every
-  workload has what it asks for, and nothing that is expected is still to come (after two minutes without that it ends
+  workload has what it requests, and nothing that is expected is still to come (after two minutes without that it ends
   anyway; a CronJob never comes to rest);
 - without steps, at `--until`, if it is given;
 - without steps and `--until`, the whole life is shown: once everything is idle, the pods are left alone for 30 s,
@@ -110,7 +110,7 @@ class Player:
                 stop()
 
     def _check_faults(self) -> None:
-        """A fault that no operation of a whole run was about is a mistake, such as a wrong name."""
+        """A fault that matches no operation of the whole run is a mistake, such as a wrong name."""
         if self.interceptor is None or self.until is not None or self.cut is not None:
             return
         from kubesim.scenario.faults.decide import why_unused  # only files with faults pay for it
@@ -118,7 +118,7 @@ class Player:
         for state in self.interceptor.faults:
             why = why_unused(state)
             if why and state.fault in self.spec.faults:
-                self.judge.step_failed(f"fault of {state.fault.operation}", why, state.fault.place)
+                self.judge.step_failed(f"fault of {state.fault.operation}", why, state.fault.location)
         for step in self.spec.steps:
             if step.hang is not None and step.hang.call and self.interceptor.was_unused(step.hang):
                 self._failed(step, "no operation of the run hung: check its names and times")
@@ -181,7 +181,7 @@ class Player:
             self._wake()
 
     def _failed(self, step: Step, why: str) -> None:
-        self.judge.step_failed(step.text, why, step.place, step.pod)
+        self.judge.step_failed(step.text, why, step.location, step.pod)
 
     def _attempt(self, text: str, action: Callable[[], None]) -> None:
         try:
@@ -220,7 +220,7 @@ class Player:
             look()
 
     def _patience(self) -> int:
-        """Two minutes, or longer if something is expected by a later time."""
+        """Two minutes, or longer if an expectation has a later time."""
         latest = max((expect.deadline or 0 for expect in self.spec.expect), default=0)
         return max(self.clock.now() + PATIENCE, self._start + latest + 1)
 

@@ -206,7 +206,7 @@ def host_ip(number: int) -> str:
 
 
 def _images(spec: Spec) -> Iterator[tuple[str, ImageItem]]:
-    """Each image that the scenario mentions, as the kubelet asks for it, with the first item that is about it."""
+    """Each image that the scenario mentions, as the kubelet requests it, with the first item that is about it."""
     if not spec.images:
         return
     mentioned: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""What a scenario acts on: the cluster and its nodes, as somebody outside would (kubectl, or a shell on a node)."""
+"""What a scenario acts on: the cluster and its nodes, as a user would (with kubectl, or a shell on a node)."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class World(Protocol):
         ...
 
     def watch(self, kind: str, listener: Listener) -> Callable[[], None]:
-        """Call the listener with every later change of objects of this kind; the answer ends the watch."""
+        """Call the listener with every later change of objects of this kind; returns a function that ends the watch."""
         ...
 
 

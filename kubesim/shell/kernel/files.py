@@ -13,7 +13,7 @@ from kubesim.shell.language.patterns import MAGIC, compile_pattern
 from kubesim.shell.limits import ENTRY_LIMIT, FILE_LIMIT, NAME_LIMIT, PATH_LIMIT, VOLUME_LIMIT
 from kubesim.values import value_object
 
-# Without the leading slash. What an image holds is not modelled, so the usual places simply exist.
+# Without the leading slash. The content of an image is not modelled, so the usual directories simply exist.
 STANDARD_DIRECTORIES = frozenset(
     """
     app bin code config data dev etc etc/init.d etc/nginx etc/nginx/conf.d etc/ssl etc/ssl/certs home lib lib64 logs
@@ -40,7 +40,7 @@ NAME_TOO_LONG = "File name too long"
 
 
 class File:
-    """A file's content. It outlives its name for those who have it open."""
+    """A file's content. An open file outlives its name."""
 
     __slots__ = ("_pieces", "executable", "modified", "size")
 
@@ -74,13 +74,13 @@ class Volume:
 
     def __init__(self, files: Mapping[str, str] | None = None, now: int = 0) -> None:
         self._entries: dict[str, File | None] = {}  # None is a directory
-        self._names: dict[str, list[str]] | None = None  # by directory, once somebody has asked
+        self._names: dict[str, list[str]] | None = None  # by directory, filled on first use
         self._used = 0  # characters, counted again before the volume is taken for full
         self.watchers: dict[Callable[[], None], None] = {}  # called after every change, in the order of registration
         for path, text in (files or {}).items():
             self.write(path, text, now)
 
-    # For the embedding: parents are created as needed.
+    # For programs that embed the shell: parents are created as needed.
 
     def write(self, path: str, text: str, now: int = 0, *, executable: bool = False) -> None:
         parent = posixpath.dirname(path) if "/" in path else ""
@@ -92,13 +92,13 @@ class Volume:
         self.changed()
 
     def replace(self, files: Mapping[str, str], now: int = 0) -> None:
-        """Exactly these files, all at once: nobody sees a part of them."""
+        """Exactly these files, written atomically: no reader sees a part of them."""
         self._entries = Volume(files, now)._entries
         self._names = None
         self.changed()
 
     def copy(self) -> Volume:
-        """As it is now; what is written to a file is seen in both, what is put in its place is not."""
+        """As it is now; a write to the file is visible in both, a replacement of the file is not."""
         copy = Volume()
         copy._entries.update(self._entries)
         return copy
@@ -150,7 +150,7 @@ class Volume:
         self.changed()
 
     def _use(self, file: File, size: int) -> None:
-        """Is there room for so much more in this file? Files that were removed or emptied are found by counting."""
+        """Does this file have room for this much more? Files that were removed or emptied are found by counting."""
         self._used += size
         if self._used > VOLUME_LIMIT:
             self._used = size + sum(entry.size for entry in self._entries.values() if entry is not None)
@@ -196,7 +196,7 @@ class VirtualFiles:
         read_only: bool = False,
         late: Callable[[VirtualFiles], None] | None = None,
     ) -> None:
-        """`late` mounts what lies below /etc and /proc, once somebody looks there."""
+        """`late` mounts what lies below /etc and /proc, on first access."""
         self.root = root if root is not None else Volume()
         self.read_only = read_only
         self._late = late
@@ -318,7 +318,7 @@ class VirtualFiles:
             raise FileFault(BUSY)
         volume.remove(key)
 
-    def place(self, path: str, file: File) -> None:
+    def put(self, path: str, file: File) -> None:
         """Give a file (a copy, or one that moves) this name."""
         volume, key = self._writable(path)
         parent = posixpath.dirname(normal(path))

@@ -1,10 +1,9 @@
 """Processes and signals of one container: a small operating system in virtual time.
 
-A process is a coroutine that the kernel itself drives. It runs immediately until it has to wait, and is resumed by
-what it
-waits for: a timer, a child, a pipe. So there is no asyncio task anywhere, an exec probe is done before its call
-returns, and killing a container closes its coroutines there and then. A process without a coroutine just exists until
-a signal or its one timer ends it: servers and sleepers cost an object.
+A process is a coroutine that the kernel itself drives. It runs without a break until it has to wait; a timer, a child
+or a pipe resumes it. So there is no asyncio task anywhere, an exec probe is done before its call returns, and killing a
+container closes its coroutines there and then. A process without a coroutine just exists until a signal or its one
+timer ends it: servers and sleepers cost an object.
 
 Rules of Linux that pods show: PID 1 of a container is immune to signals for which it has no handler (also to KILL, if
 sent from inside), and its end is the end of all.
@@ -77,7 +76,7 @@ class CannotFork(Exception):
 
 @types.coroutine
 def rest() -> Generator[None, None, None]:
-    """Give control back to the kernel until somebody wakes this process."""
+    """Give control back to the kernel until this process is woken."""
     yield
 
 
@@ -266,7 +265,7 @@ class Process:
         return child
 
     async def wait_for(self, child: Process) -> ExitStatus:
-        """The end of a child, also if caught signals come in during that time."""
+        """The end of a child, also if signals are caught during the wait."""
         if child.status is None:
             child.waiters.append(self)
             while child.status is None:
@@ -309,7 +308,7 @@ class Kernel:
     log: Log = field(init=False)
     null: Stream = NULL
     processes: dict[int, Process] = field(default_factory=dict)
-    neighbours: dict[int, Process] | None = None  # None: nobody shares the namespace
+    neighbours: dict[int, Process] | None = None  # None: the namespace is not shared
     init: Process | None = None
     current: Process | None = None  # whose code is running at this moment
     spent: int = 0  # steps of all processes at one instant ...

@@ -1,4 +1,4 @@
-"""Ports: who listens in a pod's network, what a listener answers, and how a client finds one.
+"""Ports: the listeners in a pod's network, what a listener answers, and how a client finds one.
 
 The containers of a pod share one `Ports`; probes and port forwards ask it from outside. How a host name leads to
 another pod's `Ports` is the embedding's knowledge, given as a `ShellNetwork`.
@@ -42,19 +42,19 @@ Health = Callable[[str], str | None]  # what gRPC's health check says of a servi
 @part
 class Listener:
     """An open port. `answer` None (or its result None) is a server that accepts and speaks no HTTP; without `health` it
-    speaks no gRPC, and hangs up on who does."""
+    speaks no gRPC, and closes gRPC connections."""
 
     port: int
     host: str = "0.0.0.0"
     answer: Answer | None = None
     health: Health | None = None
-    http2: bool = False  # in clear text, and no HTTP/1
+    http2: bool = False  # in clear text, without HTTP/1
     tls: bool = False
     on_connect: Callable[[], None] | None = None  # called after a connection was accepted (and answered)
     on_close: list[Callable[[], None]] = field(default_factory=list)
 
     def connect(self) -> None:
-        """A connection that asks for nothing, as a TCP probe makes one."""
+        """A connection that requests nothing, as a TCP probe makes one."""
         if self.on_connect is not None:
             self.on_connect()
 
@@ -98,7 +98,8 @@ class Ports:
             listener.on_close.clear()
 
     def at(self, port: int, *, loopback: bool = False) -> Listener | None:
-        """Who would accept a connection; `loopback` if it comes from inside the pod to its own loopback address."""
+        """The listener that would accept a connection; `loopback` if it comes from inside the pod to its own loopback
+        address."""
         listener = self._listeners.get(port)
         if listener is not None and not loopback and (listener.host.startswith("127.") or listener.host == "localhost"):
             return None
@@ -108,7 +109,7 @@ class Ports:
         return tuple(sorted(self._listeners))
 
 
-Failure = Literal["", "unknown", "refused", "timeout"]  # none; no such host; nobody listens; nobody answers
+Failure = Literal["", "unknown", "refused", "timeout"]  # none; no such host; connection refused; no answer
 
 
 class Remote(Protocol):

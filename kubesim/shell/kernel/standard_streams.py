@@ -24,7 +24,7 @@ def connect_to_log(process: Process) -> None:
 
 
 def interrupt(shell: Process) -> None:
-    """Ctrl-C at a terminal: for what its shell has started, or else for the program itself."""
+    """Ctrl-C at a terminal: for the shell's foreground command, or else for the program itself."""
     kernel = shell.kernel
     for process in [each for each in kernel.processes.values() if _descends(each, shell)] or [shell]:
         kernel.deliver(process, INT, outside=True)

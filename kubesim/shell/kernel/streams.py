@@ -15,7 +15,7 @@ from kubesim.shell.kernel.files import File, Volume
 from kubesim.shell.limits import CAPTURE_LIMIT, LINE_LIMIT, LOG_LIMIT, LOG_LINES
 from kubesim.values import part, value_object
 
-PIPE_CAPACITY = 4096  # of text that nobody has read; small, so that a reader gets its turn soon
+PIPE_CAPACITY = 4096  # of unread text; small, so that a reader runs soon
 BLOCK = 65_536
 _ZEROS = "\0" * BLOCK  # one text for all, so that holding many of them costs nothing
 
@@ -31,7 +31,7 @@ class Stream:
     """A device like /dev/null: reading finds its end, writing goes nowhere."""
 
     __slots__ = ("holders",)
-    is_idle = False  # is it the input of a container, at which nobody types unless a client attaches?
+    is_idle = False  # is it the input of a container, without data unless a client attaches?
 
     def __init__(self) -> None:
         self.holders = 0
@@ -53,7 +53,7 @@ class Stream:
         return ""
 
     def push_back(self, text: str) -> None:
-        """Text that was read too far; the next read gives it again."""
+        """Text that was read too far; the next read returns it again."""
 
     def poll_write(self, text: str) -> bool:
         """Was the text taken? False if there is no room yet."""
@@ -108,7 +108,7 @@ class FileTarget(Stream):
 
 
 class Capture(Stream):
-    """Collects what is written by an exec; what is beyond the limit is dropped. With `claim` (a command substitution)
+    """Collects the output of an exec up to a limit; the rest is dropped. With `claim` (a command substitution)
     nothing is dropped: that is called with the size before more is kept."""
 
     __slots__ = ("_claim", "_pieces", "_size", "_waiting")
@@ -143,7 +143,7 @@ class Capture(Stream):
 
 @part
 class _Buffer:
-    """What is in a pipe, and who waits at either end."""
+    """The content of a pipe, and the waiters at either end."""
 
     pieces: deque[str] = field(default_factory=deque)
     size: int = 0
@@ -210,7 +210,7 @@ class PipeWriter(_PipeEnd):
 
 
 class IdlePipe(PipeReader):
-    """The standard input of a container that nobody may ever attach to."""
+    """The standard input of a container without stdin."""
 
     __slots__ = ()
     is_idle = True
@@ -246,7 +246,7 @@ class Log:
     _size: int = 0
     dropped: int = 0
     on_line: Callable[[LogLine], None] | None = None
-    attached: list[Callable[[StreamName, str], None]] | None = None  # who gets what is written, as it is written
+    attached: list[Callable[[StreamName, str], None]] | None = None  # readers of the output while it is written
 
     @property
     def lines(self) -> tuple[LogLine, ...]:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from kubesim.shell.kernel.streams import BrokenPipe, Stream, Wake, make_idle_pipe, make_pipe
 
 _ERASE, _KILL_LINE, _INTERRUPT, _END, _ESCAPE = ("\x7f", "\b"), "\x15", "\x03", "\x04", "\x1b"
-INPUT_LIMIT = 32 << 20  # bytes that nobody has read yet
+INPUT_LIMIT = 32 << 20  # unread bytes
 
 
 class InputTooLong(Exception):

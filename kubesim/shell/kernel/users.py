@@ -1,4 +1,4 @@
-"""`User`: who the processes of a container run as. Only numbers are known: what an image has in /etc/passwd is not
+"""`User`: the user that a container's processes run as. Only numbers are known: what an image has in /etc/passwd is not
 modelled, so only root has a name."""
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ async def expand_words(host: ExpansionHost, words: Iterable[Word]) -> list[str]:
 
 
 def _simple_value(host: ExpansionHost, word: Word) -> str | None:
-    """The value of a word that is one parameter and comes to one field; None if it takes more to tell."""
+    """The value of a word that is one parameter and comes to one field; None if finding out takes more."""
     part = word.parts[0]
     if len(word.parts) > 1 or not isinstance(part, Parameter) or part.operator or part.name in "@*":
         return None
@@ -82,7 +82,7 @@ async def expand_text(host: ExpansionHost, word: Word) -> str:
 
 
 async def expand_pattern(host: ExpansionHost, word: Word) -> str:
-    """A word as a pattern: what was quoted matches only itself."""
+    """A word as a pattern: quoted parts match only themselves."""
     if word.plain is not None:
         return patterns.escape(word.plain)
     return "".join([patterns.escape(text) if quoted else text for text, quoted in await _segments(host, word)])

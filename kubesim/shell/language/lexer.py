@@ -67,7 +67,7 @@ class Token:
 
 
 def make_word(parts: list[Part]) -> Word:
-    """A word, with its value worked out beforehand where that is possible."""
+    """A word, with its value computed in advance where possible."""
     for index, part in enumerate(parts):
         if not isinstance(part, Literal):
             return Word(tuple(parts), None)

@@ -39,7 +39,7 @@ _LONGEST_KEPT = 16_384  # characters; the results of longer texts would fill the
 
 
 def parse(text: str) -> Script:
-    """The script of a text. A syntax error is part of the result: the lines before it are to be run first."""
+    """The script of a text. A syntax error is part of the result, because the lines before it run first."""
     return _parse_once(text) if len(text) <= _LONGEST_KEPT else _parse(text)
 
 

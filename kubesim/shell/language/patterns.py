@@ -65,8 +65,8 @@ def _chunks(pattern: str) -> list[list[str]]:
 def _longest(chunks: list[list[str]]) -> str:
     """The expression for the longest text from here that the chunks match, with any text between them.
 
-    All but the last are taken where they come first, and never tried elsewhere: if there is a match at all, there is
-    one with them there. So the work is that of looking for each chunk once, however many stars there are.
+    Each part but the last matches at its first occurrence, without backtracking: if there is a match at all, there is
+    one with them there. So each chunk is searched for once, however many stars there are.
     """
     first, *others = ("".join(chunk) for chunk in chunks)
     if not others:
@@ -132,7 +132,7 @@ def remove_suffix(text: str, pattern: str, longest: bool) -> str:
     return text[: len(text) - match.end()] if match else text
 
 
-def substitute(text: str, pattern: str, replacement: str, every: bool) -> str:
+def substitute(text: str, pattern: str, replacement: str, replace_all: bool) -> str:
     """`${x/pattern/replacement}`: the longest match that begins first, or all of them."""
     if not pattern:
         return text
@@ -150,6 +150,6 @@ def substitute(text: str, pattern: str, replacement: str, every: bool) -> str:
     ):
         pieces += (text[position : start.start()], replacement)
         position = end.end()
-        if not every:
+        if not replace_all:
             break
     return "".join((*pieces, text[position:]))

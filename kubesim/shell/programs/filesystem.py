@@ -125,7 +125,7 @@ def _copy(process: Process, source: str, destination: str, recursive: bool) -> N
     files, now = process.kernel.files, process.kernel.clock.now()
     file = files.file(source)
     if file is not None:
-        files.place(destination, File(file.text, now, file.executable))
+        files.put(destination, File(file.text, now, file.executable))
         return
     if not files.is_directory(source):
         raise FileFault(NOT_FOUND)

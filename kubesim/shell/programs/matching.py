@@ -1,6 +1,6 @@
 """Programs that match lines against regular expressions: grep, sed. The work that this takes is counted.
 
-Back-references in an expression are refused: no way is known to match them in a bounded time.
+Back-references in an expression are rejected: they cannot be matched in bounded time.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class _Substitution:
 
     old: Expression
     new: str
-    every: bool
+    replace_all: bool
 
     def applied_to(self, line: str) -> str:
         if not self.old.found_in(line):
@@ -102,7 +102,7 @@ class _Substitution:
         for match in self.old.matches(line):
             pieces += (line[position : match.start], _replacement(self.new, match))
             position = match.end
-            if not self.every:
+            if not self.replace_all:
                 break
         return "".join((*pieces, line[position:]))
 

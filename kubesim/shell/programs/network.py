@@ -25,7 +25,7 @@ from kubesim.shell.programs.system import duration
 from kubesim.shell.servers import begin_server, serve_directory
 from kubesim.values import value_object
 
-_CONNECT_TIMEOUT = 127 * 1_000_000  # Linux gives up on a connection that nobody answers after six retries
+_CONNECT_TIMEOUT = 127 * 1_000_000  # Linux gives up on an unanswered connection after six retries
 
 
 # Listeners.
@@ -46,7 +46,7 @@ def _listen(process: Process, port: int, host: str, answer: Answer | None) -> Li
 
 @program("httpd")
 async def httpd(process: Process, argv: list[str]) -> int:
-    """busybox httpd. Without -f it goes into the background, and only its child is left."""
+    """busybox httpd. Without -f it daemonizes, and only its child is left."""
     options = parse_options(argv, "phcrdmu")
     host, port = _port_of(options.get("p", "80"), 80)
     directory = absolute(process, options.get("h", "."))
@@ -147,7 +147,7 @@ async def _nc_listen(process: Process, argv: list[str], options: ParsedOptions) 
 
 @value_object
 class _Connection:
-    """Who answered, or why nobody did."""
+    """The listener that answered, or why none did."""
 
     address: str = ""
     listener: Listener | None = None
@@ -155,7 +155,7 @@ class _Connection:
     remote: Remote | None = None
 
     async def touch(self, process: Process) -> None:
-        """Ask for nothing."""
+        """Request nothing."""
         if self.remote is not None:
             await process.outside(self.remote.connect())
         elif self.listener is not None:

@@ -86,7 +86,7 @@ async def execute(process: Process, argv: list[str]) -> int:
     """Run a program in this process."""
     try:
         return await _execute(process, argv)
-    except FileFault as fault:  # of a write; opening is the programs' own business
+    except FileFault as fault:  # of a write; programs report errors of opening themselves
         return await process.complain(f"{argv[0]}: write error: {fault}")
     except (ValueError, OverflowError):
         return await process.complain(f"{argv[0]}: {OUT_OF_RANGE}")

@@ -257,7 +257,7 @@ def hostname(process: Process, argv: list[str]) -> ProgramResult:
 
 @quick("sysctl")
 def sysctl(process: Process, argv: list[str]) -> ProgramResult:
-    """Reads kernel parameters, as far as the sandbox of the pod sets them; a write is taken to have succeeded."""
+    """Reads kernel parameters, as far as the sandbox of the pod sets them; a write is assumed to have succeeded."""
     out = err = ""
     for name in (word for word in argv[1:] if not word.startswith("-")):
         if "=" in name:

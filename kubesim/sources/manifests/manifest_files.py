@@ -1,4 +1,4 @@
-"""What the file source asks of the place where manifests lie: a directory of them, or a single file.
+"""What the file source needs from its path: a directory of manifests, or a single file.
 
 `simulated_files.py` and `real_files.py` implement it. Links are followed; problems have the kubelet's texts.
 """
@@ -29,14 +29,14 @@ class FileMissing(FileProblem):
 
 @value_object
 class FileEvent:
-    """What a watch tells. Written again counts as modified, and so does a change of permissions."""
+    """What a watch reports. Written again counts as modified, and so does a change of permissions."""
 
     name: str
     change: Change
 
 
 class ManifestWatcher(Protocol):
-    """Who wants to are notified of changes."""
+    """Callers that need changes register for them."""
 
     def changed(self, event: FileEvent) -> None: ...
 

@@ -24,7 +24,7 @@ _META_TYPE = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind
 
 
 class ManifestError(ValueError):
-    """A manifest that is no object of a known kind."""
+    """A manifest that is not an object of a known kind."""
 
 
 def interpret(value: Json, original: str) -> str:

@@ -1,8 +1,7 @@
-"""What the http source asks of a url, and what its answers mean.
+"""What the http source requests from a URL, and the meaning of the answers.
 
 `simulated_url.py` and `real_url.py` answer. `UrlReader` is the source without its waiting: it decides what an answer
-wants to run and what is worth reporting. A text that cannot be used is reported once: the next time it is the same
-text, which is no failure.
+wants to run and what is worth reporting. An invalid text is reported once: the same text again is not a failure.
 
 Mirrors: pkg/kubelet/config/http.go sourceURL.run, extractFromURL
 """
@@ -47,7 +46,7 @@ class UrlAnswer:
 
 class ManifestUrl(Protocol):
     url: str
-    is_real: bool  # it can answer differently although nothing happened here
+    is_real: bool  # its answer can change although nothing happened here
 
     async def get(self) -> UrlAnswer:
         """Raises FetchError."""
@@ -60,7 +59,7 @@ class ManifestUrl(Protocol):
 
 @value_object
 class Tls:
-    """Whom to trust (the system's authorities if no file is given), and who we are."""
+    """The trusted authorities (the system's if no file is given), and the client's own certificate."""
 
     ca_file: str = ""
     cert_file: str = ""
@@ -78,7 +77,7 @@ class UrlOptions:
 
 @value_object
 class Reading:
-    """What an answer amounts to: the pods that are wanted (None: it does not say), and what to tell."""
+    """What an answer amounts to: the pods that are wanted (None: unknown), and what to log."""
 
     pods: tuple[Pod, ...] | None = None
     note: str = ""

@@ -75,7 +75,7 @@ class RealFiles:
     def read(self, name: str = PATH_ITSELF) -> str:
         path = self._full(name)
         try:
-            # A pipe that took the place of a file must not make us wait for the process that writes into it.
+            # A pipe in place of a file must not make us wait for its writer.
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
             raise _problem("open", path, error) from None
@@ -94,7 +94,7 @@ class RealFiles:
         if sys.platform != "linux":  # as upstream: the regular check is all there is
             watcher.cannot_watch(FileProblem("source file is unsupported in this build"))
             return lambda: None
-        # Begun here and not in the task, so that nothing which happens from now on is missed.
+        # Started here and not in the task, so that nothing is missed from now on.
         first = self._begin_watch(watcher)
         task = self._tasks.start(f"watch of {self.path}", self._keep_watching(watcher, first))
         if first is not None:
@@ -131,7 +131,8 @@ class RealFiles:
                 pause = self._next_pause(pause)
 
     def _next_pause(self, last: int) -> int:
-        """A path that does not exist yet is looked for steadily; what exists and cannot be watched, ever less often."""
+        """A path that does not exist yet is checked at a fixed interval; a path that exists and cannot be watched, with
+        a growing one."""
         return min(2 * last, MAX_RETRY_PERIOD) if os.path.lexists(self.path) else RETRY_PERIOD
 
     async def _tell(self, inotify: Inotify, watcher: ManifestWatcher) -> FileProblem:
@@ -203,7 +204,7 @@ def _read_at_most(descriptor: int, limit: int) -> bytes:
 
 
 def _words(error: OSError) -> str:
-    """Go prints the errors of the system in small letters."""
+    """Go prints system errors in lower case."""
     return os.strerror(error.errno).lower() if error.errno else str(error)
 
 

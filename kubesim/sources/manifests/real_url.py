@@ -1,7 +1,7 @@
 """A url on a real network. Implements `ManifestUrl` with aiohttp.
 
-Redirects, headers on the way through them, proxies from the environment, limits and the words for what went wrong are
-those of Go's http client, which the kubelet uses. The TLS options are ours: the kubelet trusts what the system trusts.
+Redirects, headers on the way through them, proxies from the environment, limits and error texts are those of Go's http
+client, which the kubelet uses. The TLS options are ours: the kubelet trusts what the system trusts.
 
 Mirrors: pkg/kubelet/config/http.go extractFromURL; net/http client.go, utilio.ReadAtMost
 """
@@ -38,7 +38,7 @@ class RealUrl:
 
     def __init__(self, url: str, clock: LoopClock, options: UrlOptions | None = None) -> None:
         try:
-            import aiohttp  # noqa: F401  # said here, before the first question
+            import aiohttp  # noqa: F401  # imported here, before the first question
         except ImportError:
             raise UsageError(
                 "a URL needs the Python package aiohttp: run `make demo` in a clone, or pip install aiohttp"
@@ -74,8 +74,7 @@ class RealUrl:
             raise FetchError(f"Get {exchange.shown}: {_words(error)}") from None
 
     def _session(self) -> aiohttp.ClientSession:
-        """One for each exchange: with it all its connections end immediately, and none is left between two
-        exchanges."""
+        """One for each exchange: it closes all its connections, and none is left between two exchanges."""
         import aiohttp
 
         connector = aiohttp.TCPConnector(happy_eyeballs_delay=None, ssl=self._tls)
@@ -191,7 +190,7 @@ async def _read_at_most(response: aiohttp.ClientResponse) -> bytes:
 
 
 def _words(error: Exception) -> str:
-    """What Go would say about the same thing."""
+    """Go's error text for the same problem."""
     import aiohttp
 
     if isinstance(error, aiohttp.ServerDisconnectedError):

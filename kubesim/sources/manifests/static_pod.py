@@ -140,7 +140,7 @@ def _to_json(text: str) -> gojson.Json:
 
 
 def _decode(kind: str, value: gojson.Json) -> JsonObject:
-    """Other kinds than these two are only named in an error."""
+    """Kinds other than these two are only named in an error."""
     try:
         return decode(kind, value) if kind in ("Pod", "PodList") else {}
     except DecodeError as error:

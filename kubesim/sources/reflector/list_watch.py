@@ -2,7 +2,7 @@
 
 The thin shell around `reflector.py`: it makes the calls, reads the lines, waits between attempts. A watch that ends is
 taken up where it ended; one that failed leads to a new list. Listeners get every object once, then every
-change. Cancelling `run` ends everything that is under way.
+change. Cancelling `run` ends everything in progress.
 
 Mirrors: client-go/tools/cache/reflector.go ListAndWatch, watchList, list, watch; tools/pager
 """
@@ -45,8 +45,8 @@ T = TypeVar("T", bound=ApiObject)
 T_contra = TypeVar("T_contra", bound=ApiObject, contravariant=True)
 
 PAGE = 500
-MAX_OBJECTS = 10_000  # of a list, unless its `Watched` says otherwise
-MIN_WATCH_S = 300  # a watch is asked to last this long, or up to twice as long
+MAX_OBJECTS = 10_000  # of a list, unless its `Watched` sets another
+MIN_WATCH_S = 300  # a watch requests a duration of this, or up to twice as long
 OPENING = 90 * SECOND  # how long a watch may take to begin; something in between may wait for the first bookmark
 OVERDUE = 30 * SECOND  # how much longer a server may leave it open
 SILENCE = 30 * SECOND  # how long a streaming list may pause before it is given up on
@@ -78,7 +78,7 @@ class CollectionListener(Protocol[T_contra]):
 
 
 class ListWatch(Generic[T]):
-    """`report` hears in one line of everything that went wrong."""
+    """`report` is called with one line for each problem."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class ListWatch(Generic[T]):
         self._decoder = WatchDecoder(watched.model, watched.kind, watched.api_version)
         self._backoff = ReflectorBackoff(clock.now(), chance)
         self._paged = False  # the server gives pages where it could give everything: it has no cache
-        # A watch told of something too late: a list that came as a stream may have left it out, so the next is plain.
+        # A watch reported something too late: a list that came as a stream may have left it out, so the next is plain.
         self._in_doubt = False
         self._events = 0
 
@@ -172,7 +172,8 @@ class ListWatch(Generic[T]):
                 return self._decoder.page(await read_all(reply))
             except Undecodable as error:
                 problem = str(error)
-        # Raised outside of the handler: the first error's traceback would keep the whole answer until the next attempt.
+        # Raised outside the handler: the first error's traceback would keep the whole answer in memory until the next
+        # attempt.
         raise Undecodable(problem)
 
     def _check_count(self, count: int) -> None:
@@ -261,7 +262,7 @@ class ListWatch(Generic[T]):
 
     @asynccontextmanager
     async def _open_watch(self, query: Mapping[str, str], patience: int | None = None) -> AsyncIterator[_Watch]:
-        """A server that does not end its watch in time, or says nothing for so long, is hung up on."""
+        """The connection to a server that does not end its watch in time, or sends nothing for that long, is closed."""
         seconds = int(MIN_WATCH_S * (1 + self._chance.random()))
         lasts = seconds * SECOND + OVERDUE
         whole = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds), **query}
@@ -322,7 +323,8 @@ class _Watch:
         self._waiting = lines
 
     def unfinished(self) -> list[bytes]:
-        """The last line, if only its end is missing; a part of one is not worth reading, it will come again."""
+        """The last line, if only its line break is missing; a partial line is not used, because it will be sent
+        again."""
         rest = self._splitter.rest().strip()
         return [rest] if rest.endswith(b"}}") else []
 

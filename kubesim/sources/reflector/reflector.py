@@ -2,11 +2,11 @@
 
 Pure: events go in, the set of objects and decisions come out; nothing here waits or connects (see `list_watch.py`).
 
-A watch tells changes in the order in which they were created. One that comes twice, or late, is recognised by its
+A watch reports changes in the order in which they were made. One that comes twice, or late, is recognised by its
 version
 and left out. Only one kind of late event cannot be judged: an object that is not known, in a version that has been
-passed. It may be one that was overlooked, or one that is long gone; then the stream is not believed any more, and
-everything is listed again.
+passed. It may be an overlooked object, or one that is long gone; then the stream is no longer trusted, and everything
+is listed again.
 
 Mirrors: client-go/tools/cache/reflector.go
 """
@@ -29,7 +29,7 @@ SHORT_WATCH = 1 * SECOND
 
 
 class OutOfOrder(ValueError):
-    """A watch that cannot be believed."""
+    """A watch with implausible events."""
 
 
 class Next(Enum):
@@ -48,7 +48,7 @@ class Reflector(Generic[T]):
         self.version = ""
         self._unavailable = False  # the server no longer has, or does not have yet, the version that we know
 
-    # -- what to ask for ----------------------------------------------------------------------------------------
+    # -- what to request ----------------------------------------------------------------------------------------
 
     @property
     def list_version(self) -> str:
@@ -150,7 +150,7 @@ def is_older(version: str, other: str) -> bool:
 
 
 def after_watch(error: Exception | None, lasted: int, events: int) -> Next:
-    """A watch that was open has ended, with an error or just so."""
+    """An open watch has ended, with or without an error."""
     if isinstance(error, ApiError) and error.code == 429:
         return Next.RESUME_LATER
     if error is not None or (lasted < SHORT_WATCH and events == 0):
@@ -159,14 +159,14 @@ def after_watch(error: Exception | None, lasted: int, events: int) -> Next:
 
 
 def after_refusal(error: Exception) -> Next:
-    """A watch could not be opened: a server that does not exist will most likely know where we were when it is back."""
+    """A watch could not be opened: an unreachable server will most likely know our version when it is back."""
     if isinstance(error, TransportError) and error.refused:
         return Next.RESUME_LATER
     return Next.RESUME_LATER if isinstance(error, ApiError) and error.code == 429 else Next.RELIST
 
 
 def is_unavailable(error: Exception) -> bool:
-    """Whether an error says that the version asked for is too old, or has not been reached."""
+    """Whether an error says that the version requested is too old, or has not been reached."""
     if not isinstance(error, ApiError):
         return False
     if error.code == 410 or error.reason in ("Expired", "Gone"):

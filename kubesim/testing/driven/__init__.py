@@ -1,1 +1,1 @@
-"""A simulated cluster that a test drives: time stands still except when the test lets it continue."""
+"""A simulated cluster that a test drives: time stands still until the test advances it."""

@@ -1,4 +1,4 @@
-"""One expectation, asked of a driven cluster at this moment: what exists already counts as seen."""
+"""One expectation, checked on a driven cluster at this moment: existing objects count as seen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ExpectationFailed(AssertionError):
 
 
 class _SeenFromTheStart:
-    """The store, for a judge that comes late: `replay` tells it of everything that exists, or was there once."""
+    """The store, for a judge that comes late: `replay` passes it everything that exists, or once existed."""
 
     def __init__(self, store: Store, gone: Iterable[WatchEvent]) -> None:
         self._store = store
@@ -47,7 +47,7 @@ class _SeenFromTheStart:
 
 
 def ask(stage: DrivenSimulation, expect: Expect) -> None:
-    """Let time continue until it is decided: at `by`, counted from now, at the latest; without `by` immediately. Raises
+    """Advance time until it is decided: at the latest at `by`, counted from now; without `by` immediately. Raises
     ExpectationFailed."""
 
     __tracebackhide__ = True  # pytest shows the line of the test, which is what counts

@@ -1,4 +1,5 @@
-"""`DrivenCluster`: the fixture `kubesim` of the pytest plugin. A cluster in virtual time, in the words of scenarios."""
+"""`DrivenCluster`: the fixture `kubesim` of the pytest plugin. A cluster in virtual time, controlled with the terms of
+the scenario language."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ PATIENCE = "2m"
 
 
 class DrivenClock:
-    """Virtual time: it continues only when it is asked to."""
+    """Virtual time: it advances only on request."""
 
     def __init__(self, stage: DrivenSimulation) -> None:
         self._stage = stage
@@ -112,7 +113,7 @@ class DrivenCluster:
 
     @property
     def driven(self) -> DrivenSimulation:
-        """The simulation behind it all."""
+        """The underlying simulation."""
         if self._made is None:
             scenario = _scenario(self._base, self._spec)
             self._made = DrivenSimulation(scenario, scenario.spec.seed if self._seed is None else self._seed)
@@ -199,7 +200,7 @@ class DrivenCluster:
         self._ask(expectation)
 
     def wait_for(self, *, within: Span = PATIENCE, **expectation: Any) -> float:
-        """Let time continue until it is true. Returns how many seconds that took; raises ExpectationFailed."""
+        """Advance time until it is true. Returns how many seconds that took; raises ExpectationFailed."""
         __tracebackhide__ = True
         begin = self.clock.now
         is_other = expectation.get("never") or expectation.get("always")
@@ -221,7 +222,7 @@ class DrivenCluster:
 
     def snapshot(self, name: str = "") -> None:
         """Compare the timeline so far with the stored one (`__snapshots__/` beside the test); `pytest
-        --kubesim-update` stores it. `name` tells several of one test apart."""
+        --kubesim-update` stores it. `name` distinguishes several of one test."""
         __tracebackhide__ = True
         if not self._snapshot:
             raise UsageError("snapshot() needs the fixture of pytest, which knows the place of the test")

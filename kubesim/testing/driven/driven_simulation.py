@@ -1,7 +1,7 @@
 """`DrivenSimulation`: a simulation on a virtual loop of its own, which runs only inside `run`.
 
-A plain function can drive it. So can a coroutine of another event loop: it stands still during a call, which nobody
-notices, because nothing here takes real time.
+A plain function can drive it. So can a coroutine of another event loop: it stands still during a call, which has no
+effect, because nothing here takes real time.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class DrivenSimulation:
             self.gone.pop(key, None)
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
-        """Let time continue until this is done. Raises what a part of the cluster raises during that time."""
+        """Let time continue until this is done. Raises the errors of the cluster's parts."""
         result: T = self._run(self._tasks.run_until(main))
         return result
 

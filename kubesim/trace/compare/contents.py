@@ -1,9 +1,9 @@
 """What counts when two records are compared.
 
-Runs of the same seed agree in every time and name until something differs: all that a record says counts (`exact`),
-but for its number, the number of its cause and what comes from outside the simulation.
+Runs of the same seed agree in every time and name until something differs: all fields of a record count (`exact`),
+except its number, the number of its cause and values from outside the simulation.
 
-Another seed draws other times and names, and what is concurrent comes in another order. Then only what happens to each
+Another seed draws other times and names, and another order of concurrent actions. Then only what happens to each
 pod counts (`outlines`): decisions, calls, Events, phases, states of containers and verdicts of probes, each kind in its
 own order, without ids, addresses and durations.
 """
@@ -31,7 +31,7 @@ _DRAWN = re.compile(
 
 
 def exact_streams(records: Iterable[r.Record]) -> Streams:
-    """By pod; what is about no pod, by node."""
+    """By pod; records without a pod, by node."""
     streams: Streams = {}
     for record in records:
         key = ("pod", record.pod) if record.pod else ("node", record.node)

@@ -10,7 +10,7 @@ from kubesim.trace.records import Record
 from kubesim.trace.stepping.stepper import Stepper
 from kubesim.values import value_object
 
-_AHEAD = 60  # records of a subject that are searched for one that comes later
+_AHEAD = 60  # records of a subject that are searched for a later one
 
 
 @value_object

@@ -20,7 +20,7 @@ class PodLife:
     phase: str = ""  # the last one that was reported, with its reason: `Failed/Evicted`
     ready: int | None = None  # for the first time
     ended: int | None = None
-    gone: int | None = None  # deleted by the kubelet, which is through with it
+    gone: int | None = None  # deleted by the kubelet, which has finished with it
     events: Counter[str] = field(default_factory=Counter)  # by reason
 
     @property

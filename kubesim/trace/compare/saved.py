@@ -40,7 +40,7 @@ def as_saved(records: Iterable[Record]) -> list[Record]:
 
 
 def _check_order(records: list[Record], source: str, line: int) -> None:
-    """Causes are numbers of records, so none may be missing."""
+    """Causes are record numbers, so no record may be missing."""
     found, expected = records[-1].seq, len(records)
     if found == expected:
         return

@@ -2,5 +2,5 @@
 
 `lines.py` maps records to the kubelet's own log lines, `form.py` writes a line as klog or as JSON, `redact.py` removes
 secrets, and `logger.py` connects these as processors of structlog. Only `logger.py` imports structlog; import it only
-where a log is asked for.
+where a log is requested.
 """

@@ -76,7 +76,7 @@ def _pleg(record: r.PlegEvent, causes: Causes) -> _Lines:
 
 def _probe(record: r.ProbeOutcome, causes: Causes) -> _Lines:
     about = {"probeType": record.probe.capitalize(), **_pod(record, causes), "containerName": record.container}
-    # A result that a container begins with, or that a deletion sets, is not that of a probe.
+    # The initial result of a container, or one that a deletion sets, is not from a probe.
     if " succeeded " in record.why:
         yield info("prober/prober.go:113", 3, "Probe succeeded", **about)
     elif " failed " in record.why:
@@ -157,7 +157,7 @@ def _sync_begin(record: r.SyncBegin, causes: Causes) -> _Lines:
 def _sync_end(record: r.SyncEnd, causes: Causes) -> _Lines:
     about = _pod(record, causes)
     work, _, leave = _WORK[record.sync]
-    # A sync that succeeded and is followed by another phase immediately has found the pod at its end.
+    # A sync that succeeded and is followed by another state at once has found that the pod ended.
     terminal = {"isTerminal": not record.error and record.requeue == 0} if record.sync == "SyncPod" else {}
     yield info(f"kubelet/kubelet.go:{leave}", 4, f"{record.sync} exit", **about, **terminal)
     if record.error.endswith("context canceled"):  # wrapped errors end with their cause

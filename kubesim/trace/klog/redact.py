@@ -2,7 +2,7 @@
 
 A line never contains a command, an environment or a request's headers in the first place. A container may still print a
 secret, and a probe's output is part of an Event. So the values of the Secrets and environment variables of a run are
-replaced wherever they occur, and so are credentials that are recognised by their form.
+replaced wherever they occur, and so are credentials recognised by their format.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class PodLanes:
 
 @value_object
 class ChangedPod:
-    """`number` is its place in the order in which pods appear; a lane comes with whether its last band is open."""
+    """`number` is its index in the order of appearance; each lane has a flag for whether its last band is open."""
 
     number: int
     pod: str
@@ -82,8 +82,8 @@ class _Moment:
 class LaneSink:
     """A sink that follows each pod; `pods` answers with what is known so far.
 
-    With `sees_objects`, phase, conditions and containers are those of the objects that it is shown: others than the
-    kubelet write them, too. Without, they are those that the kubelet wrote.
+    With `sees_objects`, phase, conditions and containers are those of the objects that it is shown: other components
+    write them, too. Without, they are those that the kubelet wrote.
     """
 
     def __init__(self, *, sees_objects: bool = False) -> None:
@@ -156,11 +156,11 @@ class LaneSink:
     def changed(self, number: int, t: int, end: int) -> Iterator[ChangedPod]:
         """The pods with lanes that have changed after this number, and of each such lane the bands that end at `t` or
         later. A lane may have no such band any more."""
-        for place, (name, pod) in enumerate(self._pods.items()):
+        for index, (name, pod) in enumerate(self._pods.items()):
             keys = [key for key, changed in pod.changed.items() if changed > number]
             if keys:
                 recent = tuple((_recent(pod, key, t, end), key in pod.open) for key in _in_order(keys))
-                yield ChangedPod(place, name, pod.node, recent)
+                yield ChangedPod(index, name, pod.node, recent)
 
 
 def _status_bands(summary: Mapping[str, Any]) -> Iterator[tuple[tuple[LaneKind, str], tuple[str, Tone]]]:

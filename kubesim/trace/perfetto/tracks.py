@@ -1,8 +1,8 @@
 """Where a record stands in the picture: which track, which slice, and which record caused it.
 
-A node is a process. It has a track for its sync loop, its PLEG, and so on, and a track for each pod worker; the calls
-that a pod's worker makes to the runtime stand below that track. Slices of one track must nest, so calls that overlap
-(containers that are stopped at the same time) stand in lanes beside each other.
+A node is a process. It has a track for its sync loop, its PLEG, and so on, and a track for each pod worker; the
+worker's calls to the runtime are below that track. Slices of one track must nest, so calls that overlap (containers
+that are stopped at the same time) stand in lanes beside each other.
 
 Syncs have the names of the kubelet's own spans. Where the kubelet has no span, the name is the one of the call.
 """

@@ -1,1 +1,1 @@
-"""Pictures of a run for documents: SVG of the timeline, Mermaid diagrams of what was said to whom."""
+"""Pictures of a run for documents: SVG of the timeline, Mermaid sequence diagrams of the calls."""

@@ -1,7 +1,7 @@
-"""What was said to whom about a pod, as a Mermaid sequence diagram: the user, the API server, the parts of the kubelet,
+"""The calls and messages about a pod as a Mermaid sequence diagram: the user, the API server, the parts of the kubelet,
 the container runtime and the CNI plugins.
 
-A sync that had nothing to do is left out, and so are what only repeats itself and the output of containers.
+Syncs without work, repetitions and the output of containers are left out.
 """
 
 from __future__ import annotations

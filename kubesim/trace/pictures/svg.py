@@ -50,7 +50,7 @@ def text(x: float, y: float, content: str, style: str = "", *, anchor: str = "st
 def rectangle(
     x: float, y: float, width: float, height: float, *, fill: str = "", style: str = "", title: str = ""
 ) -> str:
-    """`fill` is the name of a colour of the style; `title` is what a reader sees who points at it."""
+    """`fill` is the name of a colour of the style; `title` is its tooltip."""
     shape = f'x="{_number(x)}" y="{_number(y)}" width="{_number(width)}" height="{_number(height)}"'
     names = " ".join(filter(None, (style, fill and f"fill-{fill}")))
     if not title:
@@ -64,7 +64,7 @@ def line(x1: float, y1: float, x2: float, y2: float, style: str, title: str = ""
 
 
 def document(width: float, height: float, title: str, elements: list[str]) -> str:
-    """The whole picture, on paper of its own, with a title for those who cannot see it."""
+    """The whole picture on its own background, with a title for screen readers."""
     size = f'width="{_number(width)}" height="{_number(height)}" viewBox="0 0 {_number(width)} {_number(height)}"'
     begin = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-labelledby="title">'
     paper = rectangle(0, 0, width, height, fill="paper")

@@ -131,7 +131,7 @@ class RunDataSink:
 
 
 def _more(record: r.Record) -> dict[str, Any]:
-    """Of a CNI plugin all that went in and came out; of a decision and a call the values."""
+    """The input and output of a CNI plugin; the values of a decision or a call."""
     if isinstance(record, r.CniExec):
         given = {"environ": dict(record.environ), "stdin": record.stdin, "result": record.result, "error": record.error}
         return {name: value for name, value in given.items() if value}

@@ -1,5 +1,5 @@
-"""What is known of a pod after each record, as facts with a name and a text: its worker, sandboxes, containers, calls
-under way, probes, and the status that the kubelet wrote. Only changes are kept.
+"""The state of a pod after each record, as facts with a name and a text: its worker, sandboxes, containers, calls in
+progress, probes, and the status that the kubelet wrote. Only changes are kept.
 
 `Picture` (trace/stepping/state.py) puts the state together from the records; there is one for each pod.
 """

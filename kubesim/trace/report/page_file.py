@@ -46,7 +46,7 @@ def asset(name: str) -> str:
 
 
 def embedded_json(data: dict[str, Any]) -> str:
-    """ASCII, so that not even a line separator stands in it."""
+    """ASCII, so that it contains no line separator."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=True)
     for char, escape in _ESCAPES:
         text = text.replace(char, escape)

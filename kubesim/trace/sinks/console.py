@@ -178,7 +178,7 @@ class ConsoleSink:
         return self._once(record, subject(record), said)
 
     def _once(self, record: r.Record, about: str, said: Phrase) -> Iterable[Line]:
-        """Several causes of one instant often say the same to a pod: tell it once."""
+        """Several causes at one instant often have the same text for a pod: print it once."""
         if self._said_at != record.t:
             self._said_at, self._said = record.t, set()
         line = (about, said)
@@ -214,7 +214,7 @@ class ConsoleSink:
         said = phrase(record)
         took = (record.t - begun) / 1_000_000
         if not record.error:
-            # Of a pull an Event tells how long it took.
+            # The Event of a pull says how long it took.
             if record.t - begun < _LONG_CALL or record.call in ("PullImage", "ExecSync"):
                 return []
             said = Phrase(said.part, f"{record.call} returned after {took:.3g}s")

@@ -9,7 +9,7 @@ from kubesim.trace.records import Record
 
 
 class JsonLinesSink:
-    """A sink that writes every record as it comes."""
+    """A sink that writes every record immediately."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out

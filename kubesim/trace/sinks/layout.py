@@ -36,7 +36,7 @@ _TONE_COLOURS = {"plain": "", "good": "\x1b[32m", "warning": "\x1b[33m", "bad": 
 class Line:
     """One thing that happened. `mark` shows the sync it belongs to; the rest is for a numbered timeline.
 
-    A `seq` of 0 is that of a detail, which has none.
+    A detail has no number: its `seq` is 0.
     """
 
     t: int
@@ -50,7 +50,7 @@ class Line:
 
 
 class Layout:
-    """Writes lines; remembers the last time, so that it stands only once, and how wide the pods' names are."""
+    """Writes lines; remembers the last time, to print each time once, and the width of the pods' names."""
 
     def __init__(self, out: TextIO, width: int, *, colour: bool, numbered: bool, nodes: bool = False) -> None:
         self._out = out
@@ -138,7 +138,7 @@ def together(items: list[str]) -> str:
 
 
 def _words(text: str, room: int) -> Iterator[str]:
-    """What must not be broken; glued words are set free if they are longer than a row."""
+    """Words that must not be separated; they are separated after all if they are longer than a row."""
     for word in _printable(text).split(" "):
         if len(word) > room - 2:
             yield from word.split(_GLUE)
@@ -152,7 +152,7 @@ def _printable(text: str) -> str:
 
 
 def _shortened(text: str, width: int) -> str:
-    """The end of a name tells more than its middle."""
+    """The end of a name says more than its middle."""
     if len(text) <= width:
         return text
     tail = (width - 1) * 2 // 3

@@ -1,6 +1,6 @@
 """Every kind of record in words: which part of the kubelet speaks, and what it says.
 
-Used by whatever shows a trace to people. One function per kind, found by the record's type.
+Used by every display of a trace. One function per kind, found by the record's type.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Tone = Literal["plain", "good", "warning", "bad"]
 
 @value_object
 class Phrase:
-    """`part` is who speaks (source, loop, worker, ...); `reasons` say why, a sentence each."""
+    """`part` is the component (source, loop, worker, ...); `reasons` are sentences that say why."""
 
     part: str
     text: str

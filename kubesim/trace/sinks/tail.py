@@ -11,11 +11,11 @@ from kubesim.trace.sinks.console import ConsoleSink
 
 KEPT = 40  # records of a pod
 SHOWN = 6  # lines
-TIME, PART = 8, 18  # columns at which the time of a line ends, and the name of the part that speaks
+TIME, PART = 8, 18  # columns at which the time of a line ends, and the name of the component
 
 
 class TailSink:
-    """Keeps records, and writes them as the timeline does only when somebody asks."""
+    """Keeps records, and formats them like the timeline only on request."""
 
     def __init__(self) -> None:
         self._pods: dict[str, deque[Record]] = {}

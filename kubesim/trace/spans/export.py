@@ -20,7 +20,7 @@ MAX_ANSWER = 64 * 1024
 
 
 class SpanWriter(Protocol):
-    """Takes requests; those that have to be sent are sent when it is closed."""
+    """Collects requests; those to be sent are sent when it is closed."""
 
     def write(self, request: Request) -> None: ...
     def close(self) -> None: ...

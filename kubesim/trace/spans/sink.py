@@ -1,7 +1,7 @@
 """A sink that makes spans from records: the syncs of pods, and the calls of the runtime within and beside them.
 
 What the kubelet has spans for and the trace has no records of (requests to the API server, calls that only read, the
-rounds of garbage collection) has none here. A span whose kubelet is killed is lost, as it exists.
+rounds of garbage collection) has none here. A killed kubelet loses its open spans.
 
 Mirrors: pkg/kubelet/kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatedPod; cri-client remote_runtime.go (otelgrpc);
 component-base/tracing/utils.go NewProvider (sampling)

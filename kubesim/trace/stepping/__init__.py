@@ -1,4 +1,4 @@
-"""Walking through a trace: where one is, what the node looks like there, why, and what comes next.
+"""Walking through a trace: the position, the node's state there, why, and what comes next.
 
 Nothing here reads a key or writes a screen by itself, so that a terminal, a script and a test can drive it.
 """

@@ -27,7 +27,7 @@ UNSEEN = "cannot be seen from outside"
 
 
 def fitted(lines: Iterable[str], width: int, height: int) -> list[str]:
-    """At most so many lines of at most that width, with control characters escaped."""
+    """At most this many lines of at most this width, with control characters escaped."""
     found = [printable(line)[:width].rstrip() for line in lines]
     if len(found) <= height or height < 2:
         return found[:height]
@@ -35,7 +35,7 @@ def fitted(lines: Iterable[str], width: int, height: int) -> list[str]:
 
 
 def labelled(label: str, text: str, width: int) -> list[str]:
-    """`LABEL  text`, wrapped; the label stands once."""
+    """`LABEL text`, wrapped; the label is printed once."""
     lines = textwrap.wrap(text, width - MARGIN, break_long_words=True) or [""]
     return [f"{label if n == 0 else '':<{MARGIN}}{line}" for n, line in enumerate(lines)]
 
@@ -218,15 +218,15 @@ def timeline_lines(stepper: Stepper, height: int) -> list[str]:
     """The records around the one in focus, which `>` marks; with a filter, those that it lets through."""
     records, here = stepper.records, stepper.position
     before: list[int] = []
-    place = here - 1
-    while place >= 0 and len(before) < height // 2:
-        before += [place] if stepper.is_shown(place) else []
-        place -= 1
-    places, place = [*before[::-1], here], here + 1
-    while place < len(records) and len(places) < height:
-        places += [place] if stepper.is_shown(place) else []
-        place += 1
-    return [f"{'>' if n == here else ' '}{_numbered(stepper, records[n])}" for n in places]
+    index = here - 1
+    while index >= 0 and len(before) < height // 2:
+        before += [index] if stepper.is_shown(index) else []
+        index -= 1
+    shown, index = [*before[::-1], here], here + 1
+    while index < len(records) and len(shown) < height:
+        shown += [index] if stepper.is_shown(index) else []
+        index += 1
+    return [f"{'>' if n == here else ' '}{_numbered(stepper, records[n])}" for n in shown]
 
 
 # -- the whole node ---------------------------------------------------------------------------------------------

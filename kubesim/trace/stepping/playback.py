@@ -26,8 +26,8 @@ class Playback:
             self.playing = not self.playing
             self._now = float(stepper.here.t)
             return ""
-        place = SPEEDS.index(self.speed) + (1 if key == "+" else -1)
-        self.speed = SPEEDS[max(0, min(place, len(SPEEDS) - 1))]
+        index = SPEEDS.index(self.speed) + (1 if key == "+" else -1)
+        self.speed = SPEEDS[max(0, min(index, len(SPEEDS) - 1))]
         return "" if self.playing else f"r plays at {self.speed:g} virtual seconds per second"
 
     def stop(self) -> None:
@@ -37,12 +37,12 @@ class Playback:
         """`elapsed` is microseconds. Returns why it stopped, if it did."""
         self._now += elapsed * self.speed
         while True:
-            place = stepper.position
+            position = stepper.position
             if not stepper.forward():
                 self.playing = False
                 return "this is the last decision of the run"
             if stepper.here.t > self._now:
-                stepper.position = place
+                stepper.position = position
                 return ""
             stopped = stepper.stopped_by(stepper.here)
             if stopped is not None:

@@ -53,7 +53,7 @@ class StepSession:
         self.playback = Playback()
         self.wish: Callable[[], Stepper] | None = None
         self._follows = False
-        self._newest = 0  # the place up to which it was followed
+        self._newest = 0  # the index up to which it was followed
         self._injections = injections
         self._title = title
         self._page = 0
@@ -107,7 +107,7 @@ class StepSession:
         return True
 
     def _show(self, view: str) -> None:
-        """Another view begins with its first page."""
+        """A change of the view shows its first page."""
         self.view, self._page = view, 0
 
     def _move(self, key: str) -> None:
@@ -159,7 +159,8 @@ class StepSession:
             self.message = self.playback.passed(elapsed, self.stepper)
 
     def follow(self) -> None:
-        """Records come while the user looks: the place is the newest one until somebody moves, and at the end again."""
+        """Records come while the user looks: the position follows the newest record until the user moves, and again at
+        the end."""
         self._follows = True
         self.grew()
 
@@ -240,7 +241,7 @@ class StepSession:
             self.wish = lambda: play(injections)
 
     def fulfil(self) -> None:
-        """Play the run that is wished for, if one is, and go on at the same place."""
+        """Play the run that is wished for, if one is, and continue at the same position."""
         wish, self.wish = self.wish, None
         if wish is None:
             return

@@ -1,7 +1,7 @@
 """What the node looks like after a part of the trace, put together from the records alone.
 
 `Picture` holds the sync loop, the workers, sandboxes and containers, calls in progress and writes to the API server;
-`take` adds one record to it. A picture is copied before it is changed, so that one can go back to an earlier one.
+`take` adds one record to it. A picture is copied before it is changed, so that earlier ones stay available.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class LoopPicture:
 
 @value_object
 class WorkerPicture:
-    """A pod worker: its state, the update that waits for it, the sync it is in, and when it looks again."""
+    """A pod worker: its state, the update that waits for it, the sync it is in, and when it syncs again."""
 
     pod: str
     state: str = "syncing"

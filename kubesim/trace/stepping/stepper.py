@@ -1,4 +1,4 @@
-"""The stepper: a place in a trace that can be moved, and what can be asked there.
+"""The stepper: a movable position in a trace, and the queries at that position.
 
 `forward`, `back`, `go_on`, `go_back`, `go_to`, `search` move; `picture` is the state of the node; `why` the chain of
 causes, `due` what is on its way and when. All of it is computed from the records; more may be added at the end. With a
@@ -24,7 +24,7 @@ _EVERY = 200  # a picture is kept for every this many records
 
 @value_object
 class Due:
-    """Something that is on its way: what, for whom, when (None: nobody has said so yet)."""
+    """An expected step: what, for which pod, when (None: not known yet)."""
 
     t: int | None
     text: str
@@ -44,7 +44,7 @@ class Stepper:
         self.has_several_nodes = False  # then texts name the node
         self.is_observed = False  # from outside: what only the kubelet and the runtime know is not in the records
         self._kept: list[Picture] = [Picture()]  # before record 0, _EVERY, 2 * _EVERY, ...
-        self._newest: tuple[int, Picture] | None = None  # the one that was asked for last, with its place
+        self._newest: tuple[int, Picture] | None = None  # the last picture, with its index
         self._index = _Index()
 
     @property
@@ -67,9 +67,9 @@ class Stepper:
     @property
     def next_decision(self) -> r.Record | None:
         """Where `forward` leads to."""
-        place = self.position
+        position = self.position
         found = self.here if self.forward() else None
-        self.position = place
+        self.position = position
         return found
 
     def _move(self, direction: int, every_record: bool) -> bool:
@@ -123,8 +123,8 @@ class Stepper:
         self.position = self.position if found is None else found
         return found is not None
 
-    def is_shown(self, place: int) -> bool:
-        return self.filter is None or self.filter.lets_through(self.records[place], self._indexed.nodes[place])
+    def is_shown(self, index: int) -> bool:
+        return self.filter is None or self.filter.lets_through(self.records[index], self._indexed.nodes[index])
 
     @property
     def _indexed(self) -> _Index:
@@ -149,7 +149,7 @@ class Stepper:
 
     @property
     def picture(self) -> Picture:
-        """The node just after the record on which we stand. Nobody changes it: several parts of a screen ask for it."""
+        """The node just after the record on which we stand. Nobody changes it: several parts of a screen request it."""
         if self._newest is None or self._newest[0] != self.position:
             self._newest = self.position, self._made_picture()
         return self._newest[1]
@@ -176,14 +176,14 @@ class Stepper:
 
     def follows(self) -> list[r.Record]:
         """What the record on which we stand led to."""
-        return [self.records[place] for place in self._indexed.effects.get(self.here.seq, ())]
+        return [self.records[index] for index in self._indexed.effects.get(self.here.seq, ())]
 
     def logs(self, pod: str, limit: int) -> list[r.LogOutput]:
         """The last lines that the containers of a pod have written by now; an empty name: those of all pods."""
-        places = self._indexed.logs
+        logs = self._indexed.logs
         lines: list[r.LogOutput] = []
-        for number in range(bisect_right(places, self.position) - 1, -1, -1):
-            record = self.records[places[number]]
+        for number in range(bisect_right(logs, self.position) - 1, -1, -1):
+            record = self.records[logs[number]]
             if isinstance(record, r.LogOutput) and pod in ("", record.pod):
                 lines.append(record)
                 if len(lines) == limit:
@@ -200,8 +200,8 @@ class Stepper:
 
     def _return_of(self, call: CallPicture) -> Due:
         about = _about(call.pod, call.container)
-        for place in self._indexed.effects.get(call.seq, ()):
-            record = self.records[place]
+        for index in self._indexed.effects.get(call.seq, ()):
+            record = self.records[index]
             if isinstance(record, r.CriReturn):
                 return Due(record.t, f"{call.call} returns", about, record.seq)
         if call.call == "StopContainer":
@@ -231,18 +231,18 @@ class _Index:
 
     def __init__(self) -> None:
         self.nodes: list[str] = []  # of each record
-        self.effects: dict[int, list[int]] = {}  # number of a record -> places of those that it caused
-        self.logs: list[int] = []  # places
+        self.effects: dict[int, list[int]] = {}  # number of a record -> indexes of the records that it caused
+        self.logs: list[int] = []  # indexes
         self._pod_nodes = PodNodes()
 
     def read(self, records: Sequence[r.Record]) -> None:
-        for place in range(len(self.nodes), len(records)):
-            record = records[place]
+        for index in range(len(self.nodes), len(records)):
+            record = records[index]
             self.nodes.append(self._pod_nodes.node_of(record))
             if record.cause is not None:
-                self.effects.setdefault(record.cause, []).append(place)
+                self.effects.setdefault(record.cause, []).append(index)
             if isinstance(record, r.LogOutput):
-                self.logs.append(place)
+                self.logs.append(index)
 
 
 def is_decision(record: r.Record) -> bool:

@@ -1,1 +1,1 @@
-"""`kubesim node`: nodes of somebody else's API server, with simulated containers."""
+"""`kubesim node`: nodes of an existing API server, with simulated containers."""

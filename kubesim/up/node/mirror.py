@@ -54,7 +54,7 @@ class Copies:
             self._store.remove(self._kind, *name)
 
     async def room(self) -> None:
-        """A store takes everything at once."""
+        """A store accepts everything immediately."""
 
 
 def put(store: Store, obj: ApiObject) -> None:

@@ -1,4 +1,4 @@
-"""Simulated nodes of an API server at the other end of a connection: `LiveNode`s that write.
+"""Simulated nodes of a remote API server: `LiveNode`s that write.
 
 API server -> ApiServerSource -> PodCopies -> the store -> mux, sync loop, workers, SyncPod
     ^                                                                |

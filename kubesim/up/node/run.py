@@ -1,4 +1,4 @@
-"""Registers simulated nodes at an API server and runs their kubelets, until somebody stops it.
+"""Registers simulated nodes at an API server and runs their kubelets until it is stopped.
 
 Mirrors: pkg/kubelet/kubelet_node_status.go registerWithAPIServer, tryRegisterWithAPIServer
 """

@@ -55,7 +55,7 @@ def test_a_follower_may_come_late(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_followers_that_come_one_after_the_other() -> None:
     recording = read_recording(str(NODE))
-    found = list(visits(recording, late_by=60 * SECOND, every=300 * SECOND))
+    found = list(visits(recording, late_by=60 * SECOND, interval=300 * SECOND))
     assert [(visit.begin - recording.begin) // SECOND for visit in found] == [60, 360, 660, 960]
     assert [(visit.end - visit.begin) // SECOND for visit in found[1:]] == [120, 120, 64]
     assert found[0].end == found[-1].end == recording.end

@@ -57,7 +57,7 @@ def test_random_substitutions_replace_the_longest_match_that_begins_first() -> N
         ]
         start, end = min(spans, default=(0, 0))
         expected = f"{text[:start]}-{text[-end:]}" if spans else text
-        assert substitute(text, pattern, "-", every=False) == expected, (pattern, text)
+        assert substitute(text, pattern, "-", replace_all=False) == expected, (pattern, text)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_random_substitutions_replace_the_longest_match_that_begins_first() -> N
     [("a.b.c", ".", "a-b-c"), ("abc", "*", "-"), ("aXbXc", "X*", "a-"), ("", "*", "-"), ("aaa", "aa", "-a")],
 )
 def test_all_matches_are_replaced(text: str, pattern: str, expected: str) -> None:
-    assert substitute(text, pattern, "-", every=True) == expected
+    assert substitute(text, pattern, "-", replace_all=True) == expected
 
 
 def test_many_stars_do_not_matter() -> None:
@@ -73,7 +73,7 @@ def test_many_stars_do_not_matter() -> None:
     text, pattern = "a" * 10_000, "*a" * 100 + "b"
     assert not compile_pattern(pattern, len(text)).fullmatch(text)
     assert remove_prefix(text, pattern, longest=True) == remove_suffix(text, pattern, longest=False) == text
-    assert substitute(text, "a*b", "-", every=True) == text
+    assert substitute(text, "a*b", "-", replace_all=True) == text
 
 
 def test_long_patterns_for_long_texts_are_refused() -> None:

@@ -121,7 +121,7 @@ def _validate_host_port_conflicts(errors: Errors, containers: list[JsonObject], 
 
 
 def _validate_running(errors: Errors, container: JsonObject, path: str, pod: PodContext) -> None:
-    """Hooks and probes: for containers that are meant to stay."""
+    """Hooks and probes: for containers that run permanently."""
     if container.get("lifecycle") is not None:
         validate_lifecycle(errors, container["lifecycle"], pod.grace, f"{path}.lifecycle", pod.os)
     for name, validate in _PROBES.items():

@@ -47,7 +47,7 @@ _RESOURCE_FIELDS = (
     "requests.memory",
 )
 _HUGE_PAGES = ("limits.hugepages-", "requests.hugepages-")
-# What upstream calls them where it speaks of their divisors.
+# Upstream's names for them in errors about divisors.
 _DIVIDED = {
     f"{kind}.{name}": called
     for kind in ("limits", "requests")

@@ -64,7 +64,7 @@ def _validate_stop_signal(errors: Errors, signal: str, path: str, os: str | None
 
 
 def _validate_handler(errors: Errors, handlers: dict[str, JsonObject | None], grace: int, path: str) -> None:
-    """Exactly one; only the first of several is looked into."""
+    """Exactly one; only the first of several is validated."""
     found = False
     for kind, handler in handlers.items():
         if handler is None:

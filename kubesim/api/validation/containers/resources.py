@@ -217,7 +217,7 @@ def validate_pod_resources(errors: Errors, spec: JsonObject, claim_names: Set[st
 
 
 def _validate_pod_resource_consistency(errors: Errors, spec: JsonObject, resources: JsonObject, path: str) -> None:
-    """The containers together must fit into what the pod asks for, and each of them into its limits."""
+    """The containers together must fit into what the pod requests, and each of them into its limits."""
     pod = resources_pod(spec)
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     for name, amount in container_requests(pod).items():

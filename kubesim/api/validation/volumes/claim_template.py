@@ -74,7 +74,7 @@ def _validate_data_sources(errors: Errors, spec: JsonObject, path: str) -> None:
             errors.all_invalid(f"{path}.dataSourceRef.namespace", namespace, formats.dns1123_label(namespace))
     if source is None or reference is None:
         return
-    # The bad value is a path object, of which nothing can be seen.
+    # The bad value is a path object, whose content is not printed.
     if namespace:
         errors.invalid(path, Raw("{}"), "may not be specified when dataSourceRef.namespace is specified")
     elif any(source.get(name) != reference.get(name) for name in ("apiGroup", "kind", "name")):

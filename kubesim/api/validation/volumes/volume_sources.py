@@ -161,7 +161,7 @@ def _flex_options(errors: Errors, source: JsonObject, path: str) -> None:
 
 
 def _azure_disk(errors: Errors, source: JsonObject, path: str) -> None:
-    """Caching mode and kind were given a default where there was none."""
+    """Caching mode and kind got their defaults."""
     caching, kind, uri = source.get("cachingMode", ""), source.get("kind", ""), source.get("diskURI", "")
     errors.unless_one_of(f"{path}.cachingMode", caching, ("None", "ReadOnly", "ReadWrite"))
     errors.unless_one_of(f"{path}.kind", kind, ("Dedicated", "Managed", "Shared"))
@@ -205,7 +205,7 @@ def _ephemeral(errors: Errors, source: JsonObject, path: str) -> None:
         validate_claim_template(errors, template, f"{path}.volumeClaimTemplate")
 
 
-# In the order in which upstream looks; where two are given, all but the first are refused unread.
+# In the order in which upstream checks them; of several, all but the first are rejected unread.
 SOURCES: Mapping[str, SourceRule] = {
     "emptyDir": _empty_dir,
     "hostPath": _host_path,

@@ -16,8 +16,8 @@ Volumes = dict[str, JsonObject]
 
 _ISCSI_NAME_MAX = 64
 
-# In the order in which upstream looks; where two are given, all but the first are refused unread.
-_PLACE = {kind: place for place, kind in enumerate((*SOURCES, "image"))}
+# In the order in which upstream checks them; of several, all but the first are rejected unread.
+_ORDER = {kind: position for position, kind in enumerate((*SOURCES, "image"))}
 # Upstream's spelling in two of its messages.
 _REFUSED_AS = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 _LOOKED_INTO_AS = {"gcePersistentDisk": "persistentDisk"}
@@ -55,9 +55,9 @@ def validate_volumes(
 def _validate_source(
     errors: Errors, volume: JsonObject, path: str, pod_name: str, options: PodValidationOptions
 ) -> None:
-    """There is at least one: a volume that names none was created an emptyDir."""
+    """There is at least one: a volume without a source has become an emptyDir."""
     found = False
-    for kind in sorted(_PLACE.keys() & volume.keys(), key=_PLACE.__getitem__):
+    for kind in sorted(_ORDER.keys() & volume.keys(), key=_ORDER.__getitem__):
         source = volume[kind]
         if found:
             errors.forbidden(f"{path}.{_REFUSED_AS.get(kind, kind)}", "may not specify more than 1 volume type")

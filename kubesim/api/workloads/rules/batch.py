@@ -146,7 +146,8 @@ def _validate_generated_selector(errors: Errors, job: JsonObject) -> None:
 
 
 def _validate_job_update(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    """What cannot change. The template of a suspended Job that has no pods can, in what placement depends on."""
+    """What cannot change. The scheduling fields of the template can change while the Job is suspended and has no
+    pods."""
     spec, before = new["spec"], old["spec"]
     _validate_spec_and_selector(errors, spec)
     _validate_completions_update(errors, spec, before)

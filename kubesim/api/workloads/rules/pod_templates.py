@@ -40,7 +40,7 @@ def default_pod_template(template: JsonObject) -> None:
 def validate_pod_template(
     errors: Errors, template: JsonObject, path: str, options: PodValidationOptions = DEFAULT_OPTIONS
 ) -> None:
-    """The template itself; what its owner asks of it (restartPolicy, selector) is for the owner to check."""
+    """The template itself; its owner checks its own requirements (restartPolicy, selector)."""
     meta, spec = template.get("metadata") or {}, template.get("spec") or {}
     validate_labels(errors, meta.get("labels") or {}, f"{path}.labels")
     validate_annotations(errors, meta.get("annotations") or {}, f"{path}.annotations")
@@ -96,7 +96,7 @@ def validate_immutable_selector(errors: Errors, new: JsonObject | None, old: Jso
 
 
 def is_empty_selector(selector: Mapping[str, Any] | None) -> bool:
-    """It selects everything. A selector that is missing selects nothing."""
+    """It selects everything. A missing selector selects nothing."""
     return selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions")
 
 

@@ -126,7 +126,7 @@ def _node_ports(spec: JsonObject) -> set[int]:
 def _validate(errors: Errors, service: JsonObject) -> None:
     spec, annotations = service["spec"], service["metadata"].get("annotations") or {}
     name = service["metadata"].get("name", "")
-    if not formats.dns1123_subdomain(name):  # other complaints were created already
+    if not formats.dns1123_subdomain(name):  # other errors have been added already
         errors.all_invalid("metadata.name", name, formats.dns1123_label(name))
     hints, mode = annotations.get(_TOPOLOGY_HINTS), annotations.get(_TOPOLOGY_MODE)
     if hints is not None and mode is not None and hints != mode:
@@ -325,7 +325,7 @@ def _validate_traffic_policies(errors: Errors, spec: JsonObject) -> None:
 
 
 def _validate_update(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    """An address stays, except where a Service becomes or was an external name, or stays headless."""
+    """An address stays, unless the Service becomes or was an external name, or stays headless."""
     spec, before = new["spec"], old["spec"]
     if needs_cluster_ip(spec) and needs_cluster_ip(before) and not (is_headless(spec) and is_headless(before)):
         addresses, former = spec.get("clusterIPs") or [], before.get("clusterIPs") or []

@@ -173,9 +173,9 @@ def _validate_label_name(errors: Errors, name: str) -> None:
     if not complaints:
         return
     general = [error for error in errors if error.field == "metadata.name"]
-    place = errors.index(general[0]) if general else 0
+    index = errors.index(general[0]) if general else 0
     errors[:] = [error for error in errors if error not in general]
-    errors[place:place] = [FieldError("Invalid value", "metadata.name", name, complaint) for complaint in complaints]
+    errors[index:index] = [FieldError("Invalid value", "metadata.name", name, complaint) for complaint in complaints]
 
 
 def _validate_stateful_set_update(errors: Errors, new: JsonObject, old: JsonObject) -> None:
@@ -276,11 +276,11 @@ def _number(value: int | str | None) -> int:
 
 
 def _validate_daemon_set_update(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    """What cannot change is reported before what is wrong with the new spec."""
+    """Changes of immutable fields are reported before errors in the new spec."""
     found = Errors()
     validate_immutable_selector(found, new["spec"].get("selector"), old["spec"].get("selector"), "spec.selector")
-    place = sum(error.field.startswith("metadata.") for error in errors)
-    errors[place:place] = found
+    index = sum(error.field.startswith("metadata.") for error in errors)
+    errors[index:index] = found
 
 
 # -- ControllerRevision ---------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ class CronJobController(Controller):
             self.enqueue(cron_job)
 
     def _cron_job_changed(self, change: WatchEvent) -> None:
-        """With a new schedule it waits for the first of its times; any other change is looked at immediately."""
+        """With a new schedule it waits for the first of its times; any other change is handled immediately."""
         cron_job, old = change.object, change.previous
         if isinstance(cron_job, CronJob) and isinstance(old, CronJob) and change.type == "MODIFIED":
             spec, before = cron_job.spec, old.spec

@@ -1,4 +1,4 @@
-"""What one sync of a CronJob does: which Jobs go, whether one is started, what the status says, when it looks again.
+"""What one sync of a CronJob does: which Jobs it deletes, whether it starts one, the new status, and the next sync.
 
 Pure: a CronJob, its Jobs and the time in; a `CronPlan` out. A run is due when a scheduled time has passed since the
 last one, however late: with Forbid, the newest missed run starts when the running Job ends.

@@ -43,10 +43,10 @@ _Candidate = TypeVar("_Candidate")
 
 @value_object
 class NodesOutcome:
-    """What creating and deleting came to.
+    """The results of creating and deleting.
 
-    `seen` are the pods that the status of the same sync counts. The last writes are not among them: a controller hears
-    of its own writes a little later, and then syncs again.
+    `seen` are the pods that the status of the same sync counts. The last writes are not among them: a controller is
+    notified of its own writes a little later, and then syncs again.
     """
 
     seen: Sequence[Pod]

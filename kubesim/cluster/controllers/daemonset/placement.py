@@ -1,7 +1,7 @@
 """On which nodes a DaemonSet has a pod, and what such a pod looks like.
 
-A daemon pod is made for one node: it asks for that node by affinity, and the scheduler binds it. It tolerates the
-taints that only say that a node has a problem.
+A daemon pod is made for one node: it requests that node by affinity, and the scheduler binds it. It tolerates the
+taints that only report a problem of a node.
 
 Mirrors: pkg/controller/daemon/daemon_controller.go NodeShouldRunDaemonPod; daemon/util/daemonset_util.go
 AddOrUpdateDaemonPodTolerations, CreatePodTemplate, ReplaceDaemonSetPodNodeNameNodeAffinity, GetTargetNodeName
@@ -49,7 +49,7 @@ _NO_FIT = Fit(False, False)
 
 
 def fit_of(set_: DaemonSet, node: Node, gates: FeatureGates = DEFAULT_GATES) -> Fit:
-    """Names, labels and taints decide. A pod that runs already minds only taints with the effect NoExecute."""
+    """Names, labels and taints decide. Only taints with the effect NoExecute matter to a running pod."""
     spec, name = set_.spec.template.spec, node.metadata.name
     if spec.node_name not in ("", name):
         return _NO_FIT
@@ -76,7 +76,7 @@ def daemon_tolerations(spec: PodSpec) -> tuple[Toleration, ...]:
 
 
 def _with_toleration(tolerations: tuple[Toleration, ...], new: Toleration) -> tuple[Toleration, ...]:
-    """In the place of those that differ from it only in their time, or at the end."""
+    """It replaces those that differ from it only in their time, or is added at the end."""
     same = [_kind(each) == _kind(new) for each in tolerations]
     if not any(same):
         return (*tolerations, new)

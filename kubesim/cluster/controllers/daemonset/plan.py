@@ -21,7 +21,7 @@ PodsByNode = Mapping[str, Sequence[Pod]]
 
 @value_object
 class DaemonNodePlan:
-    """What is to do on one node. Pods that have ended are deleted too, but each for a reason of its own."""
+    """What to do on one node. Pods that have ended are deleted too, but each for a reason of its own."""
 
     create: bool = False
     delete: tuple[Pod, ...] = ()
@@ -31,7 +31,7 @@ class DaemonNodePlan:
 
 
 def pods_by_node(pods: Iterable[Pod], *, with_deleted: bool = False) -> dict[str, list[Pod]]:
-    """The daemon pods of each node. A pod that has ended and is being deleted counts only if asked for."""
+    """The daemon pods of each node. A pod that has ended and is being deleted counts only if requested."""
     nodes: dict[str, list[Pod]] = {}
     for pod in pods:
         ended = pod.metadata.deletion_timestamp is not None and pod.status.phase in TERMINAL_PHASES
@@ -60,7 +60,7 @@ def plan_node(set_: DaemonSet, fit: Fit, pods: Sequence[Pod], revision_hash: str
 
 
 def _surplus_of_surge(set_: DaemonSet, running: Sequence[Pod], revision_hash: str, now: int) -> tuple[Pod, ...]:
-    """An old pod stays beside a new one only while the old one is ready and the new one is not available yet."""
+    """An old pod is kept along with a new one only while the old one is ready and the new one is not available yet."""
     if len(running) <= 1:
         return ()
     new = [pod for pod in running if pod.metadata.labels.get(HASH_LABEL) == revision_hash]
@@ -72,7 +72,7 @@ def _surplus_of_surge(set_: DaemonSet, running: Sequence[Pod], revision_hash: st
 
 
 def pods_without_node(pods: PodsByNode, nodes: Iterable[str]) -> list[Pod]:
-    """Pods that wait for a node that does not exist: nobody else deletes them."""
+    """Deletes pods that wait for a node that does not exist."""
     known = set(nodes)
     return [pod for node, there in pods.items() if node not in known for pod in there if not pod.spec.node_name]
 

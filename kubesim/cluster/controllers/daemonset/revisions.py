@@ -74,8 +74,8 @@ class DaemonHistory:
         return kept
 
     def _snapshot(self, set_: DaemonSet, number: int) -> ControllerRevision:
-        """The present template as a new revision. Another template under its name is a collision: the next try has a
-        new name."""
+        """The present template as a new revision. An existing name with another template is a collision: the next
+        attempt uses a new name."""
         hash_text = template_hash(set_.spec.template, set_.status.collision_count)
         name = f"{set_.metadata.name}-{hash_text}"
         labels = {**set_.spec.template.metadata.labels, HASH_LABEL: hash_text}

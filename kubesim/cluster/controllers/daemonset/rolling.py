@@ -1,7 +1,7 @@
 """The rolling update of a DaemonSet: which old pods may go now, and on which nodes a new one may come first.
 
 Without a surge old pods are deleted as far as maxUnavailable allows, and their nodes get new pods when they have ended.
-With a surge new pods come first, as far as maxSurge allows, and each old pod goes when its new one is available.
+With a surge new pods come first, as far as maxSurge allows, and each old pod is deleted when its new one is available.
 
 Mirrors: pkg/controller/daemon/update.go rollingUpdate, findUpdatedPodsOnNode, updatedDesiredNodeCounts;
 daemon/util/daemonset_util.go SurgeCount, UnavailableCount
@@ -64,7 +64,7 @@ def pods_of_node(set_: DaemonSet, pods: Sequence[Pod], revision_hash: str) -> Po
 
 
 def _replace(set_: DaemonSet, found: Mapping[str, PodsOfNode | None], max_unavailable: int, now: int) -> DaemonRollout:
-    """An old pod that is not available can go at any time: nothing is lost by it."""
+    """An old pod that is not available can be deleted at any time without loss."""
     unavailable, broken, candidates = 0, [], []
     for node in found.values():
         if node is None or (node.old is None) == (node.new is None):
@@ -89,7 +89,7 @@ def _surge(
     max_surge: int,
     now: int,
 ) -> DaemonRollout:
-    """Pods on nodes that do not fit any more go only when enough others are available."""
+    """Pods on nodes that do not fit any more are deleted only when enough others are available."""
     surging = available = 0
     delete: list[Pod] = []
     leaving: list[Pod] = []

@@ -1,1 +1,1 @@
-"""Deployment: a ReplicaSet per template, and the way from one to the next."""
+"""Deployment: a ReplicaSet per template, and the rollout from one to the next."""

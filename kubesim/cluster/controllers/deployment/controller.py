@@ -34,7 +34,7 @@ class DeploymentController(Controller):
     # -- watching -----------------------------------------------------------------------------------------------
 
     def _replica_set_changed(self, change: WatchEvent) -> None:
-        """A ReplicaSet that nobody controls, new or with new labels or without its former owner, may be adopted."""
+        """A ReplicaSet without a controller, new or with new labels or without its former owner, may be adopted."""
         found, old = change.object, change.previous
         if change.type == "DELETED" or not found.metadata.labels or controller_of(found) is not None:
             return

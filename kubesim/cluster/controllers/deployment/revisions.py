@@ -1,4 +1,4 @@
-"""Annotations by which a Deployment numbers its ReplicaSets and remembers what it was asked for; its history.
+"""Annotations by which a Deployment numbers its ReplicaSets and remembers its desired size; its history.
 
 Mirrors: pkg/controller/deployment/util/deployment_util.go SetNewReplicaSetAnnotations, SetReplicasAnnotations,
 MaxRevision, LastRevision, SetDeploymentAnnotationsTo; sync.go cleanupDeployment; rollback.go getRollbackTo
@@ -78,7 +78,7 @@ def _extended_history(history: str, revision: str, limit: int) -> str | None:
 
 
 def replicas_annotations(deployment: Deployment) -> dict[str, str]:
-    """What a ReplicaSet remembers of the Deployment: how a later scaling is recognized, and its share of it."""
+    """What a ReplicaSet records about its Deployment, to recognize a later scaling and compute its share."""
     replicas = replicas_of(deployment)
     return {DESIRED_REPLICAS: str(replicas), MAX_REPLICAS: str(replicas + max_surge(deployment))}
 
@@ -113,7 +113,7 @@ def _is_empty(replica_set: ReplicaSet) -> bool:
 
 
 def rollback_revision(deployment: Deployment) -> int | None:
-    """The revision that an old client asks for by an annotation (0: the one before); None if it asks for nothing."""
+    """The revision that an old client requests by an annotation (0: the one before); None if it requests nothing."""
     text = deployment.metadata.annotations.get(ROLLBACK_TO, "")
     return int(text) if text.removeprefix("-").isdigit() else None
 

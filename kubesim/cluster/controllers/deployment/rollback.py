@@ -1,4 +1,4 @@
-"""Rollback that an annotation asks for, as clients of old API versions did.
+"""Rollback that an annotation requests, as clients of old API versions did.
 
 (`kubectl rollout undo` patches the template instead, which needs nothing of this.)
 

@@ -1,6 +1,6 @@
 """A rolling update: how many pods the new ReplicaSet may have now, and which old ones can go.
 
-All sums are of the sizes that ReplicaSets shall have, so a pod that is still stopping does not count.
+All sums use the desired sizes of ReplicaSets, so a pod that is still stopping does not count.
 
 Mirrors: pkg/controller/deployment/rolling.go; util/deployment_util.go NewRSNewReplicas
 """
@@ -64,7 +64,7 @@ def reconcile_old_replica_sets(deployment: Deployment, old: Sequence[ReplicaSet]
 
 
 def cleanup_unhealthy_replicas(old: Sequence[ReplicaSet], budget: int) -> tuple[list[Resize], bool]:
-    """The oldest ReplicaSet first. It deletes pods that are not ready before others by itself.
+    """The oldest ReplicaSet first. It deletes pods that are not ready before others.
 
     A ReplicaSet that still reports more available pods than it shall have is on its way down: then nothing else is
     decided until it has reported again, and the second value is False.

@@ -23,7 +23,7 @@ from kubesim.values import value_object
 
 @value_object
 class Resize:
-    """Give a ReplicaSet another size. `force`: write its annotations even if the size stays."""
+    """Scale a ReplicaSet. `force`: write its annotations even if the size stays."""
 
     replica_set: ReplicaSet
     size: int
@@ -53,7 +53,7 @@ def plan_scaling(deployment: Deployment, new: ReplicaSet | None, old: Sequence[R
 
 
 def is_saturated(deployment: Deployment, replica_set: ReplicaSet) -> bool:
-    """It has, and was asked for, all the pods of the Deployment, and all are available."""
+    """Its desired and its actual pods are all those of the Deployment, and all are available."""
     replicas = replicas_of(deployment)
     desired = replicas_annotation(replica_set, DESIRED_REPLICAS)
     return size(replica_set) == desired == replica_set.status.available_replicas == replicas

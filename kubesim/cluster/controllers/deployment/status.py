@@ -1,4 +1,4 @@
-"""The status of a Deployment: counts of all its ReplicaSets, availability, and whether the rollout gets on.
+"""The status of a Deployment: counts of all its ReplicaSets, availability, and whether the rollout makes progress.
 
 Mirrors: pkg/controller/deployment/sync.go calculateStatus; progress.go syncRolloutStatus, requeueStuckDeployment;
 util/deployment_util.go DeploymentComplete, DeploymentProgressing, DeploymentTimedOut
@@ -104,7 +104,7 @@ def _with_progress(
         condition = new_condition(PROGRESSING, "True", REPLICA_SET_UPDATED, f"{subject} is progressing.", now)
         if current is not None and current.status == "True":
             condition = condition.changed(last_transition_time=current.last_transition_time)
-        # Every progress moves the time of the last update, so the old condition goes even if it is the same.
+        # Every progress moves the time of the last update, so the old condition is replaced even if it is the same.
         return with_condition(without_condition(status, PROGRESSING), condition)
     if is_timed_out(deployment, status, now):
         message = f"{subject} has timed out progressing."

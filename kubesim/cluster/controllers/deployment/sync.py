@@ -1,7 +1,7 @@
 """One sync of a Deployment: at most one step of a rollout, and the status after it.
 
-It uses the state of the objects at its start. What it writes becomes visible to it with the next sync, so a second
-write of the same object in one sync conflicts, and the sync is tried again some milliseconds later.
+It uses the state of the objects at its start. It sees its own writes from the next sync on, so a second write of the
+same object in one sync conflicts, and the sync is retried some milliseconds later.
 
 Mirrors: pkg/controller/deployment/sync.go, rolling.go rolloutRolling, recreate.go rolloutRecreate
 """

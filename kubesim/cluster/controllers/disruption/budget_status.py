@@ -36,7 +36,7 @@ class ExpectedPods:
 
 def expected_pods(budget: PodDisruptionBudget, pods: Sequence[Pod], scale: ExpectedScale) -> ExpectedPods:
     """A number of pods that must be available counts the pods that there are; everything else counts what their
-    owners ask for."""
+    owners request."""
     least, most = budget.spec.min_available, budget.spec.max_unavailable
     if most is not None:
         desired = scale.expected - scaled_value(most, scale.expected)
@@ -53,7 +53,7 @@ def needs_scale(budget: PodDisruptionBudget) -> bool:
 
 
 def scaled_value(value: int | str, total: int) -> int:
-    """Of a percentage, rounded up."""
+    """A percentage of a number, rounded up."""
     if isinstance(value, int):
         return value
     return -(-int(value.removesuffix("%")) * total // 100)
@@ -61,7 +61,7 @@ def scaled_value(value: int | str, total: int) -> int:
 
 @value_object
 class DisruptedPods:
-    """Pods that were evicted and are still there; those that nobody deleted in time; when to look again."""
+    """Pods that were evicted and are still there; those that were not deleted in time; when to check again."""
 
     pending: Mapping[str, str]
     not_deleted: tuple[Pod, ...]

@@ -1,6 +1,6 @@
 """The disruption controller: keeps the status of each PodDisruptionBudget, which the eviction API asks.
 
-It also takes the condition DisruptionTarget away from pods that nobody deleted within two minutes.
+It also removes the condition DisruptionTarget from pods that were not deleted within two minutes.
 
 Mirrors: pkg/controller/disruption/disruption.go trySync, updatePod, syncStalePodDisruption
 """

@@ -1,4 +1,4 @@
-"""How many pods the owners of pods ask for: the scale of each ReplicaSet, Deployment, StatefulSet and
+"""How many pods the owners of pods request: the scale of each ReplicaSet, Deployment, StatefulSet and
 ReplicationController behind them.
 
 Mirrors: pkg/controller/disruption/disruption.go getExpectedScale and the finders

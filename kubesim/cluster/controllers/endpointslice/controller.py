@@ -65,7 +65,7 @@ class EndpointSliceController(Controller):
         return [key for key in dict.fromkeys((*before, *now)) if changed or key not in before or key not in now]
 
     def _slice_changed(self, change: WatchEvent) -> None:
-        """Another client's doing is put right."""
+        """A change by another client is reverted."""
         if self._writes:
             return
         for item in (change.object, change.previous):

@@ -87,7 +87,7 @@ def endpoint_key(endpoint: Endpoint) -> EndpointKey:
 
 
 def is_same_state(one: Endpoint, other: Endpoint) -> bool:
-    """Of two endpoints with one key. Hints are the business of others."""
+    """Of two endpoints with one key. Hints come from other providers."""
     return (one.node_name, one.zone, one.conditions, _without_version(one.target_ref)) == (
         other.node_name,
         other.zone,

@@ -1,4 +1,4 @@
-"""What the EndpointSlices of a Service should be, as far as possible by changing those that there are.
+"""The desired EndpointSlices of a Service, reusing existing ones where possible.
 
 Pure. An endpoint stays in its slice and at its position; new ones are appended to a slice with room for all of them,
 or create a new slice. Pods with other port numbers for a named port have slices of their own.
@@ -176,7 +176,7 @@ def _reconcile_ports(wanted: WantedSlice, group: PortGroup, existing: list[Endpo
     changed: list[EndpointSlice] = []
     unchanged: list[EndpointSlice] = []
     deleted: list[EndpointSlice] = []
-    # 1. Take away the endpoints that are not wanted any more, and update those that are.
+    # 1. Remove the endpoints that are not wanted any more, and update the others.
     for item in existing:
         kept = _kept_endpoints(item, remaining)
         labels = slice_labels(wanted.service)

@@ -1,5 +1,5 @@
 """The garbage collector: objects whose owners are all gone are deleted; an owner that is deleted in the foreground
-waits for its dependents; one that is deleted with Orphan lets them go first.
+waits for its dependents; one that is deleted with Orphan releases them first.
 
 It starts with the first object that has an owner or a finalizer, and watches every kind but Event.
 

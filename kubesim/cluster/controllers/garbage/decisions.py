@@ -30,9 +30,9 @@ class References:
 
 @value_object
 class GarbageAction:
-    """`release`: owners whose references go. `delete`: how to delete the object, after its references have stopped to
-    block their owners if `unblock` is set. `finished`: it need not wait for dependents any more. `visit`: dependents
-    to look at."""
+    """`release`: owners whose references are removed. `delete`: how to delete the object, after its references have
+    stopped to block their owners if `unblock` is set. `finished`: it no longer has to wait for dependents. `visit`:
+    dependents to look at."""
 
     release: tuple[str, ...] = ()
     delete: Policy | None = None
@@ -62,7 +62,7 @@ def classify_references(obj: ApiObject, find_owner: FindOwner) -> References:
 
 
 def blocking_dependents(obj: ApiObject, dependents: Sequence[ApiObject]) -> list[ApiObject]:
-    """Those whose reference asks the owner to wait for them."""
+    """Those whose reference has blockOwnerDeletion."""
     uid = obj.metadata.uid
     return [
         dependent
@@ -82,7 +82,7 @@ def decide(obj: ApiObject, references: References, dependents: Sequence[ApiObjec
     if references.solid:
         return GarbageAction(release=tuple(o.uid for o in (*references.dangling, *references.waiting)))
     if references.waiting and dependents:
-        # An owner that waits for this object, and a dependent that waits for its own: perhaps they go round in circles.
+        # An owner that waits for this object, and a dependent that waits for its own: there may be a cycle.
         unblock = any(is_deleting_dependents(item) for item in dependents)
         return GarbageAction(delete="Foreground", unblock=unblock)
     if ORPHAN in obj.metadata.finalizers:

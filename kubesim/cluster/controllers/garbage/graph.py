@@ -1,6 +1,6 @@
 """`DependencyGraph`: which objects name an object as their owner, of all kinds.
 
-Mirrors: pkg/controller/garbagecollector/graph_builder.go, as far as the store can be asked instead
+Mirrors: pkg/controller/garbagecollector/graph_builder.go, as far as the store can be queried instead
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class DependencyGraph:
         return left
 
     def find(self, uid: str) -> ApiObject | None:
-        """The object, if it is held and still there."""
+        """The object, if it is tracked and still exists."""
         key = self._keys.get(uid)
         found = None if key is None else self._store.find(*key)
         return found if found is not None and found.metadata.uid == uid else None

@@ -1,4 +1,4 @@
-"""The deletion of a namespace: its pods are deleted first, then everything else, then the namespace goes.
+"""The deletion of a namespace: its pods are deleted first, then everything else, then the namespace.
 
 Mirrors: pkg/controller/namespace/namespace_controller.go; deletion/namespaced_resources_deleter.go deleteAllContent,
 finalizeNamespace; deletion/status_condition_utils.go
@@ -44,7 +44,7 @@ Failures = dict[str, tuple[str, str]]  # condition -> reason and message
 
 @value_object
 class Remaining:
-    """What is left of a kind after everything was deleted. `problem`: it should have gone immediately."""
+    """The kinds that still have objects after all were deleted. `problem`: it should have been removed immediately."""
 
     kind: str
     count: int

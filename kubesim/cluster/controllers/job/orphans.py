@@ -1,4 +1,4 @@
-"""Takes the tracking finalizer away from pods that no Job counts any more, so that they can go.
+"""Removes the tracking finalizer from pods that no Job counts any more, so that they can be deleted.
 
 Such a pod has no controller, or its Job is gone or finished.
 
@@ -34,7 +34,7 @@ def controlling_job(store: Store, pod: Pod) -> Job | None:
 
 
 def untracked(client: ControllerClient, store: Store, pod: Pod, why: str) -> None:
-    """Write a pod, as it is now, without its tracking finalizer; it may go with that."""
+    """Write a pod, as it is now, without its tracking finalizer; this may delete it."""
     current = store.find("Pod", pod.metadata.namespace, pod.metadata.name)
     if not isinstance(current, Pod) or current.metadata.uid != pod.metadata.uid:
         return

@@ -1,4 +1,4 @@
-"""What one sync of a Job does: which pods it deletes or creates, what its status says then, and when it looks again.
+"""What one sync of a Job does: which pods it deletes or creates, the new status, and the time of the next sync.
 
 Pure: a Job, its pods, the record of failures and the time in; a `SyncPlan` out.
 
@@ -43,7 +43,7 @@ class PodChanges:
     """The pods that a sync deletes, or the indexes for which it creates pods (None: a pod without an index).
 
     `untrack`: pods that are deleted give up their finalizer first, so that they do not count as failed.
-    `wait`: nothing is created before so long.
+    `wait`: how long creating waits.
     """
 
     why: str = ""

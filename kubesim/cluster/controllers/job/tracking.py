@@ -129,7 +129,8 @@ def _ended(plan: SyncPlan, status: JobStatus) -> _Ended:
 
 
 def _can_untrack(plan: SyncPlan, pod: Pod) -> bool:
-    """The Job ends or is deleted, the pod has succeeded, or it has failed and nobody needs its count of failures."""
+    """The Job ends or is deleted, the pod has succeeded, or it has failed and its failure does not need to be
+    counted."""
     job = plan.job
     if job.metadata.deletion_timestamp is not None or plan.finished is not None or pod.status.phase == SUCCEEDED:
         return True

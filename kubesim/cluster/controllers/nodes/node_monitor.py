@@ -63,8 +63,8 @@ def zone_states(nodes: Iterable[Node]) -> Mapping[str, ZoneState]:
 def nodes_to_taint(nodes: Iterable[Node]) -> dict[str, str]:
     """Which taint the nodes that are not ready should get, by their names.
 
-    None if no node is ready at all: then it is rather the controller that is cut off. Of a small zone in which most
-    nodes are not ready nobody is evicted either.
+    None if no node is ready at all: then it is rather the controller that is cut off. No pods are evicted from a small
+    zone in which most nodes are not ready, either.
     """
     nodes = list(nodes)
     states, sizes = zone_states(nodes), Counter(map(zone_of, nodes))
@@ -90,12 +90,12 @@ def with_no_execute_taint(node: Node, key: str | None, now: int) -> Node:
 
 
 def _own_taints(node: Node) -> list[str]:
-    """Those that are given and taken here."""
+    """The taints that this controller adds and removes."""
     return [t.key for t in node.spec.taints if t.effect == NO_EXECUTE and t.key in (NOT_READY, UNREACHABLE)]
 
 
 class NodeMonitor:
-    """Works from when it is created; nodes tell it when they fall silent, and when they are received again."""
+    """Active from its creation; nodes notify it when they fall silent, and when they report again."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._clock = clock = context.clock
@@ -103,7 +103,7 @@ class NodeMonitor:
         self._client = ControllerClient(context, "node-controller")
         self._silent: dict[str, int | None] = {}  # when the last sign of life was noticed; None: given up
         self._limits: dict[str, TokenBucket] = {}
-        self._waiting: dict[str, int] = {}  # nodes that are to be tainted, and when their turn comes
+        self._waiting: dict[str, int] = {}  # nodes to taint, and when
         self._ready_changed = False  # of some node, since all were checked
         self._ticker = Ticker(clock, "node monitor", MONITOR_PERIOD, late=False)
         self._ticker.on_tick = self._monitor_node_health
@@ -185,7 +185,7 @@ class NodeMonitor:
             key, name = wanted.get(node.metadata.name), node.metadata.name
             if key is None:
                 self._waiting.pop(name, None)
-            if key is None or _own_taints(node):  # taken away, or one changed for the other, immediately
+            if key is None or _own_taints(node):  # added, removed or replaced in one step
                 self._taint(name, key)
             elif name not in self._waiting:
                 self._waiting[name] = self._turn(zone_of(node))

@@ -1,7 +1,7 @@
 """Pod garbage collection: pods of nodes that do not exist, pods that end without ever having had a node, pods that end
 on a node that is out of service, and the oldest of too many pods that have ended.
 
-The controller looks every 20 s. Here it looks only if there is something to find.
+The controller checks every 20 s. Here it looks only if there is something to find.
 
 Mirrors: pkg/controller/podgc/gc_controller.go
 """
@@ -41,7 +41,7 @@ def is_terminated(pod: Pod) -> bool:
 
 
 def too_many_terminated(pods: Iterable[Pod], threshold: int) -> list[Doomed]:
-    """Evicted pods go first, then the oldest."""
+    """Evicted pods are deleted first, then the oldest."""
     ended = [pod for pod in pods if is_terminated(pod)]
     count = len(ended) - threshold
     if threshold <= 0 or count <= 0:
@@ -63,7 +63,7 @@ def terminating_out_of_service(pods: Iterable[Pod], nodes: Mapping[str, Node]) -
 
 
 def is_out_of_service(node: Node | None) -> bool:
-    """It is not ready, and somebody has said that it will not come back."""
+    """It is not ready, and has the out-of-service taint."""
     if node is None or not any(taint.key == OUT_OF_SERVICE for taint in node.spec.taints):
         return False
     return not any(c.type == "Ready" and c.status == "True" for c in node.status.conditions)
@@ -118,7 +118,7 @@ class PodGarbageCollector:
             self._plan()
 
     def _plan(self) -> None:
-        """At the next of the instants at which it looks."""
+        """At the next instant of its polling."""
         if self._planned is None:
             periods = max(-(-(self._clock.now() + 1 - self._first) // CHECK_PERIOD), 0)
             self._planned = self._clock.call_at(self._first + periods * CHECK_PERIOD, self._gc)
@@ -135,7 +135,7 @@ class PodGarbageCollector:
             self._plan()
 
     def _deleted_nodes(self, pods: Sequence[Pod], nodes: Mapping[str, Node]) -> list[str]:
-        """Nodes that have been missing for so long that they will not come back."""
+        """Nodes missing for long enough to be considered gone."""
         now, missing = self._clock.now(), missing_nodes(pods, nodes)
         gone = [name for name, due in self._quarantined.items() if due <= now and name in missing]
         self._quarantined = {name: due for name, due in self._quarantined.items() if due > now}

@@ -1,4 +1,4 @@
-"""Pods that do not tolerate a NoExecute taint of their node are deleted: immediately, or when their patience is over.
+"""Pods that do not tolerate a NoExecute taint of their node are deleted: immediately, or after their tolerationSeconds.
 
 This is a controller of the cluster. The kubelet itself looks at such taints only when it admits a pod.
 
@@ -107,7 +107,7 @@ class TaintEviction:
                     self._cancel(pod)
 
     def _process(self, pod: Pod, taints: tuple[Taint, ...]) -> None:
-        """A deletion that is planned stays as it is, also if the pod has less patience with what came since."""
+        """A planned deletion stays as it is, even if the pod tolerates newer taints for less time."""
         patience = toleration_time(taints, pod.spec.tolerations, self._gates)
         if not patience:  # none at all, or without end
             self._cancel(pod)
@@ -143,7 +143,7 @@ class TaintEviction:
 
 
 def _tolerance(pod: Pod) -> tuple[str, tuple[Toleration, ...]]:
-    """Of what, by whom: all that matters here about a pod."""
+    """The pod's kind and owner: all that matters here about it."""
     return pod.spec.node_name, pod.spec.tolerations
 
 

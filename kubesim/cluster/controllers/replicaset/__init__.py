@@ -1,1 +1,1 @@
-"""ReplicaSet and ReplicationController: as many pods of one template as asked for."""
+"""ReplicaSet and ReplicationController: as many pods of one template as requested."""

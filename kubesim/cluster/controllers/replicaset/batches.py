@@ -1,6 +1,6 @@
 """Slow start: many calls in batches of 1, 2, 4, 8 ..., until one of a batch fails.
 
-An API server that refuses pods is asked once, not five hundred times.
+An API server that rejects pods gets one request, not five hundred.
 
 Mirrors: pkg/controller/replicaset/replica_set.go slowStartBatch
 """

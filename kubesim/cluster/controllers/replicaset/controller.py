@@ -38,12 +38,12 @@ from kubesim.cluster.store.watches import WatchEvent
 from kubesim.errors import ApiError
 from kubesim.values import value_object
 
-BURST_REPLICAS = 500  # as many pods are created or deleted by one sync at most
+BURST_REPLICAS = 500  # the most pods that one sync creates or deletes
 
 
 @value_object
 class Wanted:
-    """What the spec of either kind asks for."""
+    """What the spec of either kind requests."""
 
     replicas: int
     selector: LabelSelector
@@ -76,7 +76,7 @@ class ReplicasController(Controller):
     # -- watching -----------------------------------------------------------------------------------------------
 
     def _orphan_changed(self, change: WatchEvent) -> None:
-        """A pod that nobody controls, new or with new labels or without its former owner, may be adopted."""
+        """A pod without a controller, new or with new labels or without its former owner, may be adopted."""
         pod, old = change.object, change.previous
         if change.type == "DELETED" or pod.metadata.deletion_timestamp is not None or controller_of(pod) is not None:
             return

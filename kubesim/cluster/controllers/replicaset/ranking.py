@@ -1,7 +1,7 @@
 """Which pods go first when there are too many.
 
-The order of the questions matters; the first one that tells two pods apart decides. Times are compared by their
-logarithm, so that of pods of about the same age a random one goes.
+The order of the questions matters; the first one that distinguishes two pods decides. Times are compared by their
+logarithm, so that a random one of pods of about the same age is deleted.
 
 Mirrors: pkg/controller/controller_utils.go ActivePodsWithRanks; replica_set.go getPodsToDelete
 """
@@ -41,7 +41,7 @@ def pods_to_delete(pods: Sequence[Pod], related: Iterable[Pod], count: int, now:
     if count >= len(pods):
         return list(pods)
     on_node = Counter(pod.spec.node_name for pod in related if is_pod_active(pod))
-    # Pods that nothing tells apart go in the order of their uids, which is as good as random.
+    # Pods that are otherwise equal are ordered by uid, which is as good as random.
     ranked = [rank(pod, on_node[pod.spec.node_name]) for pod in sorted(pods, key=lambda pod: pod.metadata.uid)]
     ranked.sort(key=cmp_to_key(lambda one, other: compare(one, other, now)))
     return [entry.pod for entry in ranked[:count]]
@@ -62,7 +62,7 @@ def rank(pod: Pod, doubled_up: int = 0) -> RankedPod:
 
 
 def compare(one: RankedPod, other: RankedPod, now: int) -> int:
-    """Negative if the first pod goes first."""
+    """Negative if the first pod is deleted first."""
     if one.is_assigned != other.is_assigned:
         return one.is_assigned - other.is_assigned
     if one.phase != other.phase:
@@ -84,7 +84,7 @@ def compare(one: RankedPod, other: RankedPod, now: int) -> int:
 
 
 def _younger_first(time: int, other_time: int, one: RankedPod, other: RankedPod, now: int) -> int:
-    """A time that is not known is the youngest. Ages in the same power of two are equal: then the uid decides."""
+    """An unknown time counts as the most recent. Ages in the same power of two are equal: then the uid decides."""
     if not time or not other_time:
         return -1 if not time else 1
     difference = _magnitude(now - time) - _magnitude(now - other_time)

@@ -81,7 +81,7 @@ def _conditions(
         reason, message = failure
         moment = format_time(now)
         new = make(type=REPLICA_FAILURE, status="True", last_transition_time=moment, reason=reason, message=message)
-        return conditions + (new,)  # noqa: RUF005  # mypy cannot tell the type of an unpacked type variable
+        return conditions + (new,)  # noqa: RUF005  # mypy cannot infer the type of an unpacked type variable
     if failure is None and is_failing:
         return tuple(condition for condition in conditions if condition.type != REPLICA_FAILURE)
     return conditions

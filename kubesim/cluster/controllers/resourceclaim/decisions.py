@@ -1,4 +1,4 @@
-"""What is to be done about a pod's claims, pure: which it needs, which are created, which reservations stay.
+"""Decides about a pod's claims: which it needs, which to create, which reservations to keep.
 
 Mirrors: pkg/controller/resourceclaim/controller.go podNeedsClaims, handleClaim, isPodDone, owningPod
 """
@@ -72,7 +72,7 @@ def pod_needs_work(pod: Pod, find: FindClaim) -> bool:
 
 
 def needs_reservation(pod: Pod, claim: ApiObject) -> bool:
-    """The scheduler reserves claims; for a pod that came with a node, the controller does."""
+    """The scheduler reserves claims; for a pod created with a node, the controller does."""
     return bool(pod.spec.node_name) and allocation_of(claim) is not None and not is_reserved_for_pod(pod, claim)
 
 

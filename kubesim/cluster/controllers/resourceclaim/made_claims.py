@@ -1,6 +1,6 @@
-"""The claims that this controller made in the last hour, which count as there even if somebody has deleted them.
+"""The claims that this controller made in the last hour, which count as existing even if they have been deleted.
 
-Upstream's cache is there for claims that its informer has not seen yet. It also keeps the controller from making a
+Upstream's cache covers claims that its informer has not seen yet. It also keeps the controller from making a
 claim again that it has just deleted, because the pod is done.
 
 Mirrors: client-go tools/cache/mutation_cache.go ByIndex, as pkg/controller/resourceclaim/controller.go uses it

@@ -1,7 +1,7 @@
 """What one sync of a StatefulSet does: which pods it creates, repairs and deletes, and what the status says.
 
 1. Replicas, in order: delete the failed, create the missing, wait for the one that is not available (OrderedReady).
-2. Condemned pods (ordinals that the set does not have any more): claims first, then the pods, highest ordinal first.
+2. Condemned pods (with ordinals beyond the set's): claims first, then the pods, highest ordinal first.
 3. Rolling update: the highest ordinal that is at another revision, down to the partition.
 
 With OrderedReady a step that has to wait blocks all later ones. With Parallel nothing blocks but a rolling update.
@@ -56,7 +56,7 @@ class PodStep:
 
     verb: Literal["create", "update", "delete", "claims", "retain"]
     pod: Pod
-    why: str = ""  # of what is done to the pod itself
+    why: str = ""  # of actions on the pod itself
 
 
 Phase = tuple[tuple[PodStep, ...], ...]  # the steps of each pod
@@ -73,7 +73,7 @@ class StatefulSetPlan:
 
 @value_object
 class Situation:
-    """What there is. `replicas` has a pod for each ordinal, those without a phase are to be created."""
+    """What there is. `replicas` has a pod for each ordinal; those without a phase must be created."""
 
     set_: StatefulSet
     replicas: tuple[Pod, ...]
@@ -170,7 +170,7 @@ def process_replica(situation: Situation, pod: Pod) -> tuple[tuple[PodStep, ...]
         return (PodStep("create", pod, _why_create(situation, pod)),), True
     steps: tuple[PodStep, ...] = ()
     if pod.status.phase == PENDING:
-        steps = (PodStep("claims", pod),)  # it may wait for claims that somebody has deleted
+        steps = (PodStep("claims", pod),)  # it may wait for deleted claims
     if is_terminating(pod) or not is_running_and_ready(pod) or not situation.is_available(pod):
         if situation.is_ordered:
             return steps, True

@@ -139,7 +139,7 @@ class StatefulPodControl:
             raise
 
     def _create_claims(self, set_: StatefulSet, pod: Pod) -> bool:
-        """All that are missing, and whether there were any; one that is being deleted must go first."""
+        """Creates all missing pods, and returns whether there were any; a terminating pod must be gone first."""
         errors, created = [], False
         for claim in new_claims(set_, ordinal_of(pod)):
             name = claim.metadata.name
@@ -162,7 +162,7 @@ class StatefulPodControl:
         return created
 
     def _set_claim_owners(self, set_: StatefulSet, pod: Pod) -> None:
-        """As the retention policy asks for."""
+        """As the retention policy requests."""
         for name in claim_names(set_, ordinal_of(pod)).values():
             claim = self._claim(set_, name)
             if claim is None:

@@ -1,7 +1,7 @@
 """Which claims of a StatefulSet are deleted with what: by their owner references, which the garbage collector follows.
 
-A claim that should go with the set is owned by the set. A claim that should go when the set is scaled down is owned by
-its pod once that pod is condemned.
+A claim that is deleted with the set is owned by the set. A claim that is deleted on scale-down is owned by its pod once
+that pod is condemned.
 
 Mirrors: pkg/controller/statefulset/stateful_set_utils.go isClaimOwnerUpToDate, updateClaimOwnerRefForSetAndPod,
 hasUnexpectedController; stateful_pod_control.go PodClaimIsStale
@@ -47,7 +47,7 @@ def has_unexpected_controller(claim: ApiObject, set_: StatefulSet, pod: Pod) -> 
 
 
 def is_claim_owner_up_to_date(claim: ApiObject, set_: StatefulSet, pod: Pod) -> bool:
-    """Whether the claim has the owners that the policy asks for. A claim of an earlier set or pod is not touched."""
+    """Whether the claim has the owners that the policy requests. A claim of an earlier set or pod is not touched."""
     if _has_stale_reference(claim, set_) or _has_stale_reference(claim, pod):
         return True
     owned_by_set, owned_by_pod = _is_owner(claim, set_), _is_owner(claim, pod)

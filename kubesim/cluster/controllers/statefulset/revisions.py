@@ -55,7 +55,7 @@ def _proposed(set_: StatefulSet, data: Data, number: int, collision_count: int) 
 
 
 def _with_defaults(data: Data) -> Data:
-    """The data as a set made from it would have it: an older server may have known fewer defaults."""
+    """The data with current defaults: an older server may have had fewer."""
     template = deepcopy((data.get("spec") or {}).get("template") or {})
     template.pop("$patch", None)
     default_pod_template(template)

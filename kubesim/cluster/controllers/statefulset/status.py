@@ -16,7 +16,7 @@ from kubesim.cluster.controllers.statefulset.identity import revision_of
 
 
 def is_created(pod: Pod) -> bool:
-    """A pod that the API server knows has a phase; one that is about to be created has none."""
+    """A pod that the API server knows has a phase; a pod that is about to be created has none."""
     return pod.status.phase != ""
 
 

@@ -41,7 +41,7 @@ from kubesim.cluster.controllers.volumes.storage_fields import (
 )
 from kubesim.cluster.store.watches import WatchEvent
 
-Place = tuple[str, str]  # volume, node
+VolumeOnNode = tuple[str, str]  # volume, node
 
 
 class AttachDetachController(Controller):
@@ -51,8 +51,8 @@ class AttachDetachController(Controller):
         super().__init__(context)
         self._pods = context.pods_by_claim()
         self._attachments: dict[str, dict[str, str]] = {}  # volume -> node -> name of the attachment
-        self._unwanted: dict[Place, int] = {}  # since when no pod wants the volume there
-        self._complained: set[Place] = set()  # who waits knows already
+        self._unwanted: dict[VolumeOnNode, int] = {}  # since when no pod wants the volume there
+        self._complained: set[VolumeOnNode] = set()  # pods whose wait was reported
         for attachment in self.store.list(ATTACHMENT):
             self._note(attachment)
         self.store.watch(ATTACHMENT, self._attachment_changed)
@@ -110,25 +110,25 @@ class AttachDetachController(Controller):
         driver = (spec_of(volume).get("csi") or {}).get("driver") or ""
         if not needs_attachment(volume, self.store.find(DRIVER, "", driver)):
             return
-        places = {place.name: place for place in self._places(volume)}
-        for step in decide_attachments(volume, list(places.values()), self.clock.now()):
-            place = places[step.node]
+        volume_nodes = {volume_node.name: volume_node for volume_node in self._volume_nodes(volume)}
+        for step in decide_attachments(volume, list(volume_nodes.values()), self.clock.now()):
+            volume_node = volume_nodes[step.node]
             match step:
                 case AttachTo():
-                    self._attach(volume, place, driver)
+                    self._attach(volume, volume_node, driver)
                 case ReportAttached():
-                    self._report(volume, place)
+                    self._report(volume, volume_node)
                 case DetachFrom():
-                    self._detach(volume, place)
+                    self._detach(volume, volume_node)
                 case StillMounted():
-                    self.queue.add_at(("", name), place.since + LONGEST_UNMOUNT + 1)
+                    self.queue.add_at(("", name), volume_node.since + LONGEST_UNMOUNT + 1)
                 case UsedElsewhere(messages=messages):
-                    if (name, place.name) not in self._complained:
-                        self._complained.add((name, place.name))
+                    if (name, volume_node.name) not in self._complained:
+                        self._complained.add((name, volume_node.name))
                         for pod, text in messages:
                             self.client.event(pod, "Warning", "FailedAttachVolume", text)
 
-    def _places(self, volume: ApiObject) -> list[NodeOfVolume]:
+    def _volume_nodes(self, volume: ApiObject) -> list[NodeOfVolume]:
         name, pods = volume.metadata.name, dict[str, list[Pod]]()
         reference = spec_of(volume).get("claimRef")
         claim = None if reference is None else self.store.find(CLAIM, *claim_key(reference))
@@ -138,11 +138,11 @@ class AttachDetachController(Controller):
                     pods.setdefault(pod.spec.node_name, []).append(pod)
         attachments = self._attachments.get(name, {})
         return [
-            self._place(name, node, tuple(pods.get(node, ())), attachments.get(node, ""))
+            self._volume_node(name, node, tuple(pods.get(node, ())), attachments.get(node, ""))
             for node in dict.fromkeys((*attachments, *pods))
         ]
 
-    def _place(self, volume: str, name: str, pods: tuple[Pod, ...], attachment: str) -> NodeOfVolume:
+    def _volume_node(self, volume: str, name: str, pods: tuple[Pod, ...], attachment: str) -> NodeOfVolume:
         node, key = self.store.find("Node", "", name), (volume, name)
         if pods:
             self._unwanted.pop(key, None)
@@ -153,31 +153,33 @@ class AttachDetachController(Controller):
         known = node if isinstance(node, Node) else None
         return NodeOfVolume(name, known, pods, found, self._unwanted.get(key, 0))
 
-    def _attach(self, volume: ApiObject, place: NodeOfVolume, driver: str) -> None:
-        self._complained.discard((volume.metadata.name, place.name))
+    def _attach(self, volume: ApiObject, volume_node: NodeOfVolume, driver: str) -> None:
+        self._complained.discard((volume.metadata.name, volume_node.name))
         handle = (spec_of(volume).get("csi") or {}).get("volumeHandle") or ""
-        metadata = ObjectMeta(name=attachment_name(driver, handle, place.name))
+        metadata = ObjectMeta(name=attachment_name(driver, handle, volume_node.name))
         source = {"persistentVolumeName": volume.metadata.name}
-        spec = {"attacher": driver, "nodeName": place.name, "source": source}
+        spec = {"attacher": driver, "nodeName": volume_node.name, "source": source}
         attachment = ApiObject(api_version="storage.k8s.io/v1", kind=ATTACHMENT, metadata=metadata)
-        why = f"a pod on {place.name} uses the volume {volume.metadata.name}, so it has to be attached there"
+        why = f"a pod on {volume_node.name} uses the volume {volume.metadata.name}, so it has to be attached there"
         self.client.create(attachment.with_extra({"spec": spec}), why)
 
-    def _report(self, volume: ApiObject, place: NodeOfVolume) -> None:
-        assert place.node is not None
+    def _report(self, volume: ApiObject, volume_node: NodeOfVolume) -> None:
+        assert volume_node.node is not None
         name = unique_name(volume)
         why = f"the volume {volume.metadata.name} is attached, so the kubelet may mount it"
-        self.client.patch(place.node, with_attached(place.node, name, attached=True), why, "status", {"attached": name})
-        for pod in place.pods:
+        self.client.patch(
+            volume_node.node, with_attached(volume_node.node, name, attached=True), why, "status", {"attached": name}
+        )
+        for pod in volume_node.pods:
             text = f'AttachVolume.Attach succeeded for volume "{volume.metadata.name}" '
             self.client.event(pod, "Normal", "SuccessfulAttachVolume", text)
 
-    def _detach(self, volume: ApiObject, place: NodeOfVolume) -> None:
-        self._unwanted.pop((volume.metadata.name, place.name), None)
-        why = f"no pod on {place.name} uses the volume {volume.metadata.name} any more"
-        if place.node is not None:
+    def _detach(self, volume: ApiObject, volume_node: NodeOfVolume) -> None:
+        self._unwanted.pop((volume.metadata.name, volume_node.name), None)
+        why = f"no pod on {volume_node.name} uses the volume {volume.metadata.name} any more"
+        if volume_node.node is not None:
             name = unique_name(volume)
-            new = with_attached(place.node, name, attached=False)
-            self.client.patch(place.node, new, f"{why}, so it will be detached", "status", {"detached": name})
-        if place.attachment is not None:
-            self.client.delete(place.attachment, why)
+            new = with_attached(volume_node.node, name, attached=False)
+            self.client.patch(volume_node.node, new, f"{why}, so it will be detached", "status", {"detached": name})
+        if volume_node.attachment is not None:
+            self.client.delete(volume_node.attachment, why)

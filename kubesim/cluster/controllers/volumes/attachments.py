@@ -1,4 +1,4 @@
-"""Which volumes are to be attached to which nodes, and what is to be done about it.
+"""Which volumes to attach to which nodes, and the steps that it takes.
 
 Mirrors: pkg/controller/volume/attachdetach/reconciler/reconciler.go reconcile, attachDesiredVolumes,
 reportMultiAttachError; pkg/volume/util/util.go IsMultiAttachAllowed; pkg/volume/csi/csi_attacher.go getAttachmentName
@@ -54,7 +54,7 @@ class NodeOfVolume:
     node: Node | None
     pods: tuple[Pod, ...] = ()  # that want the volume there
     attachment: ApiObject | None = None
-    since: int = 0  # when it was found that no pod wants it any more
+    since: int = 0  # since when no pod wants it
 
 
 @value_object
@@ -90,25 +90,27 @@ class UsedElsewhere:
 AttachStep = AttachTo | ReportAttached | DetachFrom | StillMounted | UsedElsewhere
 
 
-def decide_attachments(volume: ApiObject, places: Sequence[NodeOfVolume], now: int) -> list[AttachStep]:
+def decide_attachments(volume: ApiObject, volume_nodes: Sequence[NodeOfVolume], now: int) -> list[AttachStep]:
     """Detaching comes first: another node may wait for it."""
     name, steps = unique_name(volume), list[AttachStep]()
-    for place in places:
-        attached = place.attachment is not None and place.attachment.metadata.deletion_timestamp is None
-        if attached and not place.pods:
-            steps.append(DetachFrom(place.name) if _may_detach(place, name, now) else StillMounted(place.name))
-    for place in places:
-        if not place.pods or place.node is None:
+    for volume_node in volume_nodes:
+        attached = volume_node.attachment is not None and volume_node.attachment.metadata.deletion_timestamp is None
+        if attached and not volume_node.pods:
+            steps.append(
+                DetachFrom(volume_node.name) if _may_detach(volume_node, name, now) else StillMounted(volume_node.name)
+            )
+    for volume_node in volume_nodes:
+        if not volume_node.pods or volume_node.node is None:
             continue
-        if place.attachment is not None:
-            if is_attached(place.attachment) and not _is_reported(place.node, name):
-                steps.append(ReportAttached(place.name))
+        if volume_node.attachment is not None:
+            if is_attached(volume_node.attachment) and not _is_reported(volume_node.node, name):
+                steps.append(ReportAttached(volume_node.name))
             continue
-        others = [other for other in places if other.name != place.name and other.attachment is not None]
+        others = [other for other in volume_nodes if other.name != volume_node.name and other.attachment is not None]
         if others and not is_multi_attach_allowed(volume):
-            steps.append(UsedElsewhere(place.name, _multi_attach_error(volume, place, others)))
+            steps.append(UsedElsewhere(volume_node.name, _multi_attach_error(volume, volume_node, others)))
         elif is_multi_attach_allowed(volume) or not any(isinstance(step, AttachTo) for step in steps):
-            steps.append(AttachTo(place.name))
+            steps.append(AttachTo(volume_node.name))
     return steps
 
 
@@ -116,25 +118,25 @@ def _is_reported(node: Node, name: str) -> bool:
     return any(one.get("name") == name for one in node.status.volumes_attached)
 
 
-def _may_detach(place: NodeOfVolume, name: str, now: int) -> bool:
-    node = place.node
+def _may_detach(volume_node: NodeOfVolume, name: str, now: int) -> bool:
+    node = volume_node.node
     if node is None or name not in node.status.volumes_in_use:
         return True
     if any(taint.key == OUT_OF_SERVICE for taint in node.spec.taints):
         return True
     ready = any(c.type == "Ready" and c.status == "True" for c in node.status.conditions)
-    return not ready and now - place.since > LONGEST_UNMOUNT
+    return not ready and now - volume_node.since > LONGEST_UNMOUNT
 
 
 def _multi_attach_error(
-    volume: ApiObject, place: NodeOfVolume, others: Sequence[NodeOfVolume]
+    volume: ApiObject, volume_node: NodeOfVolume, others: Sequence[NodeOfVolume]
 ) -> tuple[tuple[Pod, str], ...]:
     users = [pod for other in others for pod in other.pods]
-    return tuple((pod, _used_elsewhere(volume, pod, users)) for pod in place.pods)
+    return tuple((pod, _used_elsewhere(volume, pod, users)) for pod in volume_node.pods)
 
 
 def _used_elsewhere(volume: ApiObject, pod: Pod, users: Sequence[Pod]) -> str:
-    """Names of pods in other namespaces are nobody's business."""
+    """Names of pods in other namespaces are not shown."""
     start = f'Waiting for detach for volume "{volume.metadata.name}" '
     if not users:
         return start + (

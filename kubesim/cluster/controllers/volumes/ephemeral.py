@@ -58,7 +58,7 @@ class EphemeralController(Controller):
             self.enqueue(pod)
 
     def _claim_changed(self, change: WatchEvent) -> None:
-        """A pod whose claim somebody has deleted gets it again."""
+        """A deleted claim of a pod is created again."""
         if change.type == "DELETED":
             metadata = change.object.metadata
             for pod in self.context.pods_by_claim().pods_of(metadata.namespace, metadata.name):

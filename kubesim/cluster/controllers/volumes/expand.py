@@ -1,4 +1,4 @@
-"""A claim that asks for more than it has: the cluster itself can only say that the driver's resizer has to act.
+"""A claim that requests more than it has: the cluster itself can only report that the driver's resizer must act.
 
 Mirrors: pkg/controller/volume/expand/expand_controller.go
 """
@@ -21,7 +21,7 @@ from kubesim.cluster.store.watches import WatchEvent
 
 
 def size_of(claim: ApiObject) -> Quantity:
-    """What the claim has, by its status."""
+    """The capacity of the claim, from its status."""
     return quantity((status_of(claim).get("capacity") or {}).get("storage") or 0)
 
 

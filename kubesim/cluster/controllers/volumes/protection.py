@@ -1,4 +1,4 @@
-"""Claims and volumes that are in use cannot be deleted: a finalizer holds them until nobody needs them.
+"""Claims and volumes that are in use cannot be deleted: a finalizer keeps them while they are in use.
 
 Mirrors: pkg/controller/volume/pvcprotection/pvc_protection_controller.go, pvprotection/pv_protection_controller.go
 """

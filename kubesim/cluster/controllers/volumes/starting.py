@@ -1,4 +1,4 @@
-"""The controllers of claims and volumes, which begin together with the first claim or volume."""
+"""The controllers of claims and volumes, which start with the first claim or volume."""
 
 from __future__ import annotations
 

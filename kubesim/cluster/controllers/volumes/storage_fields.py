@@ -87,7 +87,7 @@ def class_of(found: ApiObject) -> str:
 
 
 def has_class(claim: ApiObject) -> bool:
-    """Did anybody ask for a class? The empty one is one, too."""
+    """Is a class set? The empty class counts, too."""
     annotated = BETA_STORAGE_CLASS in claim.metadata.annotations
     return annotated or spec_of(claim).get("storageClassName") is not None
 

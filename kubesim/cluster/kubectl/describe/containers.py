@@ -25,7 +25,7 @@ def describe_containers(
     pod: JsonObject | None = None,
     space: str = "",
 ) -> None:
-    """`pod` is the one whose fields variables may refer to; `space` stands before a template's lines."""
+    """`pod` is the one whose fields variables may refer to; `space` is the indentation of a template's lines."""
     by_name = {status["name"]: status for status in statuses}
     page.line(f"{space}{label}:{'' if containers else f' {NONE}'}")
     for container in containers:

@@ -121,7 +121,7 @@ def _slices(page: DescriptionPage, slices: Iterable[JsonObject]) -> None:
         page.line(f"...and {len(pools) - _MOST_POOLS} more pools", 1)
 
 
-# -- what the pods ask for --------------------------------------------------------------------------------------
+# -- what the pods request --------------------------------------------------------------------------------------
 
 
 def _resources(page: DescriptionPage, pods: Sequence[JsonObject], allocatable: Mapping[str, str]) -> None:

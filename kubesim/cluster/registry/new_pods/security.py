@@ -32,7 +32,7 @@ def _problem(labels: Mapping[str, str], mode: str, pod: JsonObject) -> str:
     level = labels.get(f"{_PREFIX}{mode}", "privileged")
     if level == "privileged":
         return ""
-    from kubesim.cluster.registry.new_pods.standards import findings  # most namespaces ask for no level
+    from kubesim.cluster.registry.new_pods.standards import findings  # most namespaces request no level
 
     wrong = findings(level, pod)
     version = labels.get(f"{_PREFIX}{mode}-version", "latest")

@@ -135,7 +135,7 @@ def _proc_mount(spec: JsonObject) -> Finding | None:
 
 
 def _selinux(spec: JsonObject) -> Finding | None:
-    places, types, users, roles = [], set(), False, False
+    offenders, types, users, roles = [], set(), False, False
     for name, item in [("", spec), *((each.get("name", ""), each) for each in _containers(spec))]:
         options = _context(item).get("seLinuxOptions") or {}
         wrong_type = options.get("type", "") not in _SELINUX_TYPES
@@ -143,13 +143,13 @@ def _selinux(spec: JsonObject) -> Finding | None:
             types.add(options["type"])
         users, roles = users or bool(options.get("user")), roles or bool(options.get("role"))
         if wrong_type or options.get("user") or options.get("role"):
-            places.append(name)
-    if not places:
+            offenders.append(name)
+    if not offenders:
         return None
     texts = [f"type {', '.join(map(quoted, sorted(types)))}"] if types else []
     texts += ["user may not be set"] if users else []
     texts += ["role may not be set"] if roles else []
-    named = ([] if "" not in places else ["pod"]) + ([_named(n)] if (n := [p for p in places if p]) else [])
+    named = ([] if "" not in offenders else ["pod"]) + ([_named(n)] if (n := [p for p in offenders if p]) else [])
     what = "; ".join([f"{' and '.join(named)} set forbidden securityContext.seLinuxOptions", *texts])
     return Finding("seLinuxOptions", what)
 

@@ -4,7 +4,7 @@ The cluster has one family, IPv4. An address follows from the Service's namespac
 every run; if another Service has it, the next free one is taken.
 
 Mirrors: pkg/registry/core/service/storage alloc.go initIPFamilyFields, allocClusterIPs, updateClusterIPs; storage.go
-normalizeClusterIPs, patchAllocatedValues; ipallocator (the upper part of the range is for addresses nobody asked for)
+normalizeClusterIPs, patchAllocatedValues; ipallocator (the upper part of the range is for addresses nobody requested)
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FAMILY = "IPv4"
 
 
 def allocate_cluster_ips(store: Store, service: JsonObject, old: JsonObject | None) -> None:
-    """In place. The addresses of a Service that has some stay."""
+    """In place. Existing addresses of a Service stay."""
     spec, before = service["spec"], None if old is None else old["spec"]
     if before is not None:
         _keep_allocated(spec, before)

@@ -24,7 +24,7 @@ RESERVED = 86  # the lower part is left to Services that name their port
 
 
 def allocate_node_ports(store: Store, service: JsonObject, old: JsonObject | None) -> None:
-    """In place. The ports of a Service that has some stay."""
+    """In place. Existing ports of a Service stay."""
     spec, before = service["spec"], {} if old is None else old["spec"]
     if not needs_node_port(spec):
         return

@@ -36,9 +36,9 @@ MOST_DISRUPTED_PODS = 2000
 
 
 def evict(store: Store, target: Target, eviction: JsonObject, options: DeleteOptions) -> None:
-    """Ask the pod's disruption budget, mark the pod as disrupted, then delete it gracefully.
+    """Check the pod's disruption budget, mark the pod as disrupted, then delete it gracefully.
 
-    A pod that has not started, has ended or is being deleted already needs nobody's permission.
+    A pod that has not started, has ended or is being deleted already can be evicted without a budget.
     """
     if (eviction.get("metadata") or {}).get("name", "") != target.name:
         raise bad_request("name in URL does not match name in Eviction object")

@@ -1,4 +1,4 @@
-"""What the status of a pod may become: conditions, container states, addresses.
+"""Validation of a pod's new status: conditions, container states, addresses.
 
 The functions take JSON objects with their defaults, and add to the errors in the API's order.
 Mirrors: pkg/apis/core/validation ValidatePodStatusUpdate, ValidateContainerStateTransition, validatePodIPs,

@@ -43,7 +43,7 @@ NO_TERMS: tuple[AffinityTerm, ...] = ()
 
 @value_object
 class AffinityTerms:
-    """What a pod asks of other pods."""
+    """What a pod requires of other pods."""
 
     required_affinity: tuple[AffinityTerm, ...] = NO_TERMS
     required_anti_affinity: tuple[AffinityTerm, ...] = NO_TERMS

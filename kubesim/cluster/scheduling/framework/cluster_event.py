@@ -75,7 +75,7 @@ def after(kind: str, *actions: Action, hint: QueueingHint | None = None) -> Regi
 
 
 def pod_changes(old: Pod, new: Pod) -> Iterator[ClusterEvent]:
-    """What an update of a pod means to pods that wait; an update of anything else helps none."""
+    """The cluster events of an updated pod, which may wake pods; updates of other kinds wake none."""
     if old.status.resource_claim_statuses != new.status.resource_claim_statuses:
         yield ClusterEvent("Pod", Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM, old, new)
     if old.spec is new.spec and old.metadata.labels is new.metadata.labels and not new.status.container_statuses:
@@ -103,7 +103,7 @@ def is_resized(pod: Pod) -> bool:
 
 
 def node_changes(old: Node, new: Node) -> Iterator[ClusterEvent]:
-    """What an update of a node means to pods that wait."""
+    """The cluster events of an updated node, which may wake pods."""
     if old.spec.unschedulable and not new.spec.unschedulable:
         yield ClusterEvent("Node", Action.UPDATE_NODE_TAINT, old, new)
     if old.status.allocatable != new.status.allocatable:

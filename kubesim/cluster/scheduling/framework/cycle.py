@@ -93,8 +93,8 @@ def run_pre_filters(cycle: CycleState, diagnosis: Diagnosis) -> frozenset[str] |
 
 
 def filter_with_nominated_pods(cycle: CycleState, state: NodeState, nominated: NominatedPods) -> Status | None:
-    """The first refusal. Pods of at least the same priority that wait for room there are counted as if they had it,
-    and then once more as if they had not: affinity may need them away."""
+    """The first refusal. Pods of at least the same priority that wait for room there are counted as running there, and
+    in a second pass as absent: affinity may require their absence."""
     priority = pod_priority(cycle.pod)
     waiting = [pod for pod in nominated(state.name) if pod_priority(pod.pod) >= priority and pod.uid != cycle.info.uid]
     if waiting:

@@ -90,6 +90,6 @@ class Listers:
 
 
 def volume_class(volume: ApiObject) -> str:
-    """The annotation of old times takes precedence, as upstream reads it."""
+    """The deprecated annotation takes precedence, as upstream."""
     old: str | None = volume.metadata.annotations.get("volume.beta.kubernetes.io/storage-class")
     return old if old is not None else field(volume, "spec").get("storageClassName") or ""

@@ -37,20 +37,20 @@ class PodOrder:
 
     def __init__(self, uids: list[str] | None = None) -> None:
         self._uids = uids or []
-        self._places = {uid: place for place, uid in enumerate(self._uids)}
+        self._positions = {uid: position for position, uid in enumerate(self._uids)}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._uids)
 
     def add(self, uid: str) -> None:
-        self._places[uid] = len(self._uids)
+        self._positions[uid] = len(self._uids)
         self._uids.append(uid)
 
     def remove(self, uid: str) -> None:
-        place, last = self._places.pop(uid), self._uids.pop()
+        position, last = self._positions.pop(uid), self._uids.pop()
         if last != uid:
-            self._uids[place] = last
-            self._places[last] = place
+            self._uids[position] = last
+            self._positions[last] = position
 
     def move_to_end(self, uid: str) -> None:
         """The pod has changed."""

@@ -24,7 +24,7 @@ MAX_NODE_SCORE = 100
 
 
 class PluginState:
-    """What a plugin works out before it looks at nodes. `node_names`: the only nodes that come into question."""
+    """What a plugin computes before it looks at nodes. `node_names`: the only nodes that come into question."""
 
     node_names: frozenset[str] | None = None
 
@@ -33,12 +33,12 @@ class PluginState:
         return self
 
     def update(self, pod: PodInfo, node: Node, delta: int) -> None:
-        """In a dry run a pod comes to a node (1) or leaves it (-1)."""
+        """In a dry run a pod is added to a node (1) or removed from it (-1)."""
 
 
 @mutable(eq=False)
 class CycleState:
-    """One attempt for one pod. A plugin without a state has nothing to say about this pod."""
+    """One attempt for one pod. A plugin without a state does not apply to this pod."""
 
     info: PodInfo
     snapshot: Snapshot
@@ -65,7 +65,7 @@ Score = Callable[[CycleState, Sequence[NodeState]], Sequence[int] | None]  # 0 t
 
 @value_object
 class Plugin:
-    """One plugin of the profile. With a `pre_filter`, the `filter` is asked only if that returned a state."""
+    """One plugin of the profile. With a `pre_filter`, the `filter` is called only if that returned a state."""
 
     name: str
     pre_filter: PreFilter | None = None

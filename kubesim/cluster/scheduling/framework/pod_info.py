@@ -1,4 +1,4 @@
-"""What the plugins ask of a pod, worked out once: its requests, host ports, terms of affinity and claims.
+"""What the plugins need to know about a pod, computed once: its requests, host ports, terms of affinity and claims.
 
 Mirrors: pkg/scheduler/framework/types.go PodInfo, CalculateResource; pkg/scheduler/util/pod_resources.go
 """
@@ -25,8 +25,8 @@ LabelsKey = tuple[str, tuple[tuple[str, str], ...]]  # namespace and labels
 @value_object
 class PodInfo:
     pod: Pod
-    requests: NodeResources  # of a pod without a node: what it asks for; of one on a node: what it holds
-    non_zero: NodeResources  # the same with defaults for containers that ask for nothing
+    requests: NodeResources  # of a pod without a node: what it requests; of one on a node: what it holds
+    non_zero: NodeResources  # the same with defaults for containers that request nothing
     ports: tuple[ContainerPort, ...]
     terms: AffinityTerms
     labels_key: LabelsKey
@@ -61,7 +61,7 @@ def new_pod_info(pod: Pod, gates: FeatureGates) -> PodInfo:
 
 
 def updated_pod_info(info: PodInfo, pod: Pod, gates: FeatureGates) -> PodInfo:
-    """Of a new state of the pod. Its generation tells whether its spec changed: a binding does not, a resize does."""
+    """Of a new state of the pod. Its generation shows whether its spec changed: a binding does not, a resize does."""
     old, new = info.pod.metadata, pod.metadata
     if old.generation == new.generation and old.labels == new.labels and not is_resized(info.pod):
         return replace(info, pod=pod)
@@ -80,7 +80,7 @@ def _requests(pod: Pod, gates: FeatureGates) -> NodeResources:
 
 
 def _with_default_requests(pod: Pod) -> Pod:
-    """The pod whose containers all ask for some cpu and memory."""
+    """The pod whose containers all request some cpu and memory."""
     spec = pod.spec
     if not any(map(_lacks_request, (*spec.init_containers, *spec.containers))):
         return pod

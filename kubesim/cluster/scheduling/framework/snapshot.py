@@ -20,13 +20,13 @@ from kubesim.features import DEFAULT_GATES, FeatureGates
 
 
 class Snapshot:
-    """Nodes by name, in the order in which they came."""
+    """Nodes by name, in the order in which they were added."""
 
     def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
         self.gates = gates
         self.nodes: dict[str, NodeState] = {}
         self._pods: defaultdict[str, dict[str, PodInfo]] = defaultdict(dict)  # by node, which may be unknown, and uid
-        self._places: dict[str, str] = {}  # uid of a pod that counts somewhere -> node
+        self._node_of: dict[str, str] = {}  # uid of a pod that counts somewhere -> node
         self._assumed: set[str] = set()
         self._claims: Counter[tuple[str, str]] = Counter()  # how many pods with a node name a claim
 
@@ -58,20 +58,20 @@ class Snapshot:
 
     def assumed_node(self, uid: str) -> str:
         """The node on which a pod counts that is not bound yet, or nothing."""
-        return self._places[uid] if uid in self._assumed else ""
+        return self._node_of[uid] if uid in self._assumed else ""
 
     def set_pod(self, pod: Pod) -> None:
         """A pod that has a node is new, or changed; one that was assumed is bound now."""
         uid, node = pod.metadata.uid, pod.spec.node_name
         self._assumed.discard(uid)
-        place = self._places.get(uid)
-        if place is None:
+        old_node = self._node_of.get(uid)
+        if old_node is None:
             self._add(new_pod_info(pod, self.gates), node)
             return
-        old = self._pods[place][uid]
+        old = self._pods[old_node][uid]
         new = updated_pod_info(old, pod, self.gates)
-        if place == node and new.requests is old.requests and new.is_terminating == old.is_terminating:
-            # What is counted has not changed.
+        if old_node == node and new.requests is old.requests and new.is_terminating == old.is_terminating:
+            # The counted values have not changed.
             self._replace(new, node)
         else:
             self.remove_pod(uid)
@@ -87,7 +87,7 @@ class Snapshot:
                     pods[info.uid] = info
 
     def _add(self, info: PodInfo, node: str) -> None:
-        self._places[info.uid] = node
+        self._node_of[info.uid] = node
         self._pods[node][info.uid] = info
         self._claims.update((info.pod.metadata.namespace, claim) for claim in info.claims)
         state = self.nodes.get(node)
@@ -97,7 +97,7 @@ class Snapshot:
     def remove_pod(self, uid: str) -> None:
         """The pod counts nowhere any more: it is gone, terminal, or could not be bound."""
         self._assumed.discard(uid)
-        node = self._places.pop(uid, None)
+        node = self._node_of.pop(uid, None)
         if node is None:
             return
         info = self._pods[node].pop(uid)

@@ -1,4 +1,4 @@
-"""The default profile: the plugins in their order, with their weights, and after which events each is asked again.
+"""The default profile: the plugins in their order, with their weights, and the events after which each is called again.
 
 The order decides which reason a node is refused for: the first filter that refuses it. Node features are not
 simulated: nothing here requests them.

@@ -1,6 +1,6 @@
 """Deletes the victims of a preemption while the preemptor waits.
 
-All but the last go together; the preemptor may be tried again once the last one is being deleted.
+All but the last are deleted together; the preemptor may be tried again once the last one is being deleted.
 
 Mirrors: pkg/scheduler/framework/preemption/executor.go prepareCandidateAsync, PreemptPod
 """
@@ -38,7 +38,7 @@ class PreemptionExecutor:
         return uid in self._preempting
 
     def prepare(self, preemptor: Pod, victims: Victims, nominator: Nominator) -> None:
-        """Begin to delete the victims; pods of lower priority that wait for the same node wait for it no longer."""
+        """Start to delete the victims; pods of lower priority no longer wait for the same node."""
         pods = [info for info in victims.pods if not info.is_terminating]
         if not pods:
             return

@@ -1,6 +1,7 @@
-"""What is done about a pod that fits nowhere: a node is chosen where other pods make room, or the reason is added.
+"""Preemption for a pod that fits nowhere: choose a node where deleting pods makes room, or add the reason why none
+does.
 
-Pure: `victims` are to be deleted by the caller.
+Pure: The caller deletes `victims`.
 
 Mirrors: pkg/scheduler/framework/preemption/preemption.go Preempt; plugins/defaultpreemption PostFilter,
 PodEligibleToPreemptOthers; plugins/dynamicresources PostFilter
@@ -21,7 +22,7 @@ from kubesim.values import value_object
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
-# Dynamic resources are asked before preemption. They have an answer only if all plugins before them have prepared.
+# The plugin of dynamic resources runs before preemption. It has a result only if all plugins before it have prepared.
 # This is the answer if they have not.
 NO_STATE = "not found"
 PREEMPTION_BY_SCHEDULER = "PreemptionByScheduler"

@@ -26,7 +26,7 @@ class Nominator:
             self._pods.setdefault(name, {})[info.uid] = info
 
     def update(self, old: PodInfo, new: PodInfo) -> None:
-        """A new state of the pod; one whose status has no node yet keeps the node that was chosen."""
+        """A new state of the pod; if its status has no node yet, it keeps the chosen node."""
         kept = None
         if not old.pod.status.nominated_node_name and not new.pod.status.nominated_node_name:
             kept = self._nodes.get(old.uid)

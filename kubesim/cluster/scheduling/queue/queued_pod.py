@@ -15,20 +15,20 @@ from kubesim.values import mutable
 
 INITIAL_BACKOFF = 1 * SECOND
 MAX_BACKOFF = 10 * SECOND
-ORDERING_WINDOW = 1 * SECOND  # back-off times are whole seconds, so that pods of one second go by priority
+ORDERING_WINDOW = 1 * SECOND  # whole seconds: within one, pods are ordered by priority
 
 
 @mutable(eq=False)
 class QueuedPod:
-    """`plugins` are those that refused it last; `gate` is the one that keeps it from being tried at all."""
+    """`plugins` are those that rejected it last; `gate` is the plugin that keeps it from being tried at all."""
 
     info: PodInfo
-    timestamp: int  # when it came into the queue, last
+    timestamp: int  # when it was last added to the queue
     unschedulable_count: int = 0
     consecutive_errors: int = 0
     plugins: set[str] = field(default_factory=set)
     gate: str = ""
-    cause: int | None = field(default_factory=Recorder.cause)  # the record that brought it into the queue, last
+    cause: int | None = field(default_factory=Recorder.cause)  # the record that last put it into the queue
 
     @property
     def pod(self) -> Pod:

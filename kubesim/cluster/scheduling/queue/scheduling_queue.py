@@ -155,7 +155,7 @@ class SchedulingQueue:
         return True
 
     def _passes_gates(self, pod: QueuedPod) -> bool:
-        """A pod that does not waits with those that were refused."""
+        """A pod that does not pass waits with the unschedulable ones."""
         if pod.pod.spec.scheduling_gates:
             pod.gate = SCHEDULING_GATES
         elif pod.pod.spec.resource_claims and not self._has_all_claims(pod.pod):

@@ -1,6 +1,7 @@
 """Requests that an API server passes on to a kubelet: logs, exec, attach, port-forward, proxies.
 
-A server in memory has nobody to pass them on to. It checks them as a real one does, and then the connection is refused.
+A server in memory has no other process to pass them to. It validates them as a real one does, and then the connection
+is refused.
 
 Mirrors: pkg/registry/core/pod strategy.go LogLocation, ExecLocation, streamLocation; pkg/registry/core/node strategy.go
 ResourceLocation; pkg/apis/core/validation ValidatePodLogOptions
@@ -64,7 +65,7 @@ def _refuse_log(store: Store, pod: Pod, query: Query) -> ApiError | None:
 
 
 def _container(pod: Pod, query: Query) -> str:
-    """The container that is asked for, or the only one."""
+    """The container that is requested, or the only one."""
     name, wanted = pod.metadata.name, query.get("container", [""])[0]
     names = [each.name for each in pod.spec.containers]
     initial = [each.name for each in pod.spec.init_containers]

@@ -1,4 +1,4 @@
-"""Reviews: questions in the form of objects, which the server answers and forgets.
+"""Reviews: requests in the form of objects, which the server answers and does not store.
 
 Mirrors: pkg/registry/authorization/*/rest.go; pkg/registry/authentication/*/storage.go
 """

@@ -1,6 +1,7 @@
 """Tokens of service accounts: TokenRequest, and the user that a token stands for.
 
-A token has the form and the claims of a real one; nothing secret signs it, so it is worth as much as the name in it.
+A token has the form and the claims of a real one; it is not signed with a secret, so it proves nothing but the name in
+it.
 
 Mirrors: pkg/registry/core/serviceaccount/storage token.go; pkg/serviceaccount claims.go
 """
@@ -66,7 +67,7 @@ def _check(spec: JsonObject) -> None:
 
 
 def _bound(store: Store, account: ApiObject, reference: JsonObject | None) -> ApiObject | None:
-    """The object without which the token is worth nothing."""
+    """The object to which the token is bound."""
     if reference is None:
         return None
     kind, name = reference.get("kind", ""), reference.get("name", "")

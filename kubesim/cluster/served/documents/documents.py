@@ -1,4 +1,4 @@
-"""The paths that are about no object: discovery, version, health, OpenAPI, and the list of all paths."""
+"""The non-resource paths: discovery, version, health, OpenAPI, and the list of all paths."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ServedDocument:
 
 
 def document_of(store: Store, path: str, query: Query, headers: Mapping[str, str]) -> ServedDocument | None:
-    """The answer to a GET of a path that is about no object; None if it is no such path."""
+    """The answer to a GET of a non-resource path; None for other paths."""
     match path.strip("/").split("/"):
         case [("healthz" | "livez" | "readyz") as endpoint, *check] if endpoint in CHECKS:
             excluded = query.get("exclude", ())

@@ -1,4 +1,4 @@
-"""Health checks: the server in memory is well as soon as it answers; clients ask for the checks by name.
+"""Health checks: the server in memory is well as soon as it answers; clients request the checks by name.
 
 Mirrors: apiserver/pkg/server/healthz healthz.go handleRootHealth; pkg/server/healthz.go (the names)
 """

@@ -1,6 +1,6 @@
 """OpenAPI documents of the kinds that the server has, made of their declarations; the descriptions are its own.
 
-A kind of which only the metadata is declared is an object with unknown fields.
+A kind with only its metadata declared is an object with unknown fields.
 
 Mirrors: apiserver/pkg/endpoints/openapi; k8s.io/kube-openapi/pkg/handler, handler3 (hashes and their headers)
 """
@@ -127,9 +127,9 @@ def _property(struct: str, field: Field) -> Json:
     described = {"description": f"{field.name} of {struct}: {shown}."}
     schema = _of_type(field.type)
     found: Json = described | ({"allOf": [schema]} if "$ref" in schema else schema)
-    place = (struct, field.name)
+    field_key = (struct, field.name)
     if field.type.kind == "list":
-        keys = LISTS.get(place)
+        keys = LISTS.get(field_key)
         found["x-kubernetes-list-type"] = "atomic" if keys is None else "map" if keys else "set"
         if keys:
             found["x-kubernetes-list-map-keys"] = list(keys)
@@ -137,7 +137,7 @@ def _property(struct: str, field: Field) -> Json:
             found["x-kubernetes-patch-strategy"] = "merge"
             if field.merge:
                 found["x-kubernetes-patch-merge-key"] = field.merge
-    elif place in ATOMIC_MAPS:
+    elif field_key in ATOMIC_MAPS:
         found["x-kubernetes-map-type"] = "atomic"
     return found
 
@@ -169,7 +169,7 @@ def _reachable(struct: str, found: dict[str, Json]) -> None:
 
 
 def _kinds(store: Store, resources: tuple[ApiResource, ...]) -> Iterator[tuple[ApiResource, str, Json | None]]:
-    """Each resource, the name of its schema, and the schema if no declared type has it."""
+    """Each resource, the name of its schema, and the schema itself if no declared type has one."""
     for each in resources:
         known = resources_by_path().get((each.group, each.version, each.plural))
         if known is not None and is_declared(known):
@@ -278,7 +278,7 @@ def openapi_v3_index(store: Store, groups: Groups) -> Json:
 
 
 def openapi_v2(store: Store, groups: Groups) -> Json:
-    """All of it in one document of the older version; of a path, what its operations do and their options."""
+    """Everything in one document of the older version: schemas, and the operations of each path with their options."""
     schemas: dict[str, Json] = {}
     paths: dict[str, Json] = {}
     for path in _index(groups):

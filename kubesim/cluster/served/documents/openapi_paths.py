@@ -62,11 +62,11 @@ def paths_of(root: str, resources: tuple[ApiResource, ...], names: dict[str, str
     return {path: item for path, item in sorted(found.items()) if item}
 
 
-def _parameter(name: str, kind: str, place: str = "query") -> Json:
+def _parameter(name: str, kind: str, location: str = "query") -> Json:
     schema = {"type": kind, "uniqueItems": True}
-    described = f"The option {name}." if place == "query" else f"The {name} of the object."
-    return {"name": name, "in": place, "description": described, "schema": schema} | (
-        {"required": True} if place == "path" else {}
+    described = f"The option {name}." if location == "query" else f"The {name} of the object."
+    return {"name": name, "in": location, "description": described, "schema": schema} | (
+        {"required": True} if location == "path" else {}
     )
 
 
@@ -77,8 +77,10 @@ def _item(resource: ApiResource, schema: str, table: Any, subresource: str, in_n
             item[method] = _operation(resource, schema, method, action, begin, parameters, subresource)
     if not item:
         return {}
-    places = [name for name, wanted in (("name", named), ("namespace", in_namespace)) if wanted]
-    item["parameters"] = [_parameter(name, "string", "path") for name in places] + [_parameter("pretty", "string")]
+    path_parameters = [name for name, wanted in (("name", named), ("namespace", in_namespace)) if wanted]
+    item["parameters"] = [_parameter(name, "string", "path") for name in path_parameters] + [
+        _parameter("pretty", "string")
+    ]
     return item
 
 

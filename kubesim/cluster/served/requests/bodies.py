@@ -1,4 +1,4 @@
-"""The object in the body of a request: JSON, YAML or protobuf, and what is strange about its fields.
+"""The object in the body of a request: JSON, YAML or protobuf, and the warnings about its fields.
 
 Mirrors: apimachinery/pkg/runtime/serializer/json json.go Decode; sigs.k8s.io/json (duplicate and unknown fields)
 """
@@ -66,7 +66,7 @@ def _from_protobuf(body: Body, kind: str) -> JsonObject:
 
 
 def duplicates(body: Body) -> list[str]:
-    """The fields that are there twice, in the order in which a reader meets the second one."""
+    """The duplicate fields, in the order of their second occurrence."""
     if body.media_type == PROTOBUF:
         return []
     return yaml_duplicates(body.text) if body.media_type == YAML else json_duplicates(body.text)

@@ -1,4 +1,4 @@
-"""Fields that stand twice in a text, each with its path.
+"""Fields that occur twice in a text, each with its path.
 
 Mirrors: sigs.k8s.io/json internal/golang/encoding/json decode.go (saveStrictError, duplicate field);
 sigs.k8s.io/yaml UnmarshalStrict

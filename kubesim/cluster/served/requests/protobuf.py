@@ -100,7 +100,7 @@ def _message(struct: str, data: bytes, depth: int) -> dict[str, Any]:
 
 
 def _is_unset(type_: Type, value: Any) -> bool:
-    """Scalars that are written though nobody set them."""
+    """Scalars that are written even if they are not set."""
     zero: Any = {"bool": False, "int": "0", "map": {}, "struct": {}}.get(type_.kind, "")
     return value is None or (not type_.pointer and value == zero and type_.kind != "Quantity")
 

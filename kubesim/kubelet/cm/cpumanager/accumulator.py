@@ -162,7 +162,7 @@ def take_by_topology_numa_packed(
     # 3. Whole cores, unless CPUs should be spread over them.
     if strategy != "spread":
         steps.append(acc.take_full_cores)
-    # 4. Single CPUs, rather of cores that are in use already.
+    # 4. Single CPUs, preferably of cores that are in use already.
     steps.append(acc.take_remaining_cpus)
     for step in steps:
         step()

@@ -51,8 +51,8 @@ def combinations(of: Sequence[int], size: int) -> Iterator[GoSlice]:
         if left == 0:
             yield chosen
             return
-        for place in range(start, len(of) - left + 1):
-            yield from further(place + 1, left - 1, chosen.append(of[place]))
+        for index in range(start, len(of) - left + 1):
+            yield from further(index + 1, left - 1, chosen.append(of[index]))
 
     if size >= 1:
         yield from further(0, size, GoSlice([], 0))
@@ -123,7 +123,7 @@ def _weigh(acc: CpuAccumulator, numas: list[int], combo: GoSlice, count: int, gr
 
 
 def _weigh_remainders(free: dict[int, int], nodes: list[int], left_over: int, group_size: int, local: _Best) -> None:
-    """Which of the nodes should give the CPUs that cannot be divided evenly? Rather more nodes than fewer."""
+    """Which of the nodes should give the CPUs that cannot be divided evenly? More nodes are better than fewer."""
     for size in range(len(nodes), 0, -1):
         for subset in combinations(nodes, size):
             if sum(free[numa] for numa in subset) < left_over:
@@ -137,7 +137,7 @@ def _weigh_remainders(free: dict[int, int], nodes: list[int], left_over: int, gr
                         after[numa] -= group_size
                         remainder -= group_size
             if remainder > 0:
-                continue  # too few whole groups; upstream would go round forever
+                continue  # too few whole groups; upstream would loop forever
             balance = standard_deviation(after.values())
             if balance < local.balance:
                 local.balance, local.remainder = balance, subset

@@ -46,7 +46,7 @@ class CpuManager:
     status: Callable[[str], PodStatus | None]  # what a pod's status reports, by uid
     tell: Tell
     _written: dict[tuple[str, str], CpuSet] = field(default_factory=dict)  # what each container was given last
-    _pods: dict[str, Pod] = field(default_factory=dict)  # by uid, for a reader who does not know the uid
+    _pods: dict[str, Pod] = field(default_factory=dict)  # by uid, for callers without the uid
 
     def start(self) -> None:
         """Raises MachineError if the state of an earlier kubelet cannot be used."""

@@ -1,8 +1,8 @@
 """The static policy: CPUs that belong to one container alone.
 
-All CPUs begin in the shared pool (the default set). Containers with CPUs of their own take them out of it, except for
-the reserved ones; all other containers run on what is left. Init containers end before the others begin, so their CPUs
-are used again.
+All CPUs begin in the shared pool (the default set). Containers with exclusive CPUs take them out of it, except for the
+reserved ones; all other containers run on the rest. Init containers end before the others begin, so their CPUs are used
+again.
 
 Mirrors: pkg/kubelet/cm/cpumanager/policy_static.go
 """
@@ -60,13 +60,13 @@ class StaticPolicy:
     def start(self) -> None:
         """Raises MachineError if the state does not suit the machine and the configuration."""
         state = self.state
-        default, every = state.default_cpus, self.topology.details.cpus()
+        default, all_cpus = state.default_cpus, self.topology.details.cpus()
         if self.options.strict_cpu_reservation:
-            every -= self.reserved
+            all_cpus -= self.reserved
         if not default:
             if state.assignments:
                 raise MachineError("default cpuset cannot be empty")
-            state.set_default(every)
+            state.set_default(all_cpus)
             return
         self._check_reserved(default)
         for uid, containers in state.assignments.items():
@@ -78,9 +78,9 @@ class StaticPolicy:
         known = default.union(*[cpus for containers in state.assignments.values() for cpus in containers.values()])
         if self.gates.enabled(POD_LEVEL):
             known = known.union(*state.pods.values())
-        if known != every:
+        if known != all_cpus:
             raise MachineError(
-                f"current set of available CPUs {_q(every)} doesn't match with CPUs in state {_q(known)}"
+                f"current set of available CPUs {_q(all_cpus)} doesn't match with CPUs in state {_q(known)}"
             )
 
     def _check_reserved(self, default: CpuSet) -> None:

@@ -1,6 +1,6 @@
-"""How many CPUs of its own a container, or a pod, asks for.
+"""How many CPUs of its own a container, or a pod, requests.
 
-Only a Guaranteed pod gets CPUs of its own, and only for whole numbers of them.
+Only a Guaranteed pod gets exclusive CPUs, and only for a whole number of them.
 
 Mirrors: pkg/kubelet/cm/cpumanager/policy_static.go guaranteedCPUs, podGuaranteedCPUs, validatePodScopeResources;
 pkg/kubelet/cm/qos
@@ -25,7 +25,7 @@ def guaranteed_cpus(pod: Pod, container: Container, gates: FeatureGates) -> int:
 
 
 def pod_guaranteed_cpus(pod: Pod, gates: FeatureGates) -> int:
-    """What the whole pod needs immediately: init containers run one after the other, beside the sidecars before
+    """What the whole pod needs at the same time: init containers run one after the other, beside the sidecars before
     them."""
     if manages_pod_level(pod, gates):
         requests = pod.spec.resources.requests if pod.spec.resources is not None else {}
@@ -75,7 +75,7 @@ def skips_pod_level(pod: Pod, gates: FeatureGates) -> bool:
 
 
 def is_container_equivalent_qos_guaranteed(container: Container) -> bool:
-    """Requests and limits of cpu and memory are given, and equal."""
+    """Requests and limits of cpu and memory are set and equal."""
     requests, limits = container.resources.requests, container.resources.limits
     return all(
         not amount(requests, name).is_zero and amount(requests, name) == amount(limits, name) for name in (CPU, MEMORY)

@@ -33,7 +33,7 @@ class CpuDetails(dict[int, CpuInfo]):
         return CpuDetails({cpu: info for cpu, info in self.items() if cpu in cpus})
 
     def ids(self, level: Level) -> frozenset[int]:
-        """The NUMA nodes, sockets, cores or uncore caches that there are."""
+        """The existing NUMA nodes, sockets, cores or uncore caches."""
         return frozenset([getattr(info, level) for info in self.values()])
 
     def ids_in(self, level: Level, parent: Level, ids: Iterable[int]) -> frozenset[int]:

@@ -22,7 +22,7 @@ Prefer = Callable[[set[str], set[str], int], set[str] | None]
 
 @value_object
 class DeviceRequest:
-    """So many devices of a resource for a container."""
+    """This many devices of a resource for a container."""
 
     pod_uid: str
     container: str
@@ -42,7 +42,7 @@ class ResourceState:
 
 
 def check_held_devices(request: DeviceRequest, held: set[str] | None) -> None:
-    """A container that has devices keeps exactly those. Raises AllocationError if it asks for another number."""
+    """A container that has devices keeps exactly those. Raises AllocationError if it requests another number."""
     if held is not None and request.required != len(held):
         raise AllocationError(
             f"pod {quoted(request.pod_uid)} container {quoted(request.container)} changed request for resource "
@@ -55,7 +55,7 @@ def devices_to_allocate(
 ) -> set[str]:
     """The devices to allocate now, which are in use from here on; none if the container has what it needs.
 
-    Raises AllocationError. As upstream, the health of what a container holds is checked before how many it needs.
+    Raises AllocationError. As upstream, the health of a container's devices is checked before their number.
     """
     resource, required, healthy = request.resource, request.required, state.healthy
     if healthy is None:
@@ -101,8 +101,8 @@ def devices_to_allocate(
 
 def in_order(ids: Collection[str], devices: Mapping[str, PluginDevice]) -> list[str]:
     """As the plugin lists them; by name those that it does not."""
-    places = {device: place for place, device in enumerate(devices)}
-    return sorted(ids, key=lambda device: (places.get(device, len(places)), device))
+    positions = {device: position for position, device in enumerate(devices)}
+    return sorted(ids, key=lambda device: (positions.get(device, len(positions)), device))
 
 
 def has_topology(devices: Mapping[str, PluginDevice]) -> bool:

@@ -1,8 +1,8 @@
 """The device manager: plugins register with it, containers get their devices from it.
 
 A device is allocated when its pod is admitted, and free again once the pod is no longer active, which is noticed when
-another client requests devices. Allocations and registered resources are on disk, so the next kubelet knows them before
-the plugins have registered again: until then a resource has no devices.
+another container requests devices. Allocations and registered resources are on disk, so the next kubelet knows them
+before the plugins have registered again: until then a resource has no devices.
 
 Where upstream iterates over a map (the limits of a container, the resources of a node), the order here is that of the
 manifest and of registration.
@@ -51,7 +51,7 @@ CHECKPOINT = "kubelet_internal_checkpoint"
 
 @value_object
 class DeviceCheckpoint:
-    """Who has which devices, and which resources were registered."""
+    """Which container has which devices, and which resources were registered."""
 
     entries: tuple[PodDevicesEntry, ...] = ()
     registered: tuple[str, ...] = ()
@@ -266,8 +266,8 @@ class DeviceManager:
         return any(m.get("containerName") == container and m.get("resourceName") == resource for m in mappings)
 
     def node_allocatable(self, pod: Pod, info: NodeResources) -> NodeResources:
-        """What the node can give as far as this pod is concerned: if it has devices, at least all allocated ones, so
-        that it passes admission after a restart although its plugin has not registered yet."""
+        """The node's allocatable devices for this pod: if the pod has devices, at least all allocated ones, so that it
+        passes admission after a restart before its plugin has registered."""
         if not self.pod_devices.has_pod(pod.metadata.uid):
             return info
         allocated = {resource: len(devices) for resource, devices in self.known.allocated.items()}

@@ -104,7 +104,7 @@ class PodDevices:
         return found
 
     def run_container_options(self, uid: str, container: str) -> RunContainerOptions | None:
-        """What the plugins of all its resources answered, together; of two settings for one name the first counts."""
+        """The merged answers of the plugins of all its resources; of two settings for one name the first counts."""
         resources = self._pods.get(uid, {}).get(container)
         if resources is None:
             return None

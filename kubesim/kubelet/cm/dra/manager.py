@@ -94,7 +94,7 @@ class DraManager:
         self.cache.sync_to_checkpoint()
 
     def _checked(self, pod: Pod, name: str, must_check_owner: bool) -> ClaimInfo:
-        """What is to be known of a claim that this pod may use."""
+        """What the kubelet records about a claim that this pod may use."""
         try:
             claim = self._read("ResourceClaim", pod.metadata.namespace, name)
         except ApiError as error:
@@ -201,11 +201,11 @@ class DraManager:
     # -- pods that are gone -------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Claims of pods that nobody wants any more are unprepared once a minute."""
+        """Claims of pods that no longer exist are unprepared once a minute."""
         await act_every(self._clock, "dra reconcile", RECONCILE_PERIOD, self.reconcile)
 
     async def reconcile(self) -> bool:
-        """Whether there was something to do, or there may be next time."""
+        """Whether there was work, or there may be work next time."""
         if not self._sources_ready():
             return True
         active = {pod.metadata.uid for pod in self._active_pods()}

@@ -15,7 +15,7 @@ from kubesim.errors import KubesimError
 from kubesim.runtime.helper import DynamicResourcesError
 from kubesim.values import value_object
 
-CALL_TIMEOUT = 45 * SECOND  # of a driver that does not ask for another
+CALL_TIMEOUT = 45 * SECOND  # of a driver that does not request another
 
 if TYPE_CHECKING:
     from kubesim.kubelet.cm.dra.health_info import DeviceHealthReport
@@ -58,7 +58,7 @@ class DraPlugin(Protocol):
     def name(self) -> str: ...
 
     def health(self) -> Sequence[DeviceHealthReport]:
-        """What it streams all the time; nothing if it does not report the health of its devices."""
+        """Its stream of device health; nothing if it does not report the health of its devices."""
         ...
 
     async def node_prepare_resources(self, claims: Sequence[DraClaim]) -> Mapping[str, ClaimResult]: ...

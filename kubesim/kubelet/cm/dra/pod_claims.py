@@ -37,7 +37,7 @@ def named_claims(pod: Pod, gates: FeatureGates) -> Iterator[tuple[str, bool]]:
 
 
 def container_requests(pod: Pod, container: Container, gates: FeatureGates) -> dict[str, list[str]]:
-    """The requests of the container by the name of their claim; an empty one stands for all. Raises
+    """The requests of the container by the name of their claim; an empty name means all. Raises
     ClaimReferenceError. Go visits the claims in the order of a map; here they come in the order of the pod's."""
     used: dict[str, list[str]] = {}
     for claim in container.resources.claims:

@@ -87,7 +87,7 @@ class StaticMemoryPolicy:
         self._shrink_init_containers(pod, container, blocks)
 
     def _choose_nodes(self, pod: Pod, hint: TopologyHint, requested: Sizes) -> NumaNodes:
-        """What the topology manager chose, or more of it if that is too little, or else the best of our own."""
+        """The topology manager's choice, extended if it is too small, or else our own best one."""
         best = hint
         if best.numa_nodes is None:
             best = self._default_hint(pod, requested)
@@ -116,7 +116,7 @@ class StaticMemoryPolicy:
         return find_best_hint(hints.get(MEMORY, []))
 
     def _extended_hint(self, pod: Pod, requested: Sizes, nodes: NumaNodes) -> TopologyHint:
-        """The topology manager may have left only a part of the nodes that we asked for."""
+        """The topology manager may have left only a part of the nodes that we requested."""
         hints = self.calculate_hints(pod, requested).get(MEMORY, [])
         wider = [hint for hint in hints if nodes <= (hint.numa_nodes or frozenset())]
         if not wider:
@@ -124,7 +124,7 @@ class StaticMemoryPolicy:
         return find_best_hint(wider)
 
     def calculate_hints(self, pod: Pod, requested: Sizes) -> dict[str, list[TopologyHint]]:
-        """All combinations of NUMA nodes with enough memory of each kind. None at all: an empty mapping."""
+        """All combinations of NUMA nodes with enough memory of each kind. No data: an empty mapping."""
         machine = self.state.machine
         fewest, found = len(machine), []
         for nodes in node_combinations(sorted(machine)):

@@ -1,4 +1,4 @@
-"""How much memory of each kind a container, or a pod, asks for; and how much is reserved for the system.
+"""How much memory of each kind a container, or a pod, requests; and how much is reserved for the system.
 
 Mirrors: pkg/kubelet/cm/memorymanager/policy_static.go getContainerRequestedResources, getPodRequestedResources,
 validatePodScopeResources; memory_manager.go getSystemReservedMemory
@@ -41,7 +41,7 @@ def container_requested_resources(pod: Pod, container: Container, gates: Feature
 
 
 def pod_requested_resources(pod: Pod, gates: FeatureGates) -> Sizes:
-    """What the whole pod needs immediately. Only resources that a regular container requests count."""
+    """What the whole pod needs at the same time. Only resources that a regular container requests count."""
     if manages_pod_level(pod, gates):
         requests = pod.spec.resources.requests if pod.spec.resources is not None else {}
         return {name: size for name, size in _sizes(requests).items() if size > 0}
@@ -91,7 +91,7 @@ def validate_pod_scope_resources(pod: Pod, gates: FeatureGates) -> None:
 def system_reserved_memory(
     machine: MachineInfo, allocatable_reservation: Mapping[str, Quantity], reserved: Sequence[MemoryReservation]
 ) -> SystemReserved:
-    """Raises MachineError unless it adds up to what the node keeps back from its pods altogether."""
+    """Raises MachineError unless it adds up to what the node reserves altogether."""
     known = {node.id for node in machine.topology}
     total: dict[str, Quantity] = {}
     converted: dict[int, Sizes] = {node.id: {} for node in machine.topology}

@@ -59,7 +59,7 @@ def _calculated(policy: StaticMemoryPolicy, pod: Pod, requested: Sizes) -> Hints
 
 
 def _regenerated(blocks: Blocks, requested: Sizes) -> Hints:
-    """What was allocated, if that is still what is asked for; else there is no preference."""
+    """The current allocation, if it still matches the request; else there is no preference."""
     if len(blocks) != len(requested) or any(requested.get(block.type) != block.size for block in blocks):
         return NO_PREFERENCE
     hints: dict[str, tuple[TopologyHint, ...]] = dict.fromkeys(requested, ())

@@ -37,7 +37,7 @@ _POLICIES: tuple[PolicyName, ...] = (BEST_EFFORT, RESTRICTED, SINGLE_NUMA_NODE)
 
 @part
 class TopologyManager:
-    """`affinity` is what the providers ask for while they allocate."""
+    """`affinity` is what the providers request while they allocate."""
 
     policy: Policy
     scope: str

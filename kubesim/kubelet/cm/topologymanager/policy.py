@@ -60,7 +60,7 @@ def filter_single_numa_hints(hints: ResourceHints) -> ResourceHints:
 
 
 def max_of_min_affinity_counts(hints: Sequence[ResourceHints]) -> int:
-    """How many NUMA nodes the provider needs that needs the most."""
+    """The largest number of NUMA nodes that any provider needs."""
     narrowest = [[len(hint.numa_nodes) for hint in each if hint.numa_nodes is not None] for each in hints]
     return max((min(counts) for counts in narrowest if counts), default=0)
 
@@ -81,7 +81,7 @@ class HintMerger:
         return best or TopologyHint(self._policy.numa.default_affinity, preferred=False)
 
     def _merged_permutations(self) -> list[TopologyHint]:
-        """What one hint of each resource comes to, for all combinations.
+        """The merged hint of every combination of one hint per resource.
 
         The nodes are what the hints have in common. The result is preferred if all hints are, and have the same nodes.
         Combinations that come to the same are taken further as one: `compare` is an order, so one of each is enough,
@@ -127,7 +127,7 @@ class HintMerger:
         return self._fitter(current, candidate)  # case 3cc
 
     def _fitter(self, current: TopologyHint, candidate: TopologyHint) -> TopologyHint:
-        """By distance if that was asked for, else the narrower one."""
+        """By distance if that was requested, else the narrower one."""
         nodes, new = current.numa_nodes or frozenset(), candidate.numa_nodes or frozenset()
         if nodes == new:
             return current

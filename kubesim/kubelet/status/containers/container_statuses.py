@@ -1,8 +1,7 @@
-"""The API status of each container, from the runtime's records, what was said before and why starts failed.
+"""The API status of each container, from the runtime's records, the previous status and the reasons of failed starts.
 
 Where the runtime has a record, it speaks; where it has none, the old status is carried on and what must have happened
-is inferred; and a container that cannot be started shows why. Ready and Started of regular containers are said
-immediately
+is inferred; and a container that cannot be started shows why. Ready and Started of regular containers are set first
 (probe_overlay.py), those of init containers later.
 
 Mirrors: pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses.
@@ -110,7 +109,7 @@ def convert_to_api_container_statuses(
 
 
 def two_newest_records(runtime: RuntimePodStatus) -> dict[str, list[ContainerRecord]]:
-    """What there is to report each name: its newest record and the one before."""
+    """The records to report for each name: its newest and the one before."""
     found: dict[str, list[ContainerRecord]] = {}
     for record in sorted(runtime.containers, key=_CREATION_TIME, reverse=True):
         seen = found.get(record.name)
@@ -138,7 +137,7 @@ def _course_from_records(
                 if old.restart_count >= record.restart_count:
                     restart_count = old.restart_count + 1
         if record.state == "unknown" and old.state.running is not None:
-            # The runtime did not count the end that is inferred here.
+            # The runtime did not record the exit that is inferred here.
             restart_count = old.restart_count + 1
     return _Course(state, last_state, restart_count)
 
@@ -157,7 +156,7 @@ def _state_of_record(record: ContainerRecord, old: ContainerStatus | None, pod_r
             record.exit_code, record.reason, record.message, record.id, record.started_at, record.finished_at
         )
     if record.state == "unknown" and old is not None and old.state.running is not None:
-        # It ran and is not to be found: over, which is different from "never began" to the caller that counts runs.
+        # It ran and cannot be found: it has ended, which a count of runs must distinguish from "never began".
         return ContainerState(
             terminated=ContainerStateTerminated(
                 exit_code=_KILLED,

@@ -1,7 +1,7 @@
 """Started and Ready of each container: the results of the probes.
 
 Probe results are by container id, so a new container begins without any. A container that ran before the kubelet came
-up (by more than 10 s) keeps what was said of it until its probes have spoken again.
+up (by more than 10 s) keeps its last reported values until its probes have results again.
 
 Mirrors: pkg/kubelet/prober/prober_manager.go UpdatePodStatus, isContainerStarted, setReadyStateOnKubeletRestart.
 """
@@ -22,7 +22,7 @@ _KUBELET_RESTART_GRACE = 10 * SECOND
 def started_and_ready(
     inputs: StatusInputs, container: Container, container_id: str, started: bool | None
 ) -> tuple[bool, bool]:
-    """Of a regular container or sidecar that is running; `started` is what was said before, if that still counts."""
+    """Of a regular container or sidecar that is running; `started` is the earlier value, if that still counts."""
     if not _is_container_started(inputs, container, container_id, started):
         return False, False
     return True, _is_container_ready(inputs, container, container_id)
@@ -50,8 +50,8 @@ def with_probe_results_of_init(
 
 
 def readiness_workers_to_trigger(inputs: StatusInputs, status: PodStatus) -> list[str]:
-    """The containers whose readiness probe is to run immediately, because the status of `inputs` found no success of
-    it."""
+    """The containers whose readiness probe must run immediately, because it has no success in the status of
+    `inputs`."""
     names: list[str] = []
     if not inputs.probe_workers:
         return names

@@ -81,7 +81,8 @@ def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
 
 
 def bare_failure(pod: Pod, reason: str, message: str) -> PodStatus:
-    """All that older kubelets leave of a status. They drop the QoS class as well, which no API server takes now."""
+    """The fields of a status that older kubelets write. They drop the QoS class as well, which no API server takes
+    now."""
     return PodStatus(phase=FAILED, reason=reason, message=message, qos_class=pod_qos_class(pod))
 
 
@@ -114,7 +115,7 @@ def _phase_and_why(inputs: StatusInputs, old: PodStatus, statuses: Sequence[Cont
 def _has_any_active_regular_container(inputs: StatusInputs) -> bool:
     """Regular containers start only after initialization, so one in the present sandbox says that it happened.
 
-    Asked of pods with sidecars: to the phase of others it does not matter.
+    Only used for pods with sidecars: the phase of others does not depend on it.
     """
     spec = inputs.pod.spec
     if not spec.init_containers:
@@ -155,7 +156,7 @@ def _conditions(
 
 
 def _resize_condition(inputs: StatusInputs, condition: PodCondition) -> PodCondition:
-    """A resize condition speaks of the generation it was made for, unless generations are not tracked."""
+    """A resize condition applies to the generation it was made for, unless generations are not tracked."""
     if make.condition_observed_generation(inputs.pod, inputs.old_status, condition.type, inputs.gates):
         return condition
     return condition.changed(observed_generation=0)

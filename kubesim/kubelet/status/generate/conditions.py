@@ -75,7 +75,7 @@ def generate_containers_ready_condition(
     """ContainersReady: every regular container and every sidecar is ready. None = no status at all is known."""
     if statuses is None:
         return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.UNKNOWN_CONTAINER_STATUSES)
-    # Containers of a failed pod may still be terminating: not ready, whatever they say.
+    # Containers of a failed pod may still be terminating: not ready, whatever their statuses say.
     if phase == FAILED and gates.rules.reports_pod_failed:
         return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.POD_FAILED)
     by_name = _by_name(statuses)
@@ -168,7 +168,7 @@ def generate_pod_ready_to_start_containers_condition(
 def generate_all_containers_restarting_condition(
     pod: Pod, old: PodStatus, runtime: RuntimePodStatus, phase: str
 ) -> PodCondition:
-    """AllContainersRestarting: a rule asked for it and some old container is still there. It has no generation."""
+    """AllContainersRestarting: a rule requested it and some old container is still there. It has no generation."""
     if phase in (SUCCEEDED, FAILED):
         reason = reasons.POD_COMPLETED if phase == SUCCEEDED else reasons.POD_FAILED
         return PodCondition(type=ALL_CONTAINERS_RESTARTING, status=FALSE, reason=reason)
@@ -190,7 +190,7 @@ def generate_pod_scheduled_condition(pod: Pod, old: PodStatus, gates: FeatureGat
 def _condition(
     pod: Pod, old: PodStatus, kind: str, status: str, gates: FeatureGates, reason: str = "", message: str = ""
 ) -> PodCondition:
-    tracked = gates.enabled("PodObservedGenerationTracking")  # asked here, too: each status has five conditions
+    tracked = gates.enabled("PodObservedGenerationTracking")  # called here, too: each status has five conditions
     generation = pod.metadata.generation if tracked else condition_observed_generation(pod, old, kind, gates)
     return _shared_condition(kind, generation, status, reason, message)
 

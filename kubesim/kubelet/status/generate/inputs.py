@@ -46,11 +46,11 @@ class StatusInputs:
     resize_conditions: tuple[PodCondition, ...] = ()
     # What the pod's cgroup holds; None = it cannot be read.
     pod_cgroup: ResourceConfig | None = None
-    # Whether the runtime handler of the pod can mount so.
+    # Whether the runtime handler of the pod supports such mounts.
     supports_recursive_read_only: bool = False
     gates: FeatureGates = DEFAULT_GATES
 
     @property
     def old_status(self) -> PodStatus:
-        """The status to continue from: what the kubelet said last, else what the API server says."""
+        """The status to continue from: the kubelet's last one, else the one at the API server."""
         return self.pod.status if self.cached_status is None else self.cached_status

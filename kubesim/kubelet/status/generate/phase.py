@@ -84,7 +84,7 @@ def _is_initializing(
 
 def _phase_of_stopped(counts: _Counts, pod: Pod, pod_is_terminal: bool, gates: FeatureGates) -> str:
     finished = SUCCEEDED if counts.stopped == counts.succeeded else FAILED
-    # Static pods never get a terminal phase this way: the caller that removes the file ends them.
+    # Static pods never get a terminal phase this way: removing the file ends them.
     if pod_is_terminal and not is_static_pod(pod):
         return finished
     if gates.enabled("ContainerRestartRules"):
@@ -147,7 +147,7 @@ def _count_regular(
         return
     terminated = state.terminated
     if terminated is not None:
-        # A container that waits for its restart is not "succeeded", however well it ended the last time.
+        # A container that waits for its restart is not "succeeded", even if its last exit code was 0.
         counts.succeeded += terminated.exit_code == 0
     elif state.waiting is None:
         counts.unknown += 1

@@ -25,7 +25,7 @@ from kubesim.runtime.allocation.cgroups import (
 from kubesim.runtime.types import RuntimeResources
 
 _UNREADABLE = ResourceConfig()
-_UNLIMITED = NEW_CGROUP.merged(ResourceConfig(cpu_shares=MIN_SHARES))  # of a pod that asks for nothing
+_UNLIMITED = NEW_CGROUP.merged(ResourceConfig(cpu_shares=MIN_SHARES))  # of a pod that requests nothing
 _NOTHING_ALLOCATED = {"resources": NO_RESOURCES}
 
 

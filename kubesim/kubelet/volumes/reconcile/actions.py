@@ -1,4 +1,4 @@
-"""What is to be done about a volume so that the actual state becomes the desired one.
+"""The operations that turn the actual state of a volume into the desired one.
 
 Mirrors: pkg/kubelet/volumemanager/reconciler/reconciler_common.go unmountVolumes, mountOrAttachVolumes,
 unmountDetachDevices; cache/actual_state_of_world.go PodExistsInVolume

@@ -61,7 +61,7 @@ class ActualStateOfWorld:
                 del self._pods[uid]
 
     def mark_remount_required(self, uid: str) -> list[str]:
-        """The unique names of the volumes that are to be set up again."""
+        """The unique names of the volumes to set up again."""
         marked = []
         for volume in self._pods.get(uid, _NONE).values():
             if volume.plugin.requires_remount:

@@ -90,7 +90,7 @@ class DesiredStateOfWorld:
         return volume_name in self._shared
 
     def pod(self, uid: str) -> Pod | None:
-        """As it was when its volumes were processed last."""
+        """The pod as it was when its volumes were last processed."""
         return next((volume.pod for volume in self.volumes_of(uid).values()), None)
 
     # -- errors -------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The operations on single volumes: setting one up for a pod, and taking it down.
+"""The operations on single volumes: setting one up for a pod, and tearing it down.
 
 An error has two parts, as in the kubelet: what was being done, and what went wrong with it.
 
@@ -93,7 +93,7 @@ class Operations:
     # -- attaching ----------------------------------------------------------------------------------------------
 
     def is_attachable(self, volume: VolumeToMount) -> bool:
-        """Has the cluster to attach it to the node before it can be mounted?"""
+        """Must the cluster attach it to the node before it can be mounted?"""
         if volume.spec.persistent_volume is None or volume.plugin.field != "csi":
             return False
         try:
@@ -103,7 +103,7 @@ class Operations:
         return (driver.extra.get("spec") or {}).get("attachRequired") is not False
 
     def is_attached(self, volume_name: str) -> bool:
-        """Does the node's status say that the volume was attached?"""
+        """Does the node's status list the volume as attached?"""
         return any(one.get("name") == volume_name for one in self._node().status.volumes_attached)
 
     def is_reported_in_use(self, volume_name: str) -> bool:
@@ -186,7 +186,7 @@ class Operations:
         self._actual.delete_pod_from_volume(uid, volume_name)
 
     def _node(self) -> Node:
-        """As an informer has it: without one nothing is known of it."""
+        """From the informer's cache: without an informer it is unknown."""
         try:
             node = self._read("Node", "", self._node_name)
         except ApiError as error:

@@ -42,7 +42,7 @@ class DesiredStateOfWorldPopulator:
         self._processed: dict[str, bool] = {}  # False: to be processed again
         self._to_process: dict[str, None] = {}
         self._to_remove: dict[str, None] = {}
-        self.has_added_pods = False  # all pods of all sources have been looked immediately
+        self.has_added_pods = False  # all pods of all sources have been seen once
 
     # -- what there is to look at -------------------------------------------------------------------------------
 
@@ -51,12 +51,12 @@ class DesiredStateOfWorldPopulator:
             self._to_process[uid] = None
 
     def reprocess_pod(self, uid: str) -> None:
-        """A sync of the pod wants its volumes, as they should be now."""
+        """A sync of the pod requests its volumes with their current contents."""
         self._processed[uid] = False
         self._to_process[uid] = None
 
     def pod_may_be_over(self, uid: str) -> None:
-        """Its worker has come to its next state, or no source wants it any more."""
+        """Its worker has entered its next state, or no source wants it any more."""
         known = uid in self._processed or uid in self._to_process or self._desired.volumes_of(uid)
         if known and self._states.should_pod_runtime_be_removed(uid):
             self._to_remove[uid] = None
@@ -85,7 +85,7 @@ class DesiredStateOfWorldPopulator:
                 is_ending = states.should_pod_runtime_be_removed(uid)
             if pod is None or is_ending or self._process_pod_volumes(pod):
                 del self._to_process[uid]
-        # What is left failed before any sync asked for it, and is tried again in the next round.
+        # The rest failed before any sync requested it, and is retried in the next round.
 
     def _process_pod_volumes(self, pod: Pod) -> bool:
         """True if the pod counts as processed now."""
@@ -125,7 +125,7 @@ class DesiredStateOfWorldPopulator:
                 continue
             for volume_name in list(self._desired.volumes_of(uid)):
                 if exists and self._actual.find(uid, volume_name) is None:
-                    continue  # it may yet be mounted: only when the pod is gone it is certain that it will not
+                    continue  # it may still be mounted: only when the pod is gone it certainly will not
                 self._desired.delete_pod_from_volume(uid, volume_name)
                 self._processed.pop(uid, None)
                 self._touched(uid, volume_name)

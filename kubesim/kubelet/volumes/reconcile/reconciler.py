@@ -1,6 +1,6 @@
-"""The reconciler: ten times a second it starts what is to be done about volumes.
+"""The reconciler: ten times a second it starts the operations that volumes need.
 
-It examines only the volumes whose desired or actual state changed since they were in order.
+It examines only the volumes whose desired or actual state changed since the two last agreed.
 
 Mirrors: pkg/kubelet/volumemanager/reconciler/reconciler.go, reconciler_common.go, reconstruct.go; pkg/volume/util/
 operationexecutor/operation_executor.go
@@ -49,12 +49,12 @@ class Reconciler:
         self._open[uid, volume_name] = None
 
     def to_do(self) -> int:
-        """About this many volumes there may be something to do."""
+        """Roughly the number of volumes that may need an operation."""
         return len(self._open)
 
     def reconstruct_volumes(self, directories: VolumeDirectories) -> None:
-        """An earlier kubelet left them. Whether they are really mounted nobody knows: what is wanted is set up again,
-        what is not wanted is taken down."""
+        """They are left from an earlier kubelet. Whether they are really mounted is unknown: wanted ones are set up
+        again, others are torn down."""
         for uid, directory in directories.volumes():
             plugin = PLUGINS[directory.plugin]
             self.actual.add_pod_to_volume(uid, MountedVolume(directory.volume_name, plugin, uncertain=True))
@@ -136,7 +136,7 @@ class Reconciler:
     def _verify_attached(self, volume_name: str, attachable: bool) -> int:
         """Volumes that the cluster has to attach wait for that, and then until the node's status reports their use.
 
-        Before the first only a change of the node helps; the second is asked again with a back-off.
+        Until the first succeeds only a change of the node helps; the second is retried with a back-off.
         """
         if attachable:
             now = self.context.clock.now()

@@ -62,7 +62,7 @@ class Cleaner:
         return left
 
     def _orphans(self) -> list[Attachment]:
-        """Attachments of sandboxes that nobody knows: those of the ledger, else those of libcni's cache."""
+        """Attachments of unknown sandboxes: from the ledger, else from libcni's cache."""
         known, entries = {sandbox.id for sandbox in self._living()}, self._ledger.entries()
         noted = {each.sandbox_id for each in entries}
         cached = [_of_cache(each) for each in self._libcni.cache.attachments() if each.container_id not in noted]
@@ -90,7 +90,7 @@ class Cleaner:
         return [GCAttachment(each.sandbox_id, network.ifname) for each in entries for network in each.networks]
 
     async def _tidy_up(self) -> None:
-        """Namespaces and stored sandboxes that nobody knows, and of which nothing is in the ledger."""
+        """Namespaces and stored sandboxes that are unknown and not in the ledger."""
         living, noted = list(self._living()), self._ledger.entries()
         kept = {sandbox.netns_path for sandbox in living} | {each.netns for each in noted}
         for path in self._node.files(self.home.netns_dir):

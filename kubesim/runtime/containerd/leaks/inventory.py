@@ -97,7 +97,7 @@ def _data_dirs(attachments: Sequence[Attachment]) -> Iterator[str]:
 
 
 def _nat(command: str) -> NatTable:
-    """Without iptables nobody has made chains with it."""
+    """Without iptables there are no chains."""
     program = shutil.which(f"{command}-save")
     if program is None:
         return NatTable(command)
@@ -148,7 +148,7 @@ def _remove_link(name: str) -> None:
 
 
 def _release_address(path: str, owner: str) -> None:
-    """Unless it is another client's by now; host-local's lock keeps it from looking during that time."""
+    """Unless it belongs to another container by now; host-local's lock prevents a change during the check."""
     lock = os.open(os.path.join(os.path.dirname(path), "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,8 +1,8 @@
-"""Which sandboxes may hold something of the network: written before the first plugin runs, struck out when all plugins
-have said that it is released.
+"""Which sandboxes may hold something of the network: written before the first plugin runs, removed when all plugins
+have reported the release.
 
-A runtime forgets a sandbox that never came up, even if its DEL failed; one that is killed forgets what it was doing.
-The ledger remembers, with all that a DEL needs: it does not matter what is configured or cached by then.
+A runtime forgets a sandbox that never came up, even if its DEL failed; a killed one forgets its calls in progress.
+The ledger contains all that a DEL needs: later changes of the configuration or the cache do not matter.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Ledger:
 
 
 class LedgerNetworking(CniNetworking):
-    """Attaches sandboxes as any runtime does, and keeps the ledger."""
+    """Attaches sandboxes as any runtime does, and records them in the ledger."""
 
     def __init__(self, cni: CNI, ledger: Ledger, settings: PodNetworkSettings) -> None:
         super().__init__(cni, settings)
@@ -103,7 +103,7 @@ class LedgerNetworking(CniNetworking):
 
 
 async def release(libcni: CNIConfig, attachment: Attachment, netns: str, ctx: Context) -> str:
-    """DEL on all its networks, as far as it goes; why not all of it was released, empty if it was."""
+    """DEL on all its networks, as far as possible; the error if not everything was released, else empty."""
     problems: list[CniError] = []
     for entry in attachment.networks:
         try:

@@ -1,7 +1,7 @@
 """What sandboxes left behind on a machine: which of the things that exist are ours, and whose sandbox is gone.
 
-Ours is what lies in the state directory, what carries the id of one of our sandboxes (all of which begin the same), and
-what is named after one by the rules of the plugin that made it. Pure; `inventory.py` takes the inventory.
+Ours are files in the state directory, anything with the id of one of our sandboxes (they share a prefix), and anything
+that a plugin named after one. Pure; `inventory.py` takes the inventory.
 
 Mirrors: containernetworking/plugins pkg/utils MustFormatChainNameWithPrefix, plugins/meta/bandwidth getIfbDeviceName
 """
@@ -47,7 +47,7 @@ class Inventory:
 
     owner: str
     sandboxes: Mapping[str, Noted]  # by id
-    namespaces: Mapping[str, Sequence[int]]  # path -> the numbers here of veths whose other end is in there
+    namespaces: Mapping[str, Sequence[int]]  # path -> local indexes of veths whose other end is in that namespace
     cached: Mapping[str, str]  # file of libcni's cache -> sandbox id
     addresses: Mapping[str, str]  # file of host-local -> what its first line says
     links: Sequence[Mapping[str, Any]] = ()
@@ -58,7 +58,7 @@ class Inventory:
 
 @value_object
 class Leak:
-    """Something of a sandbox that nobody knows any more; without an id, of nobody. `problem`: why it still exists."""
+    """A leftover of an unknown sandbox; without an id, of none. `problem`: why it still exists."""
 
     kind: Kind
     name: str
@@ -74,7 +74,7 @@ class Leak:
 
 def find_leaks(found: Inventory, living: Collection[str] = (), busy: Collection[str] = ()) -> list[Leak]:
     """What belongs to none of the living sandboxes. `busy` are their namespaces, known before they are noted. The
-    network itself is left when nobody lives."""
+    network itself stays after the last node ends."""
     everything = [
         *(Leak("sandbox", each, each) for each in found.sandboxes),
         *_namespaces(found, busy),
@@ -106,8 +106,8 @@ def _devices(found: Inventory) -> Iterator[Leak]:
 
 
 def _addresses(found: Inventory) -> Iterator[Leak]:
-    """host-local makes a file and then writes into it, with a lock: one that stays empty is that of a killed one, and
-    nobody can give it back. Where ours were, it is taken to be ours."""
+    """host-local makes a file and then writes into it, with a lock: a file that stays empty belongs to a killed
+    process, and its address can never be released. Where ours were, it is taken to be ours."""
     for path, owner in found.addresses.items():
         if owner.startswith(f"{found.owner}-") or owner in found.sandboxes:
             yield Leak("address", path, owner)

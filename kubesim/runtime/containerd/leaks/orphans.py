@@ -1,6 +1,6 @@
 """Plugins that still run though kubesim and the holder that started them were killed.
 
-They would continue making what nobody writes down any more. Every plugin on the host, and all that it starts, has a
+They would continue to make changes that are no longer recorded. Every plugin on the host, and all that it starts, has a
 locked
 file of the state directory open, which it inherits: so it is known at the next start that there still is one, and by
 that lock which processes they are. They are ended as the holder would have done it, before anything is cleaned up.
@@ -25,7 +25,7 @@ _TRIES, _PAUSE_MS = 1200, 25  # thirty seconds: a machine may be busy
 
 
 def lock_plugins(state: str) -> IO[str]:
-    """To be inherited by plugins, once none of an earlier run is left. Only for the process that has the lock of the
+    """Inherited by plugins, once no plugin of an earlier run is left. Only for the process that has the lock of the
     state.
     """
     lock = open_lock(state, _NAME)
@@ -54,7 +54,7 @@ def _path(state: str) -> str:
 
 
 def _holders(state: str) -> Iterator[int]:
-    """Processes to which the lock was handed down; who merely reads the file is none of them."""
+    """Processes that inherited the lock, without mere readers of the file."""
     try:
         wanted = os.stat(_path(state))
     except FileNotFoundError:
@@ -85,7 +85,7 @@ def _is_locked(process: int, fd: str, wanted: os.stat_result) -> bool:
 
 
 def _kill(process: int, state: str) -> None:
-    """If it still is the one that was found: numbers come again."""
+    """If it is still the same one: process ids are reused."""
     try:
         held = os.pidfd_open(process)
     except OSError:

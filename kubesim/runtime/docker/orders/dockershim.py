@@ -1,7 +1,7 @@
 """Sandboxes in dockershim's order: the pause container runs before the network is set up.
 
 A sandbox whose network failed is stopped, but stays in the list: the kubelet sees it as exited within a second, and
-makes the next one with the next attempt immediately.
+creates the next one immediately with the next attempt.
 
 Mirrors: kubelet v1.12 pkg/kubelet/dockershim/docker_sandbox.go
 """
@@ -141,7 +141,7 @@ class Dockershim:
             steps.take("stop the sandbox container", error=str(problem))
             errors.append(f"failed to stop {of} {for_pod}: {problem}")
         else:
-            # Upstream's deferred test reads the variable that the clean-up has overwritten: the network counts as
+            # Upstream's deferred check reads the variable that the clean-up has overwritten: the network counts as
             # ready if the stop went well, so that stopping the sandbox runs DEL again.
             self.network_ready[sandbox_id] = True
         return errors
@@ -174,7 +174,7 @@ class Dockershim:
             raise RuntimeCallError(aggregate(errors))
 
     def _details(self, sandbox_id: str) -> SandboxCheckpoint:
-        """Of which pod it is: docker says it, else the checkpoint, else nobody. A corrupt checkpoint is removed."""
+        """Of which pod it is: from docker, else from the checkpoint, else unknown. A corrupt checkpoint is removed."""
         try:
             found = self._docker.inspect_sandbox(sandbox_id)
             return SandboxCheckpoint(found.name, found.namespace, host_network=found.host_network)

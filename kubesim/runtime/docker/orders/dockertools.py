@@ -1,6 +1,6 @@
 """Sandboxes in dockertools' order: the infra container is created and started, then its network is set up.
 
-After a failed set-up the infra container is killed immediately and no plugin is notified of it. Before the next one
+After a failed set-up the infra container is killed immediately, without a call of the plugin. Before the next one
 is created, the
 network of every dead infra container of the pod is torn down.
 

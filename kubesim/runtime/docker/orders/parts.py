@@ -41,7 +41,7 @@ class Docker(Protocol):
 
     def inspect_sandbox(self, sandbox_id: str) -> SandboxContainer: ...
     async def stop_sandbox(self, sandbox_id: str) -> None:
-        """TERM, and KILL after the grace of a sandbox, 10 s. One that does not run is stopped."""
+        """TERM, and KILL after the grace of a sandbox, 10 s. A kubelet that does not run is stopped."""
         ...
 
     def remove_sandbox(self, sandbox_id: str) -> None:
@@ -52,7 +52,7 @@ class Docker(Protocol):
 
 
 class SandboxOrder(Protocol):
-    """How one kubelet makes and ends sandboxes. `image_problem`: how the error begins if docker does not answer."""
+    """How one kubelet creates and stops sandboxes. `image_problem`: how the error begins if docker does not answer."""
 
     image_problem: str
 

@@ -32,7 +32,7 @@ from kubesim.runtime.types import ListedContainer, bare_id, container_id
 
 
 class TerminationOrdering:
-    """Lets each container wait until those it must outlive have ended, but no longer than its grace."""
+    """Makes each container wait until those it must outlive have ended, but no longer than its grace period."""
 
     def __init__(self, clock: LoopClock, waits_for: Mapping[str, Sequence[str]]) -> None:
         self._clock = clock
@@ -128,7 +128,7 @@ class ContainerKiller:
         self._events.event(pod, "Normal", "Killing", text if message else text.rstrip(": "), name)
 
     async def _execute_pre_stop_hook(self, pod: Pod, identifier: str, container: Container, grace_s: int) -> int:
-        """Whole seconds used. A hook that takes longer than the grace continues, but nobody waits for it."""
+        """Whole seconds used. A hook that takes longer than the grace period continues, but is not waited for."""
         begin = self._clock.now()
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 

@@ -40,7 +40,7 @@ class ContainerStartFailed(Exception):
 
 @value_object
 class StartTarget:
-    """Where a container is to be started."""
+    """Where to start a container."""
 
     sandbox_id: str
     sandbox: SandboxConfig

@@ -26,7 +26,7 @@ class ListedPods:
         self._pods: dict[str, RuntimePod] = {}
         self._running: dict[str, RuntimePod] = {}
         self._changes = 0
-        self._changed = {_ALL: 0}  # pods that are to be put together again, with the number of their last change
+        self._changed = {_ALL: 0}  # pods to assemble again, with the number of their last change
         runtime.on_change(self._pod_changed)
 
     def _pod_changed(self, uid: str) -> None:
@@ -53,7 +53,7 @@ class ListedPods:
         return pod
 
     async def get_running(self) -> dict[str, RuntimePod]:
-        """What runs of each pod of which anything does, by uid."""
+        """What is running, by uid of the pod."""
         await self.get()
         return dict(self._running)
 

@@ -1,6 +1,6 @@
 """The runtime manager: carries out what compute_pod_actions decided, step by step, and reads pods back.
 
-It stands between `Kubelet.sync_pod` above and the CRI-shaped runtime below.
+It is the layer between `Kubelet.sync_pod` and the CRI-shaped runtime.
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod, KillPod, GetPods, GetPodStatus
 """
 
@@ -73,7 +73,7 @@ class ProbeResults:
 
 @value_object
 class StartedSandbox:
-    """Where containers are to be started; `config` is None if it has to be created again."""
+    """Where to start containers; `config` is None if it has to be created again."""
 
     id: str
     ips: tuple[str, ...]
@@ -301,7 +301,7 @@ class RuntimeManager:
     async def _sandbox_step(
         self, pod: Pod, status: RuntimePodStatus, actions: PodActions, result: PodSyncResult
     ) -> StartedSandbox | None:
-        """Steps 4 and 5: create the sandbox if there must be a new one, and tell the kubelet that it stands."""
+        """Steps 4 and 5: create the sandbox if the pod needs a new one, and notify the kubelet that it is ready."""
         if not actions.create_sandbox:
             return StartedSandbox(actions.sandbox_id, status.ips)
         self.counts["started_pods",] += 1
@@ -339,12 +339,12 @@ class RuntimeManager:
             return None
         ips = status.ips if pod.spec.host_network else sandbox_ips(made.network)
         self._helper.on_pod_sandbox_ready(pod)
-        # A configuration that was warned about is created again, with the same Events; any other would be the same.
+        # A configuration with warnings is created again, with the same Events; any other would not change.
         return StartedSandbox(sandbox_id, ips, None if warned else config)
 
     def _config_for_containers(self, pod: Pod, actions: PodActions, result: PodSyncResult) -> SandboxConfig | None:
-        """The configuration of a sandbox that runs. If no container is to be started it is only checked, at every sync:
-        what is wrong with it is reported again."""
+        """The configuration of a sandbox that runs. If no container has to start, every sync only checks it, and
+        reports again what is wrong with it."""
         config = None
         try:
             if actions.starts_something():
@@ -412,11 +412,11 @@ class RuntimeManager:
         return result
 
     def hooks_under_way(self) -> list[asyncio.Task[None]]:
-        """Tasks that continue although nobody waits for them."""
+        """Tasks that continue without a waiter."""
         return list(self._killer.hooks_under_way)
 
     async def kill_unknown_container(self, info: ContainerInfo) -> None:
-        """Stop a container of which only its labels are known; it may still be running."""
+        """Stop a container of which only the labels are known; it may still be running."""
         pod, container = restore_specs(info.labels, info.annotations)
         pod = pod.changed(spec=pod.spec.changed(containers=(container,)))
         message = "Container is in unknown state, try killing it before removal"
@@ -443,7 +443,7 @@ class RuntimeManager:
         return await self._listed.get_one(uid)
 
     async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus:
-        """Ask for every sandbox and container of a listing; one that has gone during that time is left out."""
+        """Request the status of every sandbox and container of a listing; removed ones are left out."""
         sandboxes, containers = [], []
         for sandbox in pod.sandboxes:
             try:

@@ -127,7 +127,7 @@ def runtime_pod_status(
     runtime_name: str = RUNTIME_NAME,
 ) -> RuntimePodStatus:
     """Everything about one pod; `actuated`, by container name, is what the kubelet last applied. Addresses come from
-    the newest sandbox of the listing only, and only while it is ready; what has gone since the listing is not among
+    the newest sandbox of the listing only, and only while it is ready; objects removed since the listing are not in
     `sandboxes` and `containers`."""
     if len(containers) > 1:
         containers = sorted(containers, key=_CREATED_AT, reverse=True)
@@ -164,7 +164,7 @@ def event_pod_status(event: ContainerEventResponse, actuated: Mapping[str, Resou
 
 
 def running_pod(status: RuntimePodStatus) -> RuntimePod:
-    """What is to be killed of a pod: its running containers and every sandbox (ConvertPodStatusToRunningPod)."""
+    """What to kill of a pod: its running containers and every sandbox (ConvertPodStatusToRunningPod)."""
     return RuntimePod(
         uid=status.uid,
         name=status.name,
@@ -179,7 +179,7 @@ def running_pod(status: RuntimePodStatus) -> RuntimePod:
 
 
 def api_pod(pod: RuntimePod) -> Pod:
-    """The little that a listing tells, as a Pod: enough to kill it (Pod.ToAPIPod)."""
+    """A Pod with the few fields that a listing has: enough to kill it (Pod.ToAPIPod)."""
     metadata = ObjectMeta(name=pod.name, namespace=pod.namespace, uid=pod.uid)
     return Pod(metadata=metadata, spec=PodSpec(containers=tuple(Container(name=c.name) for c in pod.containers)))
 

@@ -51,7 +51,7 @@ def is_pod_resize_in_progress(
     for container in containers:
         before = applied.get(container.name, _NOTHING)
         if before is container.resources:
-            continue  # what is usual costs nothing
+            continue  # the default costs nothing
         record = status.find(container.name)
         if record is None or record.state != "running":
             continue  # it gets the right ones when it starts
@@ -69,8 +69,8 @@ def memory_limits_below_usage(
 ) -> str:
     """Why the memory limits cannot go down now; empty if they can, or do not.
 
-    Asked before anything is done, so that a resize does not stop halfway because of it. `usage` is None where nobody
-    measures, and then no limit is known to be too low.
+    Asked before anything is done, so that a resize does not stop halfway because of it. `usage` is None without
+    measurements, and then no limit is known to be too low.
     """
     updates = actions.containers_to_update.get("memory", ())
     if usage is None or not (updates or actions.update_pod_resources):
@@ -177,7 +177,7 @@ class _Resize:
         return ResourceConfig(cpu_quota=wanted.cpu_quota, cpu_period=wanted.cpu_period)
 
     async def _write_cgroup(self, config: ResourceConfig) -> None:
-        """The runtime is notified of it first, and may refuse."""
+        """The runtime gets it first, and may reject it."""
         sandbox, merged = self._actions.sandbox_id, self._current.merged(config)
         try:
             await self._resizer.runtime.update_pod_sandbox_resources(bare_id(sandbox), merged)

@@ -107,4 +107,4 @@ class Decision:
     actions: PodActions
     why: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)  # names of containers that run and are left alone
-    refused: Collection[str] = ()  # names of containers that may not have the resources that they ask for
+    refused: Collection[str] = ()  # names of containers that may not have the resources that they request

@@ -1,7 +1,7 @@
-"""compute_pod_actions: what must happen to a pod's sandbox and containers so that they become what the pod asks for.
+"""compute_pod_actions: what must happen to a pod's sandbox and containers so that they become what the pod requests.
 
-The heart of a sync. It reads the pod, what the runtime has of it and the probes' latest results; it decides, and the
-runtime manager's SyncPod carries the plan out. Nothing here waits, and back-off is none of its business.
+The heart of a sync. It reads the pod, its runtime status and the probes' latest results; the runtime manager's SyncPod
+carries out the plan. Nothing here waits, and back-off is none of its business.
 
 Mirrors: kuberuntime_manager.go computePodActions, getContainersToReset; kuberuntime/util PodSandboxChanged.
 """
@@ -184,7 +184,7 @@ def _is_done(decision: Decision, container: Container) -> bool:
 
 
 def _adjust(decision: Decision) -> None:
-    """The sandbox stands: bring its containers to what the pod asks for."""
+    """The sandbox is ready: bring its containers to what the pod requests."""
     spec, actions = decision.pod.spec, decision.actions
     for ephemeral in spec.ephemeral_containers:
         if ephemeral.name not in decision.newest:
@@ -229,7 +229,7 @@ def _adjust_stopped(decision: Decision, container: Container, record: ContainerR
     elif record.state == "created":
         why.append(f"container {name} was created but did not start, so it is started again")
     else:
-        # It may still run, and two instances of one container must never run immediately.
+        # It may still run, and two instances of one container must never run at the same time.
         actions.kill(record, container, "Unknown", 'Container is in "unknown" state, try killing it before restart')
         why.append(
             f"container {name} is in unknown state and may still run, so it is killed before it is started again"
@@ -243,7 +243,7 @@ def _adjust_running(decision: Decision, container: Container, record: ContainerR
     rules = decision.gates.rules
     hashed = hashed_part(container, decision.gates) if rules.hashes_whole_container else container
     if record.hash != (wanted := hash_container(hashed, rules)):
-        # Whatever the policy says: what runs is not what is asked for.
+        # Whatever the policy says: what runs is not what is requested.
         what = "definition" if rules.hashes_whole_container else "image"
         probe, text, because = "", rules.changed_message, f"the {what} of container {name} changed"
         if is_hash_of_other_kubelet(container, record.hash):

@@ -28,7 +28,7 @@ CRASH_LOOP_RESET_AFTER = 600 * SECOND
 IMAGE_BACK_OFF_PERIOD = 10 * SECOND
 MAX_IMAGE_BACK_OFF = 300 * SECOND
 
-# Go's zero time. An exited container whose end nobody knows ended then, so its back-off has long passed.
+# Go's zero time. An exited container with an unknown end ended then, so its back-off has long passed.
 _ZERO_TIME = -62_135_596_800 * SECOND
 
 
@@ -70,21 +70,21 @@ class Backoff:
         entry.last_update = now
 
     def is_in_back_off_since(self, key: str, event_time: int, now: int) -> bool:
-        """Is less time gone since the event than the key has to wait?"""
+        """Has less time passed since the event than the key has to wait?"""
         entry = self._entries.get(key)
         if entry is None or self._has_expired(event_time, entry):
             return False
         return now - event_time < entry.backoff
 
     def is_in_back_off_since_update(self, key: str, event_time: int) -> bool:
-        """Did the event come less than the key's wait after the entry was last moved?"""
+        """Did the event come within the key's wait after the entry was last moved?"""
         entry = self._entries.get(key)
         if entry is None or self._has_expired(event_time, entry):
             return False
         return event_time - entry.last_update < entry.backoff
 
     def drop(self, key: str) -> None:
-        """Forget a key, as if nothing had ever happened to it."""
+        """Forget a key and its history."""
         self._entries.pop(key, None)
 
     def gc(self, now: int) -> None:

@@ -1,7 +1,7 @@
 """Init containers and sidecars: how far initialization is, which one is next, which sidecars need a restart.
 
 The list is read backwards: records of finished init containers may have been collected, so the last one with a record
-tells how far the pod came. What is found on the way is turned round at the end, so that starts are in the pod's order.
+shows how far the pod came. What is found on the way is turned round at the end, so that starts are in the pod's order.
 
 Without the gate SidecarContainers one runs at a time, the next after the last that succeeded.
 
@@ -41,7 +41,7 @@ def init_records(pod: Pod, status: RuntimePodStatus) -> list[ContainerRecord]:
 
 
 def superseded_init_records(pod: Pod, status: RuntimePodStatus) -> list[ContainerRecord]:
-    """The dead init containers of which there is a newer dead one: nobody needs them."""
+    """The dead init containers that have a newer dead one: nothing needs them."""
     if not pod.spec.init_containers or len(status.containers) < 2:
         return []
     names = [container.name for container in pod.spec.init_containers]

@@ -25,7 +25,7 @@ ALL_CONTAINERS_RESTARTING = "AllContainersRestarting"
 
 
 def find_matching_container_restart_rule(container: Container, exit_code: int) -> ContainerRestartRule | None:
-    """The first rule that speaks about this exit code; an operator nobody knows matches nothing."""
+    """The first rule that speaks about this exit code; an unknown operator matches nothing."""
     for rule in container.restart_policy_rules:
         codes = rule.exit_codes
         if codes is not None and codes.operator == ("In" if exit_code in codes.values else "NotIn"):
@@ -134,7 +134,7 @@ def _exit_restarts_all(container: Container, status: RuntimePodStatus | None, po
     if status is not None:
         record = status.find(container.name)
         if record is None or record.state != "exited":
-            # The API status is not asked either: upstream continues to the next container.
+            # The API status is not used either: upstream continues to the next container.
             return False
         if restarts_all_containers(container, record.exit_code):
             return True

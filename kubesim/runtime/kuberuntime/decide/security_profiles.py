@@ -29,7 +29,7 @@ _Profile = Mapping[str, Any]
 
 
 def security_context_of(pod: Pod, container: Container) -> LinuxContainerSecurityContext | None:
-    """What the container asks for; None if it asks for nothing. Raises ContainerConfigError."""
+    """What the container requests; None if it requests nothing. Raises ContainerConfigError."""
     own, of_pod = container.security_context, pod.spec.security_context
     if not own and not of_pod and f"{APP_ARMOR_ANNOTATION_PREFIX}{container.name}" not in pod.metadata.annotations:
         return None
@@ -77,7 +77,7 @@ def app_armor_profile(pod: Pod, container: Container) -> SecurityProfile | None:
 
 
 def get_app_armor_profile(pod: Pod, container: Container) -> _Profile | None:
-    """As the container, its annotation or its pod states it."""
+    """From the container, its annotation or its pod."""
     own: _Profile | None = (container.security_context or {}).get("appArmorProfile")
     if own is not None:
         return own

@@ -1,6 +1,7 @@
-"""How a container is stopped: the grace period it gets, and whom it waits for when the whole pod goes.
+"""How a container is stopped: the grace period it gets, and which containers it waits for when the whole pod is
+stopped.
 
-Asked by killContainer and killContainersWithSyncResult in the runtime manager; the waiting itself is done there.
+Used by killContainer and killContainersWithSyncResult in the runtime manager; the waiting itself is done there.
 
 Mirrors: kuberuntime_container.go setTerminationGracePeriod, kuberuntime_termination_order.go newTerminationOrdering.
 """
@@ -15,8 +16,8 @@ from kubesim.api.pods.sidecars import is_restartable_init_container
 
 KillReason = Literal["", "StartupProbe", "LivenessProbe", "FailedPostStartHook", "RestartAllContainers", "Unknown"]
 
-# What every container gets at least, whatever the pod, a probe or an override says.
-MINIMUM_GRACE_PERIOD_S = 2  # always give a container a chance to end by itself
+# The minimum for every container, whatever the pod, a probe or an override says.
+MINIMUM_GRACE_PERIOD_S = 2  # always give a container a chance to exit
 
 
 def termination_grace_period(pod: Pod, container: Container, reason: KillReason) -> int:
@@ -40,8 +41,8 @@ def termination_grace_period(pod: Pod, container: Container, reason: KillReason)
 def termination_waits_for(pod: Pod, running: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Which running containers each sidecar waits for when the whole pod is stopped; the others do not wait.
 
-    These are the regular containers and the next sidecar after it. Only that one: if it does not run, nobody further
-    down the list is waited for.
+    These are the regular containers and the next sidecar after it. Only that one: if it does not run, later ones in the
+    list are not waited for.
     """
     main = tuple(container.name for container in pod.spec.containers if container.name in running)
     waits: dict[str, tuple[str, ...]] = {}

@@ -44,7 +44,7 @@ _OF_HTTP_STATUS = {
 
 
 class HealthCall:
-    """One call on a connection of its own. It is over when there is an `outcome`: a status, or what went wrong."""
+    """One call on a connection of its own. It has ended when there is an `outcome`: a status, or an error."""
 
     def __init__(self, authority: str, service: str, timeout: int) -> None:
         headers = [

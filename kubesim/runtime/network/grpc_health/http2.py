@@ -39,7 +39,7 @@ class ClientConnection:
         return data
 
     def receive(self, data: bytes) -> Iterator[Event]:
-        """Frame by frame: h2 returns no events of a piece of data with a wrong frame in it. Raises ProtocolError."""
+        """Frame by frame: h2 returns no events of a chunk of data with a wrong frame in it. Raises ProtocolError."""
         self._received += data
         while len(self._received) >= _FRAME_HEADER_SIZE:
             if not self.is_connected and self._received[_LENGTH_SIZE] != _SETTINGS_TYPE:

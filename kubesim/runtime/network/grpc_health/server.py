@@ -36,7 +36,7 @@ class HealthServer:
         """Returns the bytes to answer with."""
         try:
             for event in self._h2.receive_data(data):
-                with suppress(StreamClosedError):  # the same piece of data cancels the call
+                with suppress(StreamClosedError):  # the same chunk of data cancels the call
                     self._handle(event)
         except ProtocolError:
             self.is_closed = True

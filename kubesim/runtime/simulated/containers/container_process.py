@@ -35,7 +35,7 @@ class ContainerProcess(Protocol):
     """The main process of one container and everything that runs beside it."""
 
     def start(self, on_exit: Callable[[Exit], None]) -> None:
-        """Begin; `on_exit` is called once, when the main process ends by itself or by a signal."""
+        """Start; `on_exit` is called once, when the main process exits or is killed by a signal."""
 
     def signal(self, number: int) -> None:
         """Deliver a signal. KILL ends it immediately: `on_exit` is called before this returns."""
@@ -64,7 +64,7 @@ class ProcessContext:
 
 
 class ProcessFactory(Protocol):
-    """Makes the process of a container. `start_error` is asked first: a text refuses the start."""
+    """Makes the process of a container. `start_error` is called first: a text prevents the start."""
 
     def make(self, context: ProcessContext) -> ContainerProcess: ...
     def start_error(self, context: ProcessContext) -> str: ...
@@ -80,7 +80,7 @@ class SimulatedContainer:
         self.config = config
         self.sandbox = sandbox
         self.process: ContainerProcess | None = None
-        self.exited: list[asyncio.Future[None]] = []  # who waits for its end
+        self.exited: list[asyncio.Future[None]] = []  # waiters for its end
 
     def runs(self) -> bool:
         return self.info.state == "running"

@@ -58,8 +58,8 @@ class RealContainer:
     is_started: bool = False
 
     def end_of(self, ours: int) -> RealEnd | None:
-        """The end of the attempt that ours stands for; None: it runs, or has not begun. One that nobody saw end as
-        the next attempt after it that was seen to end, or else as the last one before."""
+        """The end of the attempt that ours stands for; None: it runs, or has not begun. An attempt without an observed
+        end ends like the next one with an observed end, or else like the last one before."""
         attempt = self.first + ours
         if attempt in self.ends:
             return self.ends[attempt]
@@ -71,8 +71,8 @@ class RealContainer:
         return self.ends[max(self.ends)] if self.ends and attempt < self.attempt else None
 
     def answer(self, ours: int, *, ready: bool) -> Literal["success", "failure", "wait"]:
-        """How a readiness or startup probe of the attempt that ours stands for is answered: it fails only for a
-        container that was ready and no longer is; before that, nothing can be concluded."""
+        """The simulated result of a readiness or startup probe of a real container: it fails only for a container that
+        was ready and no longer is; before that, nothing can be concluded."""
         attempt = self.first + ours
         once = attempt in (self.ready if ready else self.started)
         if attempt == self.attempt and self.running and not (self.is_ready if ready else self.is_started):
@@ -112,7 +112,7 @@ class RealContainers:
     def __init__(self) -> None:
         self._containers: dict[Key, RealContainer] = {}
         self._followers: dict[Key, Callable[[], None]] = {}
-        self._pulled: dict[Key, str] = {}  # images that the node has, as the kubelet asks for them
+        self._pulled: dict[Key, str] = {}  # images that the node has, as the kubelet requests them
         self._unpulled: dict[Key, str] = {}  # images that it cannot pull
 
     def see(self, pod: Pod) -> None:
@@ -134,7 +134,7 @@ class RealContainers:
                 self._followers[key]()
 
     def forget(self, uid: str) -> None:
-        """The real pod is gone: nothing more is to be learnt of it."""
+        """The real pod is gone: there is nothing more to learn from it."""
         for key in [key for key in self._containers if key[0] == uid]:
             del self._containers[key]
             self._unpulled.pop(key, None)

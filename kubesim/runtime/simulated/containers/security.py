@@ -1,4 +1,4 @@
-"""Whether the runtime has what a container's security context asks for: AppArmor and seccomp profiles of the node.
+"""Whether the runtime has what a container's security context requests: AppArmor and seccomp profiles of the node.
 
 Asked by CreateContainer, after the sandbox exists; the texts are containerd's.
 Mirrors: containerd internal/cri/sputil apparmor_linux.go, seccomp_linux.go; contrib/seccomp WithProfile;

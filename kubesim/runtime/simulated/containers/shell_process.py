@@ -66,7 +66,7 @@ class ShellProcess:
     pids: PidNamespace | None  # None: one of its own
     note: Callable[[str], None]
     exec_time: Callable[[], int]
-    injected: Mapping[str, str]  # the environment that CDI devices give, of which the command line knows nothing
+    injected: Mapping[str, str]  # the environment from CDI devices, which is not in the command line
     _process: ShellContainer = field(init=False)
     _on_exit: Callable[[Exit], None] = field(init=False)
     cpuset: tuple[str, str] = ("", "")  # CPUs and NUMA nodes of the machine; empty: a container cannot see them
@@ -113,7 +113,7 @@ class ShellProcess:
         return PidNamespace.of(self._process.kernel)
 
     def _assumed(self, text: str) -> None:
-        """An unknown program is taken for a server, and a server listens on the ports that its container declares."""
+        """An unknown program counts as a server, and a server listens on the ports that its container declares."""
         self.note(text)
         self._listeners.extend(listen_on(self.view.ports, self.context.container))
 
@@ -174,7 +174,7 @@ class ShellProcess:
 
     @property
     def input(self) -> PipedInput | Terminal | None:
-        """What a client that attaches types into; None: the container has no open input."""
+        """The input of attached clients; None: the container has no open input."""
         return self._process.kernel.input
 
     def resources_updated(self, resources: RuntimeResources) -> None:

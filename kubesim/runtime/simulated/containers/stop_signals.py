@@ -8,7 +8,7 @@ DEFAULT_STOP_SIGNAL = "SIGTERM"
 
 
 def signal_number(name: str) -> int:
-    """`SIGUSR1`, `SIGRTMIN`, `SIGRTMINPLUS3`, `SIGRTMAXMINUS1`; what nobody knows is SIGTERM."""
+    """`SIGUSR1`, `SIGRTMIN`, `SIGRTMINPLUS3`, `SIGRTMAXMINUS1`; an unknown one is SIGTERM."""
     base, plus, offset = name.partition("PLUS")
     if not plus:
         base, _, offset = name.partition("MINUS")

@@ -14,7 +14,7 @@ MAX_LOG_LINES = 80
 
 
 def termination_message(container: Container, written: str, exit_code: int, log: Log) -> str:
-    """What was written to the file; if that is nothing and the policy says so, the log of a container that failed."""
+    """The content of the file; if it is empty and the policy allows it, the log of a container that failed."""
     if written and container.termination_message_path:
         return _last(written, MAX_TERMINATION_MESSAGE)
     if exit_code == 0 or container.termination_message_policy != "FallbackToLogsOnError":

@@ -1,4 +1,4 @@
-"""What others are notified of a simulated runtime: its conditions, sandboxes, changes, exits, container events, steps
+"""The notifications of a simulated runtime: its conditions, sandboxes, changes, exits, container events, steps
 for the
 trace."""
 
@@ -81,7 +81,7 @@ class RuntimeListeners:
         return self._conditions
 
     def set_conditions(self, conditions: RuntimeConditions) -> None:
-        """The runtime or its network becomes ready, or stops being so. Listeners are notified of it as a change of no
+        """The runtime or its network becomes ready, or stops being so. Listeners are notified without the uid of a
         pod."""
         self._conditions = replace(conditions, handlers=self.settings.reported_handlers)
         self._changed("")

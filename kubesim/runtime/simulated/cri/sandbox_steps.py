@@ -1,7 +1,7 @@
 """The steps of RunPodSandbox in containerd 2, of its sandbox controller, and what a fault in one of them does. Pure.
 
-A step that fails gives the error that containerd returns, with the texts that each caller puts before it. Then what
-the steps before it made is removed, last first. If the controller cannot remove what it made, the sandbox stays.
+A step that fails gives the error that containerd returns, with the texts that each caller puts before it. Then the
+results of the earlier steps are removed, last first. If the controller cannot remove what it made, the sandbox stays.
 
 Mirrors: containerd internal/cri/server/sandbox_run.go RunPodSandbox, podsandbox/sandbox_run.go Controller.Start
 """
@@ -28,7 +28,7 @@ StepName = Literal[
 
 @value_object
 class SandboxStep:
-    """`failure` stands before the error of the step; `undo` is done when a later step fails."""
+    """`failure` is the prefix of the step's error; `undo` is done when a later step fails."""
 
     name: StepName
     text: str
@@ -111,7 +111,7 @@ STEPS: Final = (
     ),
     SandboxStep("nri", "RunPodSandbox", "NRI RunPodSandbox failed", during="NRI"),
 )
-AFTER_START: Final = "shut down the sandbox"  # instead of what the controller undoes by itself
+AFTER_START: Final = "shut down the sandbox"  # in place of changes that the controller undoes itself
 BY_NAME: Final = {step.name: step for step in STEPS}
 CONTROLLER_STEPS: Final = tuple(step for step in STEPS if step.during == "Controller.Start")
 _FIRST_MADE = CONTROLLER_STEPS.index(BY_NAME["rootDirectory"])

@@ -6,7 +6,9 @@ from typing import Literal
 
 from kubesim.runtime.protocol import ContainerInfo, SandboxConfig, SandboxInfo
 
-Killer = Literal["stop", "sandbox", "removal"]  # the end of a grace period, a sandbox that ends, a record that goes
+Killer = Literal[
+    "stop", "sandbox", "removal"
+]  # the end of a grace period, a sandbox that ends, a record that is removed
 
 
 class RuntimeWatcher:

@@ -12,7 +12,7 @@ from kubesim.values import mutable, value_object
 
 @mutable(eq=False)
 class Dependency:
-    """`is_up` is asked beside `down`: whether the pod behind it is Ready."""
+    """`is_up` is checked in addition to `down`: whether the pod behind it is Ready."""
 
     name: str
     latency: Draw
@@ -22,7 +22,7 @@ class Dependency:
 
 @value_object
 class Needed:
-    """A container asks this dependency before it answers a request with this path (a glob)."""
+    """A container calls this dependency before it answers a request with this path (a glob)."""
 
     dependency: Dependency
     path: str = "*"
@@ -40,7 +40,7 @@ NOT_ASKED = Asked()
 
 
 def ask(needs: Sequence[Needed], path: str, stream: Stream) -> Asked:
-    """Ask one after the other; one that is down refuses immediately, and the rest are not asked."""
+    """Call one after the other; one that is down fails immediately, and the rest are not called."""
     latency = 0
     for need in needs:
         if fnmatchcase(path, need.path):

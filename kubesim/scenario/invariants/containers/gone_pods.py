@@ -5,9 +5,8 @@ and housekeeping kills the containers of a pod without a worker (HandlePodCleanu
 mirror pod is. From the moment at which a worker terminates a pod, no container of it starts any more.
 
 Exceptions: a forced deletion removes the pod first, so its containers run until the worker has stopped them. A SyncPod
-that had begun before is not interrupted, and may still pull an image and start a container. What nobody works on any
-more must have ended 30 s later; that time counts only while the kubelet, the runtime and the connection to the API
-server work.
+that had begun before is not interrupted, and may still pull an image and start a container. A pod without a worker must
+have ended 30 s later; that time counts only while the kubelet, the runtime and the connection to the API server work.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Containers get their grace period, no less and no more.
+"""Containers get exactly their grace period.
 
 1. KILL comes no sooner than the timeout of StopContainer.
 2. A sandbox or a container record is removed only after StopContainer of its containers (killPodWithSyncResult).

@@ -4,7 +4,7 @@ In each sandbox, a container starts only after every init container before it is
 succeeded, a sidecar has started. A new sandbox begins from the start (computePodActions with CreateSandbox). Ephemeral
 containers start at any time.
 
-Kubelets of v1.6 violate it when a sandbox dies: what init containers did before still counts. Kubelets before v1.37
+Kubelets of v1.6 violate it when a sandbox dies: earlier results of init containers still count. Kubelets before v1.37
 violate it after a reboot or after failed calls: a record of the old sandbox that was created and
 never started counts as proof that the pod is initialized, so init containers are skipped in the new one.
 """

@@ -1,8 +1,8 @@
 """A reported status follows from the containers.
 
-A status may be late, but it reports nothing that never was: a container that it reports as running has started, one
-that it reports as terminated has ended with that exit code. What is ready runs; a pod is Ready only with all its
-containers; it Succeeded only if all of them exited with 0; it has ended only if no container runs.
+A status may be late, but it never reports a state that did not exist: a container that it reports as running has
+started, one that it reports as terminated has ended with that exit code. What is ready runs; a pod is Ready only with
+all its containers; it Succeeded only if all of them exited with 0; it has ended only if no container runs.
 
 Exceptions: a container whose record is gone is reported as ContainerStatusUnknown (137). The records of an evicted pod
 are removed before its status is final, so it may be reported as ready. Kubelets without pod worker states (before

@@ -53,7 +53,7 @@ class PluginMount(PluginPath):
     """A directory of the node in a container; a plain text is its path in both."""
 
     read_only: bool = False
-    files: dict[str, str] = Field(default_factory=dict)  # that the plugin has put there, by name
+    files: dict[str, str] = Field(default_factory=dict)  # that the plugin has created, by name
 
 
 class DeviceNode(PluginPath):

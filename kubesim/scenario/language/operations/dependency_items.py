@@ -1,4 +1,4 @@
-"""What containers depend on and share, such as a database: their behaviours ask it, and a step slows it down."""
+"""What containers depend on and share, such as a database: their behaviours query it, and a step slows it down."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Need(Strict):
 
 
 class DependencyStep(Strict):
-    """A dependency changes: what is not given stays. With `for`, the change is reverted after that time."""
+    """A dependency changes: fields that are not set stay. With `for`, the change is reverted after that time."""
 
     name: str = Field(min_length=1)  # `database`
     latency: DurationOrDraw | None = None  # from now on: `5s`

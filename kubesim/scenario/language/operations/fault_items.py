@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.operations.names import OperationName, matching
-from kubesim.scenario.language.strict import Placed, Strict, as_list, wrap
+from kubesim.scenario.language.strict import Located, Strict, as_list, wrap
 from kubesim.scenario.language.variation.draw_items import DurationOrDraw
 
 Result = Literal["ok", "late", "error", "hang", "crash", "torn"]
@@ -24,7 +24,7 @@ class Crash(Strict):
     down_for: Duration = Field(default=10_000_000, ge=0)  # systemd restarts a kubelet after 10 s
 
 
-class FaultItem(Placed):
+class FaultItem(Located):
     """What happens to operations that match all globs. The first fault of the list that happens counts."""
 
     operation: OperationName  # `CreateContainer`, `api.*`; the group is one of runtime, image, cni, volume, api, disk

@@ -51,7 +51,7 @@ HeaderValues = Annotated[tuple[str, ...], BeforeValidator(one_or_several), Befor
 
 
 class HttpSourceItem(ServeManifest):
-    """A url that all nodes ask, and what it answers from the beginning; one without an answer is a real one."""
+    """A URL that all nodes poll, and its initial answer; a URL without an answer is real."""
 
     url: Annotated[str, AfterValidator(_is_url)] = Field(default="", pattern=r"^(https?://.+)?$")
     header: dict[str, HeaderValues] = Field(default_factory=dict)

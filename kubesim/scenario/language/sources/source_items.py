@@ -27,7 +27,7 @@ LocalPath = Annotated[str, AfterValidator(lambda value, info: Overlay.of(info).l
 class FileSourceItem(Strict):
     """A directory of manifests on each node: what is in it from the beginning, and how often all of it is read.
 
-    A path for which the scenario brings no manifests is one of this machine.
+    A path without manifests in the scenario is a path of this machine.
     """
 
     manifests: dict[str, Manifest] = Field(default_factory=dict)

@@ -72,10 +72,10 @@ class Matrix(Strict):
             raise PydanticCustomError("matrix", problem, {"cells": cells, "most": MOST_CELLS})
         return self
 
-    def _check_values(self, place: tuple[str, ...], name: str, values: tuple[Any, ...]) -> None:
+    def _check_values(self, path: tuple[str, ...], name: str, values: tuple[Any, ...]) -> None:
         if not values:
-            raise problem_at(place, f"{name} has no values")
+            raise problem_at(path, f"{name} has no values")
         written = [repr(value) for value in values]
         twice = next((value for number, value in enumerate(written) if value in written[:number]), None)
         if twice is not None:
-            raise problem_at(place, f"{name} has {twice} twice")
+            raise problem_at(path, f"{name} has {twice} twice")

@@ -1,1 +1,1 @@
-"""A scenario put together from several files, and its runs with other values."""
+"""A scenario assembled from several files, and its runs with other values."""

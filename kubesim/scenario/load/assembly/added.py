@@ -1,4 +1,4 @@
-"""Steps and faults that somebody adds to a scenario at a moment of its run, in the words of the scenario language.
+"""Steps and faults that the user adds to a scenario at a moment of its run, in the scenario language.
 
 `kill: {pod: web}` is a step, `operation: CreateContainer, error: no space left` is a fault. They take effect one
 microsecond after the moment, so that everything until then stays as it was.
@@ -42,7 +42,7 @@ class AddedItem:
 
 
 def with_items(document: Marked, items: Sequence[AddedItem]) -> Marked:
-    """The document of a scenario with these items behind its own."""
+    """The document of a scenario with these items after its own."""
     spec: dict[str, Any] = dict(document.value.get("spec") or {})
     for added in items:
         own = spec.get(added.list) or []

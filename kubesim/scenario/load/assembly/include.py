@@ -72,7 +72,7 @@ class Includes:
 
     def _add(self, spec: Marked, document: Marked, path: str, chain: tuple[str, ...]) -> Marked:
         value = document.value
-        _place(document, path)
+        _set_source(document, path)
         if not isinstance(value, dict):
             problem = "a document must be a mapping with apiVersion and kind"
             raise InputError(path, problem, line=document.line)
@@ -120,7 +120,7 @@ def _without(mapping: Marked, key: str) -> Marked:
     return changed
 
 
-def _place(document: Marked, source: str) -> None:
+def _set_source(document: Marked, source: str) -> None:
     """Let every line of a document know its file."""
     for node in _nodes(document, set()):
         node.line = FileLine(node.line, source)

@@ -45,7 +45,8 @@ def refuse_docker(number: int, spec: Spec) -> None:
 
 
 def docker_cni_settings(cni: CniItem, order: str, state: str) -> CniItem:
-    """Directories as the flags of that time meant them. Raises UsageError for what no private node can honour."""
+    """Directories as the flags of that time meant them. Raises UsageError for settings that a private node cannot
+    honour."""
     if state:
         raise UsageError("--host-network-node is not for profiles v1.6 and v1.12: they run in a private node only")
     item = cni.plugin or NetworkPluginItem()

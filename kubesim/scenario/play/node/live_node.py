@@ -32,7 +32,7 @@ class LiveNode(Protocol):
 
     @property
     def decides_alone(self) -> bool:
-        """Are taints and evictions decided here, because nobody at the other end is notified of this node?"""
+        """Are taints and evictions decided here, because no other controller knows this node?"""
         ...
 
     @property

@@ -1,7 +1,7 @@
 """The machine of a simulated node: how much memory, disk and process ids it has left, and what its pods use.
 
-A container uses what its behaviour says, or else what it requests. A step of the scenario says how much is available at
-that moment; from then on it changes with what pods take and give back. What no step and no behaviour speaks of is not
+A container uses what its behaviour says, or else what it requests. A step of the scenario sets the available amount at
+that moment; from then on it changes with the usage of the pods. What no step and no behaviour speaks of is not
 measured, and so never short. Images lie on the disk of the node, unless it has one of its own for them.
 """
 
@@ -70,21 +70,21 @@ class Machine:
         if any(behaviour.memory is not None for behaviour in behaviours):
             self._others[signals.MEMORY_AVAILABLE] = 0
         if any(behaviour.disk is not None for behaviour in behaviours):
-            self._others[self._place(signals.CONTAINERFS_AVAILABLE)] = 0
+            self._others[self._measured_signal(signals.CONTAINERFS_AVAILABLE)] = 0
 
     # -- what a scenario does -----------------------------------------------------------------------------------
 
     def set_available(self, signal: str, amount: str | int | float) -> None:
         """So much (`100Mi`, `5%`) is available now."""
-        place = self._place(signal)
-        capacity = self._capacity[place]
+        measured = self._measured_signal(signal)
+        capacity = self._capacity[measured]
         if isinstance(amount, str) and amount.endswith("%"):
             available = int(capacity * float(amount[:-1]) / 100)
         else:
             available = quantity(amount).value()
-        self._others[place] = capacity - self._used(place) - available
+        self._others[measured] = capacity - self._used(measured) - available
 
-    def _place(self, signal: str) -> str:
+    def _measured_signal(self, signal: str) -> str:
         """Where a signal is measured: several may be about the same device."""
         signal = _CONTAINERFS.get(signal, signal)
         return signal if self.dedicated_image_fs else _IMAGEFS.get(signal, signal)
@@ -95,31 +95,31 @@ class Machine:
         now = self._clock.now()
         observations = {}
         for signal in signals.RESOURCE:
-            place = self._place(signal)
-            if place in self._others:
+            measured = self._measured_signal(signal)
+            if measured in self._others:
                 notation = BINARY_SI if signal.endswith("available") and "pid" not in signal else DECIMAL_SI
-                available, capacity = self._available(place), self._capacity[place]
+                available, capacity = self._available(measured), self._capacity[measured]
                 observations[signal] = SignalObservation(
                     Quantity(available, 0, notation), Quantity(capacity, 0, notation), now
                 )
         return observations
 
     def image_fs(self) -> tuple[int, int]:
-        place = self._place(signals.IMAGEFS_AVAILABLE)
-        return self._available(place), self._capacity[place]
+        measured = self._measured_signal(signals.IMAGEFS_AVAILABLE)
+        return self._available(measured), self._capacity[measured]
 
-    def _available(self, place: str) -> int:
-        capacity = self._capacity[place]
-        return max(0, min(capacity, capacity - self._others.get(place, 0) - self._used(place)))
+    def _available(self, measured: str) -> int:
+        capacity = self._capacity[measured]
+        return max(0, min(capacity, capacity - self._others.get(measured, 0) - self._used(measured)))
 
-    def _used(self, place: str) -> int:
+    def _used(self, measured: str) -> int:
         """By pods, and by images where they are."""
-        resource = signals.RESOURCE[place]
+        resource = signals.RESOURCE[measured]
         if resource == signals.MEMORY:
             return sum(self._memory(context) for context in self._runtime.running())
         if resource == signals.PIDS:
             return sum(self._processes(context) for context in self._runtime.running())
-        if resource == signals.INODES or place != self._place(signals.CONTAINERFS_AVAILABLE):
+        if resource == signals.INODES or measured != self._measured_signal(signals.CONTAINERFS_AVAILABLE):
             return 0
         return self._runtime.images.size() + sum(self._disk(context) for context in self._runtime.running())
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 API_LATENCIES = ApiLatencies(get=2 * MILLISECOND, patch=5 * MILLISECOND)
 WATCH_LATENCY = 5 * MILLISECOND
-NODE_SYNC = 1 * SECOND  # pods are asked for once the agent has seen its own node; it looks every second
+NODE_SYNC = 1 * SECOND  # pods are requested once the agent has seen its own node; it looks every second
 
 
 class NodeAgent:

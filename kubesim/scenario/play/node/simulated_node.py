@@ -1,8 +1,8 @@
-"""A simulated node: what is on its disk, its container runtime, and its agent, each of which can go and come back.
+"""A simulated node: what is on its disk, its container runtime, and its agent, each of which can stop and start again.
 
 An agent is one life of the kubelet with all that is in its memory: sources, mux, Events, connections. When it ends,
 at whatever moment, the runtime keeps its sandboxes and containers, and the next agent starts from those, from the disk
-and from what its sources tell.
+and from its sources.
 """
 
 from __future__ import annotations
@@ -302,7 +302,7 @@ class SimulatedNode:
     # -- going and coming ---------------------------------------------------------------------------------------
 
     def start(self, profile: str = "") -> None:
-        """The first agent was made with the node; every further one is new, and comes up as a young kubelet does.
+        """The first agent was made with the node; every later one is new, and starts like a new kubelet.
 
         A `profile` gives the new agent another version.
         """
@@ -317,7 +317,7 @@ class SimulatedNode:
             settings = coming_up(self._settings, randomness.stream("phases"))
             self._agent = NodeAgent(self, self._context, settings, randomness)
             if self._docker is not None and self.gates.rules.sandbox_order != CONTAINERD:
-                self._docker.kubelet_starts()  # later kubelets use docker through a shim, which goes on
+                self._docker.kubelet_starts()  # later kubelets use docker through a shim, which continues
         try:
             self._agent.start()
         except MachineError as error:
@@ -361,7 +361,7 @@ class SimulatedNode:
         return self._running and self._agent.config_is_open
 
     def close_config(self) -> None:
-        """The kubelet is notified of no pods any more."""
+        """The kubelet gets no more pods."""
         self._agent.close_config()
 
     async def stop_kubelet(self) -> None:
@@ -382,7 +382,7 @@ class SimulatedNode:
         return max(self._disturbed_at, self.service.disturbed_at, 0 if faults is None else faults.disturbed_at)
 
     def _signs_of_life(self) -> None:
-        """The cluster is notified of a node while its agent runs and has a way to the API server."""
+        """The cluster sees a node while its agent runs and can reach the API server."""
         self._disturbed_at = self._context.clock.now()
         health = self._context.health
         if self._running and self.api.up:
@@ -403,7 +403,7 @@ class SimulatedNode:
         self.service.start()
 
     async def power_off(self) -> None:
-        """Everything on the node ends at this instant; what the runtime has on its disk reports dead containers."""
+        """Everything on the node ends at this instant; the records on the runtime's disk report dead containers."""
         self.is_on = False
         await self.stop_kubelet()
         self.service.stop()

@@ -19,7 +19,7 @@ def is_about(when: When, kind: str, namespace: str, name: str) -> bool:
 
 
 def ask(when: When, obj: ApiObject, deleted: bool) -> tuple[bool, str]:
-    """Is it true of this object now, and what was seen?"""
+    """Is it true of this object now, and what was observed?"""
     if when.gone or deleted:
         return bool(when.gone and deleted), "it is gone" if deleted else "it still exists"
     if when.exists:
@@ -48,5 +48,5 @@ def _condition_status(obj: ApiObject, type: str) -> str:
 
 
 def counted(when: When, event: Event, before: int) -> int:
-    """How many Events that the condition requests there are, with this one; `before` of the Event's own before."""
+    """How many Events match the condition, with this one; `before` is the number before it."""
     return before if event.reason != when.event else max(before, times_emitted(event))

@@ -1,4 +1,4 @@
-"""`NodeSteps`: the steps of a scenario that somebody takes on a node: in a shell, with its files and its network."""
+"""`NodeSteps`: the steps of a scenario on a node: in a shell, with its files and its network."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class NodeSteps(ApiSteps):
         self.interceptor.hang(hang, node.name, self.clock.now() + hang.duration)
 
     async def _hang_container(self, hang: Hang) -> None:
-        from kubesim.runtime.simulated.disturbances.frozen import freeze  # only a step that asks for it pays for it
+        from kubesim.runtime.simulated.disturbances.frozen import freeze  # only a step that requests it pays for it
         from kubesim.scenario.language.step_items import PodTarget
 
         target = PodTarget(pod=hang.pod)

@@ -129,7 +129,7 @@ class WhenSteps:
                 self._came_true(waiting)
 
     def _came_true(self, waiting: _WaitingStep) -> None:
-        """Take the step later, though at the same instant without a delay: the caller that changed the object continues
+        """Run the step later, though at the same instant if it has no delay: the task that changed the object continues
         first."""
         waiting.due = True
         if waiting.timer is not None:

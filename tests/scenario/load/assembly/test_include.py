@@ -74,8 +74,8 @@ def test_a_problem_names_the_included_file_and_its_line(files: Path) -> None:
 
 def test_steps_know_the_file_in_which_they_are_written(files: Path) -> None:
     path = write(files, a="  include: [b.yaml]\n  steps: [{at: 1s, cut: 1s}]\n", b="  steps:\n  - {at: 2s, cut: 1s}\n")
-    places = [(Path(step.place[0]).name, step.place[1]) for step in load(path).spec.steps]
-    assert places == [("a.yaml", 6), ("b.yaml", 6)]
+    locations = [(Path(step.location[0]).name, step.location[1]) for step in load(path).spec.steps]
+    assert locations == [("a.yaml", 6), ("b.yaml", 6)]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Defaults and validation of storage classes and of what CSI drivers and nodes say of themselves; all rules of storage.
+"""Defaults and validation of storage classes and of CSIDrivers and CSINodes; all rules of storage.
 
 Mirrors: pkg/apis/storage/v1/defaults.go; pkg/apis/storage/validation
 """

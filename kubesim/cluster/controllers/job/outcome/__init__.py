@@ -1,1 +1,1 @@
-"""What the pods of a Job come to: indexes, failures and their delays, policies, the end of the Job. All pure."""
+"""What follows from the pods of a Job: indexes, failures and their delays, policies, the end of the Job. All pure."""

@@ -1,4 +1,4 @@
-"""What the pods of a Job come to: how many are active, have succeeded or failed, and which indexes are done.
+"""What follows from the pods of a Job: how many are active, have succeeded or failed, and which indexes are done.
 
 A pod counts once: it holds the tracking finalizer until its end is in the status of the Job.
 

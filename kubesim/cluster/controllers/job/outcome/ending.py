@@ -55,7 +55,7 @@ def new_condition(condition_type: str, status: str, reason: str, message: str, n
 
 
 def ensure_condition(conditions: tuple[JobCondition, ...], new: JobCondition) -> tuple[tuple[JobCondition, ...], bool]:
-    """The conditions with this one, and whether that is a change. None of its type is as good as False."""
+    """The conditions with this one, and whether that is a change. A missing condition counts as False."""
     old = next((condition for condition in conditions if condition.type == new.type), None)
     if old is None:
         return ((*conditions, new), True) if new.status != "False" else (conditions, False)

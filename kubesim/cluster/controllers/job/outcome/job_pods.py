@@ -137,7 +137,7 @@ def sidecar_statuses(pod: Pod) -> list[ContainerStatus]:
 
 
 def pods_for_removal(job: Job, pods: Sequence[Pod], at_least: int) -> list[Pod]:
-    """Pods with no valid index or with an index of another go first, then those that have come least far."""
+    """Pods without a valid index or with a duplicate one are deleted first, then those with the least progress."""
     remove: list[Pod] = []
     left = list(pods)
     if is_indexed(job):

@@ -1,4 +1,4 @@
-"""What becomes of a claim next: it is bound, waits, gets a class or a provisioner, or has lost its volume.
+"""The next step of a claim: it is bound, waits, gets a class or a provisioner, or has lost its volume.
 
 Mirrors: pkg/controller/volume/persistentvolume/pv_controller.go syncClaim, syncUnboundClaim, syncBoundClaim,
 findProvisionablePlugin, emitEventForUnboundDelayBindingClaim
@@ -57,14 +57,14 @@ class KeepPending:
 
 @value_object
 class AssignClass:
-    """The claim asked for no class, and there is a default one by now."""
+    """The claim requested no class, and there is a default one by now."""
 
     name: str
 
 
 @value_object
 class ProvisionBy:
-    """An external provisioner is to make a volume."""
+    """An external provisioner must create a volume."""
 
     provisioner: str
 
@@ -84,7 +84,7 @@ ClaimDecision = BindTo | KeepPending | AssignClass | ProvisionBy | CannotProvisi
 
 @value_object
 class ClaimView:
-    """What of the cluster the decision needs, each asked for only if it matters."""
+    """The facts about the cluster that the decision needs, each looked up only if it matters."""
 
     volumes: Callable[[], Sequence[ApiObject]]
     volume: Callable[[str], ApiObject | None]

@@ -99,7 +99,7 @@ def _attributes_class(found: ApiObject) -> str:
 
 
 def has_access_modes(volume: ApiObject, claim: ApiObject) -> bool:
-    """Does the volume have all modes that the claim asks for?"""
+    """Does the volume have all modes that the claim requests?"""
     return set(spec_of(claim).get("accessModes") or ()) <= set(spec_of(volume).get("accessModes") or ())
 
 

@@ -1,6 +1,6 @@
 """The controller of claims and volumes: syncs one or the other, and carries out what was decided.
 
-Claims and volumes share a work queue; a key without a namespace is a volume's.
+Claims and volumes share a work queue; a key without a namespace belongs to a volume.
 
 Mirrors: pkg/controller/volume/persistentvolume/pv_controller.go, pv_controller_base.go
 """
@@ -147,8 +147,8 @@ class PersistentVolumeController(Controller):
         )
 
     def _visible_volumes(self, claim: ApiObject) -> list[ApiObject]:
-        """A claim that nobody has looked at yet is older than a volume that came after it: who creates both at once
-        sees them bound by the next resync."""
+        """A claim that has not been synced yet is older than a volume created after it: if both are created together,
+        the next resync binds them."""
         volumes = self.store.list(VOLUME)
         if self._looked_at.get(key_of(claim)) == claim.metadata.uid:
             return volumes

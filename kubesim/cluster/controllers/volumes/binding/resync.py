@@ -1,7 +1,7 @@
-"""The binder's own clock: every 15 seconds it looks again at the claims that wait.
+"""The binder's own clock: every 15 seconds it checks the waiting claims again.
 
-The real controller looks at everything for as long as it runs. A claim that is bound stays as it is, so here the clock
-stands still while no claim waits. When the ticks are is drawn from the seed, once for all.
+The real controller looks at everything for as long as it runs. A bound claim does not change, so the controller's timer
+stops while no claim waits. When the ticks are is drawn from the seed, once for all.
 
 Mirrors: pkg/controller/volume/persistentvolume/pv_controller_base.go resync
 """

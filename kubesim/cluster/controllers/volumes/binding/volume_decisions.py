@@ -1,4 +1,4 @@
-"""What becomes of a volume next: it is available, bound, released, unbound again, or reclaimed.
+"""The next step of a volume: it is available, bound, released, unbound again, or reclaimed.
 
 Mirrors: pkg/controller/volume/persistentvolume/pv_controller.go syncVolume, reclaimVolume, deleteVolumeOperation,
 findDeletablePlugin, doDeleteVolume; pkg/volume/hostpath/host_path.go Delete
@@ -20,7 +20,7 @@ from kubesim.cluster.controllers.volumes.storage_fields import (
 from kubesim.values import value_object
 
 Reclaim = Literal["retain", "external", "delete", "recycle", "fail"]
-# In-tree plugins that the controller has; of the others it knows nothing.
+# In-tree plugins that the controller has; the others are unknown to it.
 _PLUGINS = ("hostPath", "nfs", "local")
 _RECYCLABLE = ("hostPath", "nfs")
 
@@ -96,7 +96,7 @@ class Reclaiming:
 
 
 def decide_reclaim(volume: ApiObject) -> Reclaiming:
-    """What the reclaim policy of a released volume comes to."""
+    """What the reclaim policy does with a released volume."""
     if volume.metadata.annotations.get(MIGRATED_TO):
         return Reclaiming("external")
     match _policy(volume):

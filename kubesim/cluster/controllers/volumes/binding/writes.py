@@ -66,7 +66,7 @@ def claim_in_phase(claim: ApiObject, phase: str, volume: ApiObject | None = None
 
 
 def unbound_volume(volume: ApiObject) -> ApiObject:
-    """Free again, or still waiting for the claim that the user had named."""
+    """Available again, or still waiting for the claim that the user had named."""
     if BOUND_BY_CONTROLLER in volume.metadata.annotations:
         return with_annotations(with_field(volume, "spec", {"claimRef": None}), {BOUND_BY_CONTROLLER: None})
     reference = {name: value for name, value in (spec_of(volume).get("claimRef") or {}).items() if name != "uid"}

@@ -1,1 +1,1 @@
-"""What a CSI driver runs beside the cluster: it makes, deletes, grows and attaches the volumes."""
+"""The sidecars of a CSI driver: they create, delete, resize and attach volumes."""

@@ -1,4 +1,4 @@
-"""An external attacher: it attaches what a VolumeAttachment asks for, and detaches before the object goes.
+"""An external attacher: it attaches what a VolumeAttachment requests, and detaches before the object goes.
 
 One stands for the attachers of all drivers. How long a driver takes is drawn from the seed.
 
@@ -36,7 +36,7 @@ class CsiAttacher(Controller):
         self.store.watch(VOLUME, self._volume_changed)
 
     def _volume_changed(self, change: WatchEvent) -> None:
-        """A volume that is to be deleted goes when nothing is attached any more."""
+        """A volume marked for deletion is removed when nothing is attached any more."""
         volume = change.object
         if change.type != "DELETED" and volume.metadata.deletion_timestamp is not None:
             self._release(volume)

@@ -1,4 +1,4 @@
-"""An external provisioner: it makes a volume for each claim that asks its driver, and deletes those that are released.
+"""An external provisioner: it creates a volume for each claim of its driver, and deletes released ones.
 
 One stands for the provisioners of all drivers. How long a driver takes is drawn from the seed.
 

@@ -1,4 +1,4 @@
-"""From which nodes a new volume can be reached: where the chosen node is, within what the class allows.
+"""The topology of a new volume: that of the chosen node, within what the class allows.
 
 Mirrors: kubernetes-csi/external-provisioner pkg/controller/topology.go GenerateAccessibilityRequirements,
 GenerateVolumeNodeAffinity
@@ -21,7 +21,8 @@ class TopologyError(KubesimError):
 def node_affinity(node: ApiObject | None, keys: Sequence[str], allowed: Sequence[Json]) -> Json | None:
     """The node selector of the volume; None: every node can reach it.
 
-    `keys` are the labels by which the driver tells places apart. Without any, those that the class names are used.
+    `keys` are the labels by which the driver distinguishes topology segments. Without any, those that the class names
+    are used.
     """
     terms = [_labels(term) for term in allowed]
     keys = tuple(keys) or tuple(dict.fromkeys(key for term in terms for key in term))

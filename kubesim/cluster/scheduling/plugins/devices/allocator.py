@@ -1,6 +1,6 @@
 """Which devices of a node the claims of a pod get: the first that fit, tried one after the other.
 
-All claims are allocated, or none: a device that leaves too few for a later request is released.
+All claims are allocated, or none: a device is released if too few are left for a later request.
 
 Mirrors: k8s.io/dynamic-resource-allocation/structured/internal/stable/allocator_stable.go Allocate, allocateOne
 """
@@ -27,7 +27,7 @@ DeviceId = tuple[str, str, str]
 
 @value_object
 class Alternative:
-    """A request, or one of the subrequests of which the first that fits is taken. `name` is `request/subrequest`."""
+    """A request, or a list of subrequests, the first of which that fits is taken. `name` is `request/subrequest`."""
 
     name: str
     request: Json
@@ -122,7 +122,7 @@ class Allocator:
     def _device(
         self, index: int, position: int, option: Alternative, left: int, candidates: list[DeviceOnNode]
     ) -> bool:
-        """So many of these. Any order of the same devices is as good, so each set is tried once."""
+        """So many of these. The order of the devices does not matter, so each set is tried once."""
         if left == 0:
             return self._request(index, position + 1)
         everything = option.request.get("allocationMode") == "All"

@@ -1,6 +1,6 @@
 """DynamicResources: the claims of a pod exist, and are allocated on the node or can be.
 
-A pod whose claims do not exist yet is not tried at all. What is allocated is written when a node was chosen
+A pod whose claims do not exist yet is not tried at all. Allocations are written when a node has been chosen
 (`claim_bindings.py`).
 
 Mirrors: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go PreEnqueue, PreFilter, Filter, Score,
@@ -152,7 +152,7 @@ def _is_available(allocation: Mapping[str, Any] | None, node: NodeState) -> bool
 
 
 def _allocate(cycle: CycleState, state: _State, node: NodeState, claims: list[ApiObject]) -> list[Allocation] | str:
-    """What each claim gets on this node, or why not all get something."""
+    """What each claim gets on this node, or why one of them gets nothing."""
     slices = cycle.listers.store.list(RESOURCE_SLICE)
     pools = gather_pools(slices, node.name, node.labels)
     devices = NodeDevices(node.name, node.labels, pools, state.allocated)
@@ -192,7 +192,7 @@ def _score(cycle: CycleState, node: str) -> int:
 
 
 def post_filter(cycle: CycleState) -> tuple[str, ApiObject | None]:
-    """What is said about a pod that fits nowhere, and the claim to deallocate, so that it may fit elsewhere."""
+    """The message about a pod that fits nowhere, and the claim to deallocate, so that the pod may fit elsewhere."""
     state = cycle.states.get(NAME)
     if not isinstance(state, _State):
         return "no new claims to deallocate", None

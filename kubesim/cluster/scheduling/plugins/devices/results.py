@@ -60,7 +60,7 @@ def _class_config(chosen: Sequence[Chosen]) -> list[dict[str, Any]]:
 
 
 def _claim_config(claim: ApiObject, chosen: Sequence[Chosen]) -> list[dict[str, Any]]:
-    """What is for all requests, and what is for a request that is met as the configuration names it."""
+    """The configurations for all requests, and those for a request that the configuration names."""
     met = {each.request_name for each in chosen} | {base_request(each.request_name) for each in chosen}
     configs = (field(claim, "spec").get("devices") or {}).get("config") or ()
     return [

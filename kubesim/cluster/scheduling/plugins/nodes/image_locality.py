@@ -20,7 +20,7 @@ MAX_CONTAINER_THRESHOLD = 1000 * _MB
 def score(cycle: CycleState, nodes: Sequence[NodeState]) -> Sequence[int]:
     spec, known = cycle.pod.spec, cycle.snapshot.nodes.values()
     wanted = list(_images(cycle.pod))
-    # The more nodes have an image, the more it counts: otherwise the first node to pull it would get every pod.
+    # The more nodes have an image, the higher its score: otherwise the first node to pull it would get every pod.
     spread = {image: sum(image in state.images for state in known) / len(known) for image in wanted}
     highest = MAX_CONTAINER_THRESHOLD * (len(spec.init_containers) + len(spec.containers))
     return [_score(state, wanted, spread, highest) for state in nodes]

@@ -45,7 +45,7 @@ def _node_affinity(pod: Pod) -> Mapping[str, Any]:
 
 
 def _node_names(terms: Sequence[Mapping[str, Any]]) -> frozenset[str] | None:
-    """The nodes that the terms name, or None if one of them names none: then every node comes into question."""
+    """The nodes that the terms name, or None if one of them names none: then every node is possible."""
     names: frozenset[str] = frozenset()
     for term in terms:
         named = [

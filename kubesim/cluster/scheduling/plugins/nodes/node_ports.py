@@ -26,7 +26,7 @@ def filter_node(cycle: CycleState, state: NodeState) -> Status | None:
 
 
 def is_schedulable_after_pod_deleted(pod: Pod, event: ClusterEvent) -> bool:
-    """A pod that held one of the ports is gone."""
+    """A pod with one of the ports has ended."""
     gone = event.old_pod
     if gone is None or not (gone.spec.node_name or gone.status.nominated_node_name):
         return False

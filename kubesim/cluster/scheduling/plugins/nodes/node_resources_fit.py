@@ -1,4 +1,4 @@
-"""NodeResourcesFit: the node has room for what the pod asks for; emptier nodes score higher (LeastAllocated).
+"""NodeResourcesFit: the node has room for what the pod requests; emptier nodes score higher (LeastAllocated).
 
 Mirrors: pkg/scheduler/framework/plugins/noderesources fit.go, least_allocated.go
 """

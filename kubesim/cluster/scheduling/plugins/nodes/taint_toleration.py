@@ -29,7 +29,7 @@ def filter_node(cycle: CycleState, state: NodeState) -> Status | None:
 
 
 def score(cycle: CycleState, nodes: Sequence[NodeState]) -> Sequence[int]:
-    """Fewer taints that the pod does not tolerate are better."""
+    """The fewer untolerated taints, the better."""
     return default_normalize_score([_intolerable(cycle, state.node) for state in nodes], reverse=True)
 
 

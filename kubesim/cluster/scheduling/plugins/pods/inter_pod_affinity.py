@@ -146,6 +146,6 @@ def _satisfies_affinity(state: AffinityState, labels: Mapping[str, str]) -> bool
         return False
     if all(state.near[term.topology_key, labels[term.topology_key]] > 0 for term in state.affinity):
         return True
-    # The first of a series of pods that are to be together: nobody matches yet but the pod itself.
+    # The first of a series of pods with affinity to each other: only the pod itself matches so far.
     metadata = state.pod.metadata
     return not state.near and matches_all(state.affinity, metadata.namespace, metadata.labels)

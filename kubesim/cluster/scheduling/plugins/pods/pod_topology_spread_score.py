@@ -96,7 +96,7 @@ def _normalized(nodes: Sequence[NodeState], raw: dict[str, int]) -> Sequence[int
 
 
 def is_schedulable_after_pod_change(pod: Pod, event: ClusterEvent) -> bool:
-    """A pod that the constraints count came, went or changed its labels."""
+    """A pod that the constraints count was added, removed or relabelled."""
     old, new = event.old_pod, event.new_pod
     if any(each is not None and not _is_involved(each, pod) for each in (old, new)):
         return False
@@ -119,8 +119,8 @@ def is_schedulable_after_pod_change(pod: Pod, event: ClusterEvent) -> bool:
 def _is_involved(changed: Pod, pod: Pod) -> bool:
     if changed.metadata.uid == pod.metadata.uid:
         return True
-    has_place = bool(changed.spec.node_name or changed.status.nominated_node_name)
-    return has_place and changed.metadata.namespace == pod.metadata.namespace
+    has_node = bool(changed.spec.node_name or changed.status.nominated_node_name)
+    return has_node and changed.metadata.namespace == pod.metadata.namespace
 
 
 def is_schedulable_after_node_change(pod: Pod, event: ClusterEvent) -> bool:

@@ -36,7 +36,7 @@ class SpreadConstraint:
     honors_taints: bool = False
 
     def includes(self, pod: Pod, node: Node, gates: FeatureGates = DEFAULT_GATES) -> bool:
-        """Whether the node is one among which the pods are to be spread."""
+        """Whether pods are spread over this node."""
         if self.honors_affinity and not matches_node_affinity(pod, node.metadata.name, node.metadata.labels):
             return False
         return not self.honors_taints or untolerated_taint(pod, node, gates) is None

@@ -37,7 +37,7 @@ def find_matching_volume(
 
 
 def _can_hold(claim: ApiObject, volume: ApiObject) -> bool:
-    """Whether the volume is large enough, of the right mode, and not another client's."""
+    """Whether the volume is large enough, of the right mode, and not reserved for another claim."""
     spec, wanted = field(volume, "spec"), field(claim, "spec")
     if spec.get("claimRef") is not None and not is_bound_to_claim(volume, claim):
         return False
@@ -86,7 +86,7 @@ def request_of(claim: ApiObject) -> Quantity:
 
 
 def bound_to_claim(volume: ApiObject, claim: ApiObject) -> ApiObject:
-    """The volume with a reference to the claim, and with a note that no user wrote it."""
+    """The volume with a reference to the claim, marked as not written by a user."""
     metadata, spec = claim.metadata, field(volume, "spec")
     reference = spec.get("claimRef") or {}
     annotations = volume.metadata.annotations

@@ -55,7 +55,7 @@ def not_found(name: str) -> str:
 
 
 def claim_class(claim: ApiObject) -> str:
-    """The annotation of old times takes precedence, as upstream reads it."""
+    """The deprecated annotation takes precedence, as upstream."""
     old: str | None = claim.metadata.annotations.get(_OLD_CLASS)
     return old if old is not None else field(claim, "spec").get("storageClassName") or ""
 

@@ -48,7 +48,7 @@ VOLUME_NOT_EXIST = "node(s) unavailable due to one or more pvc(s) bound to non-e
 
 @value_object
 class PodVolumes:
-    """What is to be done for the claims of a pod on a node: volumes for claims, and claims to provision for."""
+    """What the claims of a pod need on a node: volumes to bind, and claims to provision for."""
 
     static: tuple[tuple[ApiObject, ApiObject], ...] = ()  # volume and claim
     dynamic: tuple[ApiObject, ...] = ()
@@ -100,7 +100,7 @@ def filter_node(cycle: CycleState, node: NodeState) -> Status | None:
 
 
 def find_pod_volumes(cycle: CycleState, node: NodeState) -> PodVolumes | tuple[str, ...]:
-    """What is to be done for the claims on this node, or why it cannot be done."""
+    """What the claims need on this node, or why the node cannot serve them."""
     state = cycle.states.get(NAME)
     if not isinstance(state, _State):
         return PodVolumes()
@@ -172,7 +172,7 @@ def _is_allowed(storage_class: ApiObject, labels: Mapping[str, str]) -> bool:
 def _has_enough_capacity(
     claim: ApiObject, storage_class: ApiObject, provisioner: str, labels: Mapping[str, str], listers: Listers
 ) -> bool:
-    """Only drivers that report their capacity are asked for it."""
+    """Capacity is requested only from drivers that report it."""
     driver = listers.csi_driver(provisioner)
     if driver is None or not field(driver, "spec").get("storageCapacity"):
         return True

@@ -69,7 +69,7 @@ def _conflict(pod: Pod, other: Pod) -> bool:
 
 
 def _is_same_disk(volume: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether both are one disk that not both only read."""
+    """Whether both are the same disk and not both are read-only."""
     for kind in _DISKS:
         mine, theirs = volume.get(kind), other.get(kind)
         if mine is None or theirs is None:
