@@ -1,6 +1,6 @@
 """Commands of a real kubectl at `kubesim up`, compared with what they printed at a real API server.
 
-The recorded cluster had no kubelet, and somebody had written the statuses of its pods without a kubelet; here pods come to the
+The recorded cluster had no kubelet, and the recorder wrote the statuses of its pods; here pods come to the
 same states by themselves. What is random is made equal before the comparison: ages, times, uids, versions, addresses,
 generated names, tokens, and the width of columns. The diff of Go structs in messages is left out.
 """
