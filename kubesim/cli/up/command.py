@@ -82,7 +82,7 @@ def execute(args: argparse.Namespace) -> int:
 
     speed = options.chosen(args.speed, "KUBESIM_SPEED", options.positive_number) or 1.0
     reported = report_flags.ReportingRun(args.report, header_of(scenario, options.seed(args)))
-    progress = RunProgress(sys.stderr)
+    progress = RunProgress(sys.stderr, quiet=True)  # a view on a terminal, and no plain lines
     progress.begin(None if args.duration is None else round(args.duration * speed))
     settings = UpSettings(
         host=host,

@@ -15,6 +15,7 @@ import faulthandler
 import io
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -81,7 +82,8 @@ def judged(name: str, number: int, folder: Path) -> str:
 
 def _memory_problem() -> str:
     """The process starts with a fifth of it, and ends after a few hundred inputs: more is of this input."""
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    [peak] = re.findall(r"^VmHWM:\s*(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    used = int(peak) // 1024  # of this program: ru_maxrss would count the process that started it
     return f"{used} MB of memory" if used > MAX_MEMORY_MB else ""
 
 
