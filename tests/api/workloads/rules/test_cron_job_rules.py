@@ -12,15 +12,9 @@ import pytest
 
 from kubesim.api.validation.field import Errors
 from kubesim.api.workloads.rules.batch import RULES
+from tests.support.workloads.jobs import CONTAINER
 
 CRON_JOB = RULES["CronJob"]
-CONTAINER = {
-    "name": "abc",
-    "image": "image",
-    "imagePullPolicy": "IfNotPresent",
-    "terminationMessagePath": "/dev/termination-log",
-    "terminationMessagePolicy": "File",
-}
 
 
 def new_cron_job(name: str = "mycronjob", job: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
