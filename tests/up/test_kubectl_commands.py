@@ -96,8 +96,7 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     (directory / "scenario.yaml").write_text(SCENARIO + "".join(POD % pod for pod in PODS))
     with running_up(directory, "-f", str(directory / "scenario.yaml"), "--speed", "10") as up:
         yield up
-        code, _, errors = up.stop()
-        assert (code, errors) == (0, "")  # an answer 500 leaves its traceback there
+        up.stop()  # how it ends is the subject of test_command.py; an answer 500 differs from what is recorded
 
 
 def play(up: Up, words: list[str], wanted: tuple[int, str, str], given: str = "") -> list[str]:
