@@ -1,19 +1,19 @@
-"""The errors that packages share. An error that only one package handles is beside its code.
+"""The errors that packages share. An error that only one package handles is defined beside its code.
 
 KubesimError
-├── UsageError          a mistake in what the user gave us: one line, exit 2
+├── UsageError          wrong input of the user: one line, exit 2
 │   ├── InputError      ... in a file: names the file, the line and the field
-│   └── GateError       ... about a feature gate: it does not exist, or cannot be set so
+│   └── GateError       ... about a feature gate: it does not exist, or cannot have this value
 ├── Deadlock            virtual time cannot continue: nothing is ready and no timer is set
-├── ApiError            what an API server answers (code, reason, message)
+├── ApiError            an error response of an API server (code, reason, message)
 ├── TransportError      an API server could not be reached, or the connection to it broke
-├── ReadOnlyError       something tried to write over a connection that only reads
+├── ReadOnlyError       a write over a read-only connection
 ├── SyncError           a sync of a pod failed; the worker backs off
-│   ├── BackoffError    ... and it is known when trying again makes sense
-│   └── SyncCancelled   ... because its context was cancelled: there is something newer to do
-├── ImageGCError        too little could be freed by removing images
+│   ├── BackoffError    ... with the time at which a retry makes sense
+│   └── SyncCancelled   ... because its context was cancelled: there is a newer update
+├── ImageGCError        removing images freed too little space
 ├── CniError            container networking failed; the text is libcni's
-│   └── PluginError     ... because a plugin said so: code, message, details
+│   └── PluginError     ... with the error of a plugin: code, message, details
 └── RuntimeCallError    a call to the container runtime failed
 """
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 
 class KubesimError(Exception):
-    """The root; its text is for people."""
+    """The base class; its text is for users."""
 
 
 class UsageError(KubesimError):
-    """Wrong use or bad input; the command line prints it as one line and exits 2."""
+    """Wrong usage or bad input; the command line prints one line and exits with 2."""
 
 
 class FileLine(int):
-    """A line of a file that another file includes: it knows its file."""
+    """A line number that knows its file, for files that another file includes."""
 
     source: str
 
@@ -45,7 +45,7 @@ class FileLine(int):
 
 
 class InputError(UsageError):
-    """Bad content of a file: `FILE:LINE: FIELD: what is wrong`. The file of the line, if it knows that, counts."""
+    """Bad content of a file: `FILE:LINE: FIELD: what is wrong`. If the line knows its file, that file is reported."""
 
     def __init__(
         self, source: str, problem: str, *, line: int | None = None, field: str = "", column: int | None = None
@@ -57,13 +57,13 @@ class InputError(UsageError):
 
     @property
     def pointed(self) -> str:
-        """`FILE:LINE:COLUMN: FIELD: what is wrong`, as editors read it."""
+        """The error as `FILE:LINE:COLUMN: FIELD: what is wrong`, the format that editors read."""
         where = f"{self.source}:{self.line or 1}:{self.column or 1}"
         return ": ".join(part for part in (where, self.field, self.problem) if part)
 
 
 def not_json(source: str, error: JSONDecodeError | RecursionError, line: int | None = None) -> InputError:
-    """For a text that the JSON decoder gave up on; the line is the decoder's unless the caller knows better."""
+    """The error for text that is not valid JSON; the line is the decoder's, unless the caller passes another."""
     if isinstance(error, RecursionError):
         return InputError(source, "not JSON that can be read: nested too deeply", line=line)
     problem = f"not JSON: {error.msg.removesuffix(' at')} at column {error.colno}"
@@ -71,16 +71,17 @@ def not_json(source: str, error: JSONDecodeError | RecursionError, line: int | N
 
 
 class GateError(UsageError):
-    """A feature gate that the kubelet does not have, or a setting with which it would not start."""
+    """A feature gate that the kubelet does not have, or a value with which it would not start."""
 
 
 class Deadlock(KubesimError):
-    """Nothing is ready, no timer is set and nothing outside is awaited."""
+    """Nothing is ready, no timer is set and nothing from outside is awaited."""
 
 
 class ApiError(KubesimError):
-    """An API server's refusal, with the HTTP code and the machine-readable reason. `go_on` is a token with which a list
-    that was cut off can be continued."""
+    """An error response of the API server, with HTTP code and machine-readable reason. `go_on` is a token to continue a
+    list that was cut off.
+    """
 
     def __init__(
         self, code: int, reason: str, message: str, details: dict[str, object] | None = None, *, go_on: str = ""
@@ -90,8 +91,9 @@ class ApiError(KubesimError):
 
 
 class TransportError(KubesimError):
-    """The API server cannot be reached; `refused` if the connection was refused, `too_large` if an answer
-    was cut off because of its size."""
+    """The API server cannot be reached; `refused` if the connection was refused, `too_large` if a response exceeded the
+    size limit.
+    """
 
     def __init__(self, message: str, *, refused: bool = False, too_large: bool = False) -> None:
         self.refused = refused
@@ -100,15 +102,15 @@ class TransportError(KubesimError):
 
 
 class ReadOnlyError(KubesimError):
-    """A call that could change something, over a connection that may only read."""
+    """A call that could change something, over a read-only connection."""
 
 
 class SyncError(KubesimError):
-    """A sync of a pod did not succeed."""
+    """A sync of a pod failed."""
 
 
 class BackoffError(SyncError):
-    """A container waits in back-off until `expires_at` (microseconds since the epoch)."""
+    """A container is in back-off until `expires_at` (microseconds since the epoch)."""
 
     def __init__(self, reason: str, expires_at: int) -> None:
         self.expires_at = expires_at
@@ -116,26 +118,27 @@ class BackoffError(SyncError):
 
 
 class SyncCancelled(SyncError):
-    """A sync gave up because its context was cancelled (Go's context.Canceled)."""
+    """A sync stopped because its context was cancelled (Go's context.Canceled)."""
 
     def __init__(self, message: str = "context canceled") -> None:
         super().__init__(message)
 
 
 class ImageGCError(KubesimError):
-    """A round of image garbage collection did not free what it should."""
+    """Image garbage collection freed less than required."""
 
 
 class CniError(KubesimError):
-    """libcni, go-cni or the runtime's network code failed. `causes` are the errors that it wraps, `kinds` the names of
-    go-cni's own kinds of error that it is of."""
+    """libcni, go-cni or the runtime's network code failed. `causes` are the wrapped errors, `kinds` the names of
+    go-cni's error kinds that apply.
+    """
 
     def __init__(self, text: str, *causes: CniError, kinds: tuple[str, ...] = ()) -> None:
         self.causes, self.kinds = causes, kinds
         super().__init__(text)
 
     def plugin_error(self) -> PluginError | None:
-        """The first error of a plugin in the chain."""
+        """The first plugin error in the chain."""
         return next((found for cause in self.causes if (found := cause.plugin_error())), None)
 
 
@@ -151,10 +154,10 @@ class PluginError(CniError):
 
 
 class RuntimeCallError(KubesimError):
-    """A CRI-shaped call failed; the text is the runtime's."""
+    """A CRI-shaped call failed; the message is the runtime's."""
 
     @property
     def message(self) -> str:
-        """The text without gRPC's `rpc error: code = Unknown desc = `, as the kubelet shows it of containers."""
+        """The message without gRPC's `rpc error: code = Unknown desc = `, as the kubelet reports it for containers."""
         head, found, text = str(self).partition(" desc = ")
         return text if found and head.startswith("rpc error: code = ") else str(self)

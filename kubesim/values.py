@@ -1,13 +1,13 @@
 """Dataclasses with slots that are cheap to declare and to create.
 
-`@value_object`: an immutable value; `replace` makes a copy with other values. The type checker sees to that,
-as it does for `@dataclass(frozen=True)`. At run time nothing guards an assignment, because a guard makes construction
-three times slower, and a run constructs some two hundred of these for every pod. `@mutable`: one whose fields may
-change. `@part`: an object that keeps what its constructor is given, and is compared by identity.
+`@value_object`: an immutable value; `replace` makes a copy with other values. The type checker enforces this, as it
+does for `@dataclass(frozen=True)`. No check at run time prevents assignments, because such a check makes construction
+three times slower, and a run constructs some two hundred value objects for every pod. `@mutable`: an object whose
+fields may change. `@part`: an object that keeps the arguments of its constructor, and is compared by identity.
 
-A class gets its `__init__` after its first objects. `dataclass` compiles four methods for each class instead:
-0.5 ms for each of three hundred classes, most of which a run never uses. Even without methods its declaration takes
-5 % of the start of a run, so `_with_slots` makes the class itself, such that `dataclasses.fields` can read it.
+A class gets its `__init__` only after its first few objects. `dataclass` instead compiles four methods for each class:
+0.5 ms for each of three hundred classes, most of which a run never uses. Even without methods, `dataclass` takes 5 % of
+the start of a run, so `_with_slots` creates the class itself, in a form that `dataclasses.fields` can read.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ T = TypeVar("T")
 _FIELDS = "__dataclass_fields__"
 _OF_THE_OLD_CLASS = ("__dict__", "__weakref__")
 _FEW = 8
-_made: dict[type, int] = {}  # how many objects of a class were made without a compiled `__init__`
+_made: dict[type, int] = {}  # the number of objects of a class that were created without a compiled `__init__`
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def value_object(cls: type[T]) -> type[T]:
-    """With slots; equal and with the same hash if all fields are."""
+    """Declare an immutable dataclass with slots; objects are equal, with the same hash, if all fields are."""
     cls = _with_slots(cls, kw_only=False)
     read = _reader(cls)
     if "__eq__" not in vars(cls):
@@ -43,7 +43,7 @@ def mutable(cls: type[T], /) -> type[T]: ...
 def mutable(*, kw_only: bool = False, eq: bool = True) -> Callable[[type[T]], type[T]]: ...
 @dataclass_transform(field_specifiers=(field,))
 def mutable(cls: Any = None, /, *, kw_only: bool = False, eq: bool = True) -> Any:
-    """With slots; equal if all fields are, and then without a hash."""
+    """Declare a mutable dataclass with slots; with `eq`, objects are equal if all fields are, and have no hash."""
 
     def made(cls: type[T]) -> type[T]:
         cls = _with_slots(cls, kw_only=kw_only)
@@ -57,9 +57,10 @@ def mutable(cls: Any = None, /, *, kw_only: bool = False, eq: bool = True) -> An
 
 @dataclass_transform(eq_default=False, field_specifiers=(field,))
 def part(cls: type[T]) -> type[T]:
-    """The fields are the parameters of the constructor. One that begins with an underscore is own state: it has a
-    default, and no caller passes it."""
-    return _with_slots(cls, kw_only=False, shows_fields=False)  # parts refer to each other in circles
+    """Declare a class whose fields are the parameters of its constructor. A field that begins with an underscore is
+    internal state: it has a default, and no caller passes it.
+    """
+    return _with_slots(cls, kw_only=False, shows_fields=False)  # no fields in repr: parts refer to each other in cycles
 
 
 def _with_slots(cls: type[T], *, kw_only: bool, shows_fields: bool = True) -> type[T]:
@@ -78,7 +79,7 @@ def _with_slots(cls: type[T], *, kw_only: bool, shows_fields: bool = True) -> ty
 
 
 def _own_fields(cls: type, kw_only: bool) -> dict[str, Field[Any]]:
-    """Those that the class itself declares, as `dataclasses.fields` gives them."""
+    """The fields that the class itself declares, as `dataclasses.fields` returns them."""
     declared: dict[str, Field[Any]] = {}
     for name, type in get_annotations(cls).items():
         if type.startswith("ClassVar"):
@@ -94,7 +95,7 @@ def _own_fields(cls: type, kw_only: bool) -> dict[str, Field[Any]]:
 
 
 def _reader(cls: type) -> Callable[[Any], Any]:
-    """Returns the values of all compared fields."""
+    """A function that returns the values of all compared fields."""
     names = [each.name for each in fields(cls) if each.compare]
     return attrgetter(*names) if names else lambda self: ()
 
@@ -112,7 +113,7 @@ def _repr(self: Any) -> str:
 
 
 def _first_init(self: Any, *args: Any, **kwargs: Any) -> None:
-    """Set the fields of the first objects of a class; compile its `__init__` after several of them, or for a wrong
+    """Set the fields of the first objects of a class; compile its `__init__` after several of them, or for an invalid
     call.
 
     Compiling takes as long as creating twenty objects, and three quarters of the classes in a short run have fewer than
@@ -128,7 +129,7 @@ def _first_init(self: Any, *args: Any, **kwargs: Any) -> None:
 
 
 def _set_fields(self: Any, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Returns False if an argument is missing, unknown or given twice."""
+    """Set the fields from the arguments. Returns False if an argument is missing, unknown or given twice."""
     declared: list[Field[Any]] = [*vars(cls)[_FIELDS].values()]
     names = [each.name for each in declared if each.init and not (args and each.kw_only)]
     given = dict(zip(names, args, strict=False)) | kwargs
@@ -169,7 +170,7 @@ def _parameter(each: Field[Any]) -> str:
 
 
 def _value(each: Field[Any]) -> str:
-    """The expression that a field is set to; empty if `__post_init__` sets it."""
+    """The source expression for the value of a field; empty if `__post_init__` sets the field."""
     if each.default_factory is not MISSING:
         made = f"_make_{each.name}()"
         return f"{made} if {each.name} is _absent else {each.name}" if each.init else made
@@ -183,7 +184,7 @@ if TYPE_CHECKING:
 else:
 
     def replace(value: T, /, **changes: Any) -> T:
-        """What `dataclasses.replace` does, in a third of the time."""
+        """A copy with some values replaced, like `dataclasses.replace`, in a third of the time."""
         cls = value.__class__
         indexes, read = _layout(cls)
         values = [*read(value)]

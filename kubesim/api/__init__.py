@@ -1,1 +1,1 @@
-"""Pods, Nodes and Events: their fields, defaults, quantities and validation."""
+"""The API types Pod, Node and Event: their fields, defaults, quantities and validation."""

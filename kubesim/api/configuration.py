@@ -1,4 +1,4 @@
-"""The content of ConfigMaps and Secrets, as text: for environment variables and for volumes."""
+"""The data of ConfigMaps and Secrets as text, for environment variables and volumes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kubesim.api.meta import ApiObject
 
 
 def configuration(found: ApiObject) -> dict[str, str]:
-    """`data` by key. Data of a Secret is decoded; the API server has validated it."""
+    """`data` by key. The data of a Secret is base64-decoded; the API server has validated it."""
     content: Mapping[str, Any] = found.extra
     data: Mapping[str, str] = content.get("data") or {}
     return _decoded(data) if found.kind == "Secret" else dict(data)
 
 
 def binary_data(found: ApiObject) -> dict[str, str]:
-    """What a ConfigMap holds beside its text: for volumes only."""
+    """The binaryData of a ConfigMap, which only volumes use."""
     content: Mapping[str, Any] = found.extra
     return _decoded(content.get("binaryData") or {})
 

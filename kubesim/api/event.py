@@ -1,4 +1,4 @@
-"""Event: what the kubelet reports about a pod, a container (by field path) or its node."""
+"""The API type Event: what the kubelet reports about a pod, a container (by field path) or its node."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CORE_NAMES = {
 
 
 def core_form(event: dict[str, Any]) -> dict[str, Any]:
-    """The JSON of an Event with the names of v1; events.k8s.io/v1 has other names for the same things."""
+    """The JSON of an Event with the names of v1; events.k8s.io/v1 has other names for the same fields."""
     if not str(event.get("apiVersion", "")).startswith(_OTHER_GROUP):
         return event
     return {_CORE_NAMES.get(name, name): value for name, value in event.items()} | {"apiVersion": "v1"}

@@ -1,4 +1,4 @@
-"""Image names as people write them: their syntax, and the tag they have when none is written.
+"""Image references: their syntax, the normalized form, and the default tag.
 
 Mirrors: github.com/distribution/reference (ParseNormalizedNamed, Parse), pkg/util/parsers ParseImageName,
 pkg/kubelet/images/image_manager.go applyDefaultImageTag, pkg/kubelet/images/pullmanager trimImageTagDigest.
@@ -33,7 +33,7 @@ _DIGEST_LENGTHS = {"sha256": 64, "sha384": 96, "sha512": 128}
 
 
 class InvalidReference(ValueError):
-    """Not the name of an image; the text is from upstream's parser."""
+    """Invalid syntax of an image reference; the message is upstream's."""
 
 
 @value_object
@@ -44,7 +44,7 @@ class ImageReference:
 
 
 def parse(text: str) -> ImageReference:
-    """A reference taken literally: nothing is added to the name."""
+    """Parse a reference literally, without adding anything to the name."""
     if not text:
         raise InvalidReference("repository name must have at least one component")
     found = _REFERENCE.fullmatch(text)
@@ -76,7 +76,7 @@ def _check_digest(digest: str) -> None:
 
 @lru_cache(maxsize=4096)
 def parse_normalized(text: str) -> ImageReference:
-    """A reference as people write it: `busybox` means `docker.io/library/busybox`."""
+    """Parse and normalize a reference: `busybox` becomes `docker.io/library/busybox`."""
     if _IDENTIFIER.fullmatch(text):
         raise InvalidReference(f"invalid repository name ({text}), cannot specify 64-byte hexadecimal strings")
     domain, remainder = _split_domain(text)
@@ -98,7 +98,7 @@ def _split_domain(text: str) -> tuple[str, str]:
 
 
 def image_tag(image: str) -> str:
-    """The tag an image is pulled by: `latest` without tag and digest, empty for a digest or an invalid name."""
+    """The tag that a pull uses: `latest` without tag and digest, empty for a digest or an invalid name."""
     try:
         reference = parse_normalized(image)
     except InvalidReference:
@@ -108,7 +108,7 @@ def image_tag(image: str) -> str:
 
 @lru_cache(maxsize=4096)
 def apply_default_image_tag(image: str) -> str:
-    """The image with `:latest` if it has neither tag nor digest; the name stays as short as it was written."""
+    """The image with `:latest` if it has neither tag nor digest; the name is not normalized."""
     try:
         reference = parse_normalized(image)
     except InvalidReference as error:
@@ -120,7 +120,7 @@ def apply_default_image_tag(image: str) -> str:
 
 @lru_cache(maxsize=4096)
 def trim_image_tag_digest(image: str) -> str:
-    """The repository as it was written, without tag and digest."""
+    """The repository without tag and digest; the name is not normalized."""
     reference = parse(image)
     if reference.digest:
         image = image.removesuffix(f"@{reference.digest}")

@@ -1,4 +1,4 @@
-"""What every object has: kind, name, owner, version."""
+"""The parts that every object has: kind, name, owner, version."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TypeMeta(Model, embedded_as="TypeMeta"):
 
 
 class ApiObject(TypeMeta):
-    """Any object of the API; kinds without their own class use this one."""
+    """Any API object; kinds without a class of their own use this class."""
 
     metadata: ObjectMeta = go("ObjectMeta")
 

@@ -1,11 +1,11 @@
-"""The base of every API type that is read by attribute, and the declaration of its fields.
+"""The base class of API types with attributes, and the declaration of their fields.
 
 A class line declares a field once: its name (the JSON name follows from it), its Python type for the type checker, and
 in `go(...)` its Go type, whether it is written when empty, and how a strategic merge patch merges it. Reading, writing,
-decoding with Go's error words (`schema.codec`), merge keys and unknown-field checks follow from that line.
+decoding with Go's errors (`schema.codec`), merge keys and unknown-field checks are derived from that line.
 
-An absent field has the zero value of its Go type, and `null` means absent. An object holds only the fields that it was
-given; the zero values are attributes of its class.
+An absent field has the zero value of its Go type, and `null` means absent. An object stores only the fields that were
+set; the zero values are attributes of its class.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _ZEROS = {"bool": False, "int32": 0, "int64": 0, "IntOrString": 0, "Time": None,
 # Size of the per-pod caches. Smaller than the number of pods means a hit rate of zero.
 REMEMBERED_PODS = 16_384
 
-EMPTY: dict[str, Any] = {}  # the zero value of every map: nothing is changed in place, so one object serves all
+EMPTY: dict[str, Any] = {}  # the zero value of every map: maps are never changed in place, so all share one object
 
 
 def json_name(field: str) -> str:
-    """`pod_ip` -> `podIP`, `restart_policy` -> `restartPolicy`: the Kubernetes spelling of a Python field name."""
+    """The JSON name of a Python field name: `pod_ip` -> `podIP`, `restart_policy` -> `restartPolicy`."""
     first, *rest = field.split("_")
     return first + "".join(_ACRONYMS.get(part, part.capitalize()) for part in rest)
 
 
 class Declared(NamedTuple):
-    """The declaration of one field. `merge`: the key of the elements of a list that is merged, "" for a set."""
+    """The declaration of one field. `merge`: the merge key of a list's elements, "" for a set."""
 
     type: str
     omit_empty: bool
@@ -42,7 +42,7 @@ class Declared(NamedTuple):
 
 
 def go(type_name: str, *, always: bool = False, merge: str | None = None) -> Any:
-    """Declare a field by its Go type. `always`: it has no omitempty."""
+    """Declare a field by its Go type. `always`: the field has no omitempty."""
     return Declared(type_name, not always, merge, type_name.startswith("*") or type_name in ("Time", "MicroTime"))
 
 
@@ -51,17 +51,17 @@ MODELS: dict[str, type[Model]] = {}
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Model:
-    """One API type. Assignment is an error: `changed(...)` returns a copy that shares everything else."""
+    """An API type. Assignment is an error: `changed(...)` returns a copy that shares all other values."""
 
-    # The fields by their Python names in the order of Go's declaration, and the name under which others embed them.
+    # The fields by their Python names in the order of Go's declaration, and the name of the field that embeds the type.
     declared: ClassVar[dict[str, Declared]] = {}
     embedded_as: ClassVar[str] = ""
     zeros: ClassVar[dict[str, Any]] = {}
-    # The fields that the type does not declare, as they were read.
+    # The undeclared fields, as they were read.
     extra: ClassVar[dict[str, Any]] = EMPTY
 
     def __init_subclass__(cls, *, embedded_as: str = "") -> None:
-        """Each declaration becomes the zero value of its field."""
+        """Replace each declaration by the zero value of its field."""
         base = cls.__base__
         assert base is not None
         assert issubclass(base, Model)
@@ -78,7 +78,7 @@ class Model:
         MODELS[cls.__name__] = cls
 
     def __init__(self, **fields: Any) -> None:
-        """The type checker checks the values."""
+        """Set the fields; only the type checker checks their values."""
         _set_fields(self, fields)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -88,7 +88,7 @@ class Model:
         return f"{type(self).__name__}({self.to_json()})"
 
     def __eq__(self, other: Any) -> bool:
-        """Equal values in all fields, declared or not. An absent field equals a zero value."""
+        """Whether all fields are equal, declared or not. An absent field equals a zero value."""
         if self.__class__ is not other.__class__:
             return NotImplemented
         mine, theirs = self.__dict__, other.__dict__
@@ -100,9 +100,9 @@ class Model:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """An object of JSON that has been decoded, or comes from a writer whose scalars need no check.
+        """Read a JSON object that was decoded, or whose writer is trusted to use correct scalar types.
 
-        Where an object or a list is missing, the error is that of the decoder (`schema.codec.DecodeError`).
+        If a value is not an object or list as it should be, the error is the decoder's (`schema.codec.DecodeError`).
         """
         try:
             return _read(cls, value, _READERS)  # type: ignore[return-value]
@@ -114,7 +114,7 @@ class Model:
 
     @classmethod
     def from_foreign_json(cls, value: Mapping[str, Any]) -> Self:
-        """An object of JSON from a writer that is not trusted: scalars are checked, too. Raises DecodeError."""
+        """Read a JSON object from an untrusted writer: scalars are checked, too. Raises DecodeError."""
         try:
             return _read(cls, value, _CHECKING)  # type: ignore[return-value]
         except (AttributeError, TypeError, ValueError):
@@ -123,7 +123,7 @@ class Model:
             return cls.from_json(decode(cls.__name__, value))
 
     def to_json(self) -> dict[str, Any]:
-        """The fields that were given, in Go's format: an empty one is left out if it has omitempty."""
+        """The fields that were set, in Go's format: an empty field with omitempty is left out."""
         given, out = self.__dict__, {}
         for name, field in self.declared.items():
             if name not in given:
@@ -136,13 +136,13 @@ class Model:
         return out
 
     def changed(self, /, **fields: Any) -> Self:
-        """A copy with other values in some fields; nothing is deep-copied."""
+        """A copy with some fields changed; nothing is deep-copied."""
         copy = _new(self.__class__)
         _set_fields(copy, self.__dict__ | fields)
         return copy
 
     def with_extra(self, extra: Mapping[str, Any]) -> Self:
-        """A copy with these fields beside those that the type declares."""
+        """A copy with these undeclared fields."""
         return self.changed(extra=dict(extra))
 
 
@@ -151,7 +151,7 @@ _set_fields: Callable[[Model, dict[str, Any]], None] = vars(Model)["__dict__"]._
 _SCALARS = frozenset((str, int, bool, float, type(None)))
 
 _Reader = Callable[[Any], Any]
-# Of each type, by JSON name: the Python name, whether it can be null, and the reader of all but scalars.
+# The fields of each type by JSON name: the Python name, whether it is nullable, and the reader unless it is a scalar.
 _Readers = dict[str, tuple[str, bool, _Reader | None]]
 _Table = dict["type[Model]", _Readers]
 _READERS: _Table = {}

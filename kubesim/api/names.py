@@ -1,4 +1,4 @@
-"""Which texts are names: label keys and values, and the kinds of resource names.
+"""Predicates for names: label keys and values, and the kinds of resource names.
 
 Mirrors: apimachinery/pkg/util/validation IsQualifiedName, IsValidLabelValue; pkg/apis/core/v1/helper/helpers.go;
 pkg/scheduler/util/utils.go IsScalarResourceName
@@ -15,7 +15,7 @@ _DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 
 
 def is_qualified_name(text: str) -> bool:
-    """`name` or `prefix.example.com/name`: what a label key must be."""
+    """Whether a text is a valid label key: `name` or `prefix.example.com/name`."""
     prefix, slash, name = text.rpartition("/")
     is_prefix = not slash or (len(prefix) <= 253 and _SUBDOMAIN.fullmatch(prefix) is not None)
     return is_prefix and _is_name(name)
@@ -31,7 +31,7 @@ def _is_name(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_extended_resource_name(name: str) -> bool:
-    """A resource of a vendor's domain, such as `example.com/gpu`."""
+    """Whether a resource belongs to a vendor's domain, such as `example.com/gpu`."""
     if "/" not in name or _is_prefixed_native_resource(name) or name.startswith("requests."):
         return False
     return is_qualified_name(f"requests.{name}")
@@ -39,7 +39,7 @@ def is_extended_resource_name(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_scalar_resource_name(name: str) -> bool:
-    """A resource that is counted in whole numbers beside cpu, memory, ephemeral storage and pods."""
+    """Whether a resource is counted in whole numbers, other than cpu, memory, ephemeral storage and pods."""
     return (
         is_extended_resource_name(name)
         or name.startswith(("hugepages-", "attachable-volumes-"))
@@ -52,7 +52,7 @@ def is_huge_page_resource_name(name: str) -> bool:
 
 
 def is_dra_extended_resource_name(name: str) -> bool:
-    """An extended resource that a device class may stand for."""
+    """Whether a device class may provide the extended resource."""
     return is_extended_resource_name(name) or name.startswith(_DEVICE_CLASS_PREFIX)
 
 

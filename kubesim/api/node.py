@@ -1,4 +1,4 @@
-"""Node: capacity, addresses, taints and conditions, as far as admission and the node status need them."""
+"""The API type Node: capacity, addresses, taints and conditions, as far as admission and the node status need them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Pod: what it should be (spec) and what it is (status).
+"""The API type Pod: spec and status.
 
-The structs that the code reads by attribute are classes; the others are declared in `schema.tables` and stay JSON
-objects. Text, numbers and lists have Go's zero values, Go's pointers are `| None`.
+The structs whose fields the code reads are classes; the others are declared in `schema.tables` and remain JSON objects.
+Strings, numbers and lists have Go's zero values, Go's pointers are `| None`.
 
 Mirrors: k8s.io/api/core/v1/types.go
 """
@@ -13,7 +13,7 @@ from typing import Any
 from kubesim.api.meta import ApiObject
 from kubesim.api.model import Model, go
 
-# Quantities stay text (or the number YAML made of them): kubesim.api.quantity gives them their meaning.
+# Quantities remain text (or the number that YAML decoded); kubesim.api.quantity parses them.
 ResourceList = dict[str, str | int | float]
 
 
@@ -118,7 +118,7 @@ class EnvVar(Model):
 
 
 class Container(Model, embedded_as="EphemeralContainerCommon"):
-    target_container_name = ""  # of an ephemeral container only
+    target_container_name = ""  # only for ephemeral containers
     name: str = go("string", always=True)
     image: str = go("string")
     command: tuple[str, ...] = go("[]string")
@@ -243,7 +243,7 @@ class ContainerStateTerminated(Model):
 
 
 class ContainerState(Model):
-    """At most one of the three is set; none at all counts as waiting."""
+    """A container's state: at most one of the three is set; none counts as waiting."""
 
     waiting: ContainerStateWaiting | None = go("*ContainerStateWaiting")
     running: ContainerStateRunning | None = go("*ContainerStateRunning")

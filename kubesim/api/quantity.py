@@ -1,9 +1,9 @@
-"""Quantity: an exact amount of a resource, as `500m`, `1.5Gi` or `12e6` write it.
+"""Quantity: an exact amount of a resource, such as `500m`, `1.5Gi` or `12e6`.
 
-Every number in `resources`, `overhead` and `allocatable` passes through here. A quantity remembers the notation it was
-written in and keeps a text that is good enough as it is; arithmetic gives the canonical text.
-Upstream holds an amount in one of two forms, a 64-bit integer with a decimal exponent, or a big decimal once that does
-not fit, and the two round negative amounts and overflow differently: `wide` marks the second.
+Every number in `resources`, `overhead` and `allocatable` is a quantity. A quantity remembers its notation, and its
+original text if that is nearly canonical; results of arithmetic have the canonical text. Upstream has two
+representations, which round negative amounts and overflow differently: a 64-bit integer with a decimal exponent, or a
+big decimal for amounts that do not fit. `wide` marks the second.
 
 Mirrors: apimachinery/pkg/api/resource/quantity.go, amount.go, math.go, scale_int.go, suffix.go
 """
@@ -28,7 +28,7 @@ FORMAT_WRONG: Final = f"quantities must match the regular expression '{_SPLIT}'"
 NUMERIC_WRONG: Final = "unable to parse numeric part of quantity"
 SUFFIX_WRONG: Final = "unable to parse quantity's suffix"
 
-# What upstream's scanner accepts; unlike the expression in its error text, it allows missing digits.
+# The syntax of upstream's scanner. Unlike the expression in upstream's error text, it allows missing digits.
 _SCANNER = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -42,8 +42,9 @@ _INT64_DIGITS = 18
 
 
 class Quantity:
-    """`unscaled * 10**scale` in some notation; `kept` is the text it came as, if upstream keeps that. Immutable:
-    instances are shared by a cache."""
+    """`unscaled * 10**scale` in some notation; `kept` is the original text, if upstream keeps it. Immutable, because a
+    cache shares the instances.
+    """
 
     __slots__ = ("_text", "format", "kept", "scale", "unscaled", "wide")
 
@@ -73,7 +74,8 @@ class Quantity:
         return self.scaled_value(MILLI)
 
     def scaled_value(self, scale: int) -> int:
-        """The amount in units of `10**scale`, rounded up, as an int64 that may overflow the way upstream's does."""
+        """The amount in units of `10**scale`, rounded up, as an int64 that may overflow in the same way as
+        upstream's."""
         shift = self.scale - scale
         if self.wide:
             return _wide_scaled_value(self.unscaled, shift)
@@ -82,13 +84,13 @@ class Quantity:
         return _shift_up_int64(self.unscaled, shift)
 
     def cmp(self, other: Quantity) -> int:
-        """-1, 0 or 1: compared exactly, however far apart the two are."""
+        """-1, 0 or 1: compares exactly, however far apart the amounts are."""
         if self.scale >= other.scale:
             return _compare(self.unscaled, self.scale - other.scale, other.unscaled)
         return -_compare(other.unscaled, other.scale - self.scale, self.unscaled)
 
     def __add__(self, other: Quantity) -> Quantity:
-        """The sum. A zero takes the notation of the added quantity."""
+        """The sum. A zero adopts the notation of the other quantity."""
         return self._plus(other.unscaled, other)
 
     def __sub__(self, other: Quantity) -> Quantity:
@@ -146,16 +148,16 @@ ZERO: Final = Quantity()
 
 @lru_cache(maxsize=65536, typed=True)
 def quantity(value: str | int | float) -> Quantity:
-    """The quantity that a JSON or YAML value stands for."""
+    """Convert a JSON or YAML value to a quantity."""
     if isinstance(value, str):
         return parse_quantity(value.strip())
-    # As Go's encoder writes it: without an exponent where it can be, because that would be a notation.
+    # In Go's number format, which avoids an exponent where possible, because an exponent would change the notation.
     return parse_quantity(format_float(value) if isinstance(value, float) else str(value))
 
 
 @lru_cache(maxsize=65536)
 def parse_quantity(text: str) -> Quantity:
-    """Read a quantity; a ValueError has upstream's words."""
+    """Parse a quantity; raises a ValueError with upstream's message."""
     found = _SCANNER.fullmatch(text)
     if not text or not found:
         raise ValueError(FORMAT_WRONG)
@@ -179,7 +181,7 @@ def parse_quantity(text: str) -> Quantity:
 
 
 def _interpret(suffix: str) -> tuple[int, str]:
-    """A suffix -> its exponent (of 2 for BinarySI, otherwise of 10) and its notation."""
+    """The exponent of a suffix (of 2 for BinarySI, else of 10) and its notation."""
     if suffix in _DECIMAL:
         return _DECIMAL[suffix], DECIMAL_SI
     if suffix in _BINARY:
@@ -191,7 +193,9 @@ def _interpret(suffix: str) -> tuple[int, str]:
 
 
 def _good_as_it_is(digits: str, amount: int, scale: int, notation: str) -> bool:
-    """Whether upstream keeps the text. It is a guess at being canonical: `1.500`, `+5` and `05` pass too."""
+    """Whether upstream keeps the text. Upstream only guesses whether it is canonical: `1.500`, `+5` and `05` are also
+    kept.
+    """
     if notation == BINARY_SI:
         return amount & 0x07 != 0
     return scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
@@ -211,7 +215,7 @@ def _wide_quantity(negative: bool, amount: int, scale: int, notation: str) -> Qu
 
 
 def _canonical(amount: Quantity) -> str:
-    """The text with no fraction, no loss and the largest exponent that allows both."""
+    """The canonical text: no fraction, no loss of precision, and the largest possible exponent."""
     if amount.is_zero:
         return "0"
     notation = amount.format or DECIMAL_EXPONENT
@@ -226,7 +230,7 @@ def _canonical(amount: Quantity) -> str:
     mantissa *= _power(exponent % 3)
     exponent -= exponent % 3
     if notation == DECIMAL_SI:
-        # Beyond the suffixes upstream drops the exponent: `1000E` becomes `1`.
+        # Beyond the largest suffix, upstream drops the exponent: `1000E` becomes `1`.
         return f"{mantissa}{_DECIMAL_SUFFIX.get(exponent, '')}"
     return f"{mantissa}e{exponent}" if exponent else str(mantissa)
 
@@ -246,7 +250,7 @@ def _without_factors(amount: int, factor: int) -> tuple[int, int]:
 
 
 def _compare(left: int, shift: int, right: int) -> int:
-    """-1, 0 or 1 for `left * 10**shift` against `right`, without computing a power that cannot matter."""
+    """-1, 0 or 1 for `left * 10**shift` compared with `right`; computes the power only if it can matter."""
     if left and shift:
         if left.bit_length() - 1 + 3 * shift >= right.bit_length():
             return 1 if left > 0 else -1
@@ -255,7 +259,7 @@ def _compare(left: int, shift: int, right: int) -> int:
 
 
 def _divide_away_from_zero(amount: int, digits: int) -> int:
-    """`amount / 10**digits`, any rest counting as one more."""
+    """`amount / 10**digits`, rounded away from zero."""
     if digits > amount.bit_length():
         return (amount > 0) - (amount < 0)
     quotient = -(-abs(amount) // _power(digits))
@@ -273,11 +277,13 @@ def _shift_up_int64(amount: int, digits: int) -> int:
 
 
 def _wide_scaled_value(amount: int, shift: int) -> int:
-    """`amount * 10**shift` as an int64. A negative amount with a rest rounds one higher than the narrow form does."""
+    """`amount * 10**shift` as an int64. A negative amount with a remainder rounds one higher than in the narrow
+    representation.
+    """
     if amount == 0:
         return 0
     if shift >= 0:
-        # Go's conversion of a float beyond int64 gives the least int64 on amd64.
+        # On amd64, Go converts a float beyond int64 to the smallest int64.
         return _wrap(_wrap(amount) * (_power(shift) if shift < 19 else _INT64_MIN))
     if amount < _INT64_MAX and -shift < 19:
         narrow, divisor = _wrap(amount), _power(-shift)
@@ -296,6 +302,6 @@ def _fits(amount: int) -> bool:
 
 
 def _wrap(amount: int, bits: int = 64) -> int:
-    """The signed integer that is left of a number in this many bits."""
+    """The low bits of a number as a signed integer."""
     half = 1 << (bits - 1)
     return (amount + half) % (1 << bits) - half

@@ -1,7 +1,7 @@
-"""Points in time: integer microseconds since the epoch inside, RFC 3339 text at the edges.
+"""Points in time: integer microseconds since the epoch internally, RFC 3339 text in the API.
 
-API timestamps (`metav1.Time`) are kept as the text they came as, so that nothing is lost; these functions turn them
-into microseconds when an answer depends on them.
+API timestamps (`metav1.Time`) keep their original text, so that nothing is lost. These functions convert them to
+microseconds if a computation needs the time.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _RFC3339 = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))
 
 @lru_cache(maxsize=4096)
 def parse_time(text: str) -> int:
-    """RFC 3339 text -> microseconds since the epoch; finer fractions are cut off."""
+    """Parse RFC 3339 text to microseconds since the epoch; finer fractions are truncated."""
     found = _RFC3339.match(text)
     if not found:
         raise ValueError(f"{text!r} is not an RFC 3339 time such as 2026-01-31T12:00:00Z")
     year, month, day, hour, minute, second = (int(part) for part in found.groups()[:6])
     fraction, sign, offset_hours, offset_minutes = found.groups()[6:]
-    if int(offset_hours or 0) > 24 or int(offset_minutes or 0) > 60:  # as Go, which accepts these two
+    if int(offset_hours or 0) > 24 or int(offset_minutes or 0) > 60:  # Go accepts 24 and 60, too
         raise ValueError(f"{text!r} has a time zone out of range")
     moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     since = moment - _EPOCH
@@ -43,15 +43,15 @@ def _format_seconds(seconds: int) -> str:
 
 
 def format_time(micros: int) -> str:
-    """Microseconds -> the text of a `metav1.Time`: whole seconds, cut, UTC; at most the end of the year 9999."""
+    """Format microseconds as a `metav1.Time`: UTC, truncated to whole seconds; at most the end of the year 9999."""
     return _format_seconds(micros // SECOND)
 
 
 def format_micro_time(micros: int) -> str:
-    """Microseconds -> the text of a `metav1.MicroTime`."""
+    """Format microseconds as a `metav1.MicroTime`."""
     return f"{_format_seconds(micros // SECOND)[:-1]}.{micros % SECOND:06d}Z"
 
 
 def seconds(value: float) -> int:
-    """Seconds -> integer microseconds, rounded to the grid that virtual time uses."""
+    """Convert seconds to integer microseconds, the unit of virtual time."""
     return round(value * SECOND)

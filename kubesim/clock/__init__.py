@@ -1,4 +1,4 @@
-"""Time: one `Clock` for everything, virtual or real."""
+"""Time: one `Clock` interface for virtual and real time."""
 
 from kubesim.clock.awaited import Awaited
 from kubesim.clock.clock import Clock, LoopClock, external

@@ -1,4 +1,4 @@
-"""A future that names what it waits for, so that the error of a deadlock can name it."""
+"""A future that names what it waits for, so that a deadlock error can list it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ T = TypeVar("T")
 
 
 class Awaited(asyncio.Future[T]):
-    """`await Awaited("the end of the container")`, or for the first of several things."""
+    """A future with a description: `await Awaited("the end of the container")`, or a sequence of objects if it waits
+    for any of them.
+    """
 
     __slots__ = ("what",)
 

@@ -1,7 +1,7 @@
-"""The Clock that is injected everywhere: what time it is, how to wait, and how to hold time for real work.
+"""The Clock that every component gets: the current time, waiting, and holding virtual time during real work.
 
-The same class serves virtual and real time: it only asks its event loop. Wall time is integer microseconds since the
-epoch; a virtual run starts at a fixed date, so that the same run prints the same timestamps forever.
+The same class serves virtual and real time, because it only uses its event loop. Wall time is integer microseconds
+since the epoch. A virtual run starts at a fixed date, so the same run always prints the same timestamps.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any, Protocol
 
 from kubesim.clock.virtual import VirtualLoop, wake
 
-VIRTUAL_START = 946_684_800_000_000  # 2000-01-01T00:00:00Z, the date at which Go's synctest bubbles begin
+VIRTUAL_START = 946_684_800_000_000  # 2000-01-01T00:00:00Z, the date at which Go's synctest bubbles start
 
 
 class Clock(Protocol):
-    """The clock interface for components. All values are integer microseconds."""
+    """The clock interface for components. All times and durations are integer microseconds."""
 
     def now(self) -> int: ...
     def sleep(self, duration: int) -> Awaitable[None]: ...
@@ -29,7 +29,7 @@ class Clock(Protocol):
 
 @contextmanager
 def external() -> Iterator[None]:
-    """Hold the time of the running loop, if it is virtual, while something real is awaited."""
+    """Hold the time of the running loop, if it is virtual, while the block awaits something real."""
     loop = asyncio.get_running_loop()
     if not isinstance(loop, VirtualLoop):
         yield
@@ -42,7 +42,7 @@ def external() -> Iterator[None]:
 
 
 class LoopClock:
-    """Time as the running event loop counts it."""
+    """The time of the running event loop."""
 
     def __new__(cls, start: int | None = None) -> LoopClock:
         return super().__new__(_VirtualClock if isinstance(asyncio.get_running_loop(), VirtualLoop) else cls)
@@ -62,12 +62,14 @@ class LoopClock:
         return round(self._loop.time() * 1_000_000) + self.offset
 
     def wall(self) -> int:
-        """The machine's wall-clock time: a timestamp for other programs. It may jump (`SkewedClock`), while
-        `now` never does, as Go's monotonic clock."""
+        """The machine's wall-clock time: a timestamp for other programs. It may jump (`SkewedClock`), unlike `now`,
+        which is monotonic as in Go.
+        """
         return self.now()
 
     def begin(self, speed: float = 0.0) -> None:
-        """Count elapsed time from now on; with a speed, virtual time is paced against the wall clock from now on."""
+        """Count elapsed time from now on. With a speed, virtual time is also paced against the wall clock from now
+        on."""
         self.start = self.now()
         if self.virtual is not None:
             self.virtual.pace(speed)
@@ -80,18 +82,20 @@ class LoopClock:
         return self._loop.call_at((moment - self.offset) / 1_000_000, callback, *args)
 
     def late_rank(self) -> int:
-        """A rank for tickers and `sleep_late`: higher than all before, and a higher rank runs later in an instant."""
+        """A rank for tickers and `sleep_late`: higher than all earlier ranks; within an instant, a higher rank runs
+        later.
+        """
         return 0
 
     def something_happened(self) -> None:
-        """A tick has changed something: no ticker is idle any more."""
+        """Report that a tick has changed something, so no ticker is idle any more."""
 
     def sleep_late(self, moment: int, rank: int) -> Awaitable[None]:
-        """Like `sleep_until`, within a tick. Everything else that is due or woken at that instant runs first."""
+        """Like `sleep_until`, but within a tick: everything else that is due or woken at that instant runs first."""
         return self.sleep_until(moment)
 
     def sleep_in_tick(self, duration: int) -> Awaitable[None]:
-        """As `sleep`, for a component that works on a tick: the end of this wait does not count as other activity."""
+        """Like `sleep`, for a component that works on a tick: the end of this wait does not count as other activity."""
         return self.sleep(duration)
 
     def sleep(self, duration: int) -> Awaitable[None]:
@@ -101,7 +105,7 @@ class LoopClock:
         return self._sleep_until(moment)
 
     async def _sleep_until(self, moment: int) -> None:
-        """Wait until then. A wait of zero also lets other tasks run, as Go's scheduler would."""
+        """Wait until the given time. A wait of zero also lets other tasks run, as in Go's scheduler."""
         future = self._loop.create_future()
         timer = self.call_at(moment, wake, future, None)
         try:
@@ -110,18 +114,18 @@ class LoopClock:
             timer.cancel()
 
     def timeout(self, duration: int) -> asyncio.Timeout:
-        """`async with clock.timeout(...)`: raises TimeoutError when the time is over."""
+        """`async with clock.timeout(...)`: raises TimeoutError when the duration is over."""
         return asyncio.timeout(duration / 1_000_000)
 
     @contextmanager
     def external(self) -> Iterator[None]:
-        """Hold virtual time during a wait for something real."""
+        """Hold virtual time while the block awaits something real."""
         with external():
             yield
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Something outside may be heard at any time; in virtual time it is received before the next jump."""
+        """Accept input from outside during the block; in virtual time, the loop polls for input before each jump."""
         if self.virtual is None:
             yield
             return
@@ -133,10 +137,10 @@ class LoopClock:
 
     @asynccontextmanager
     async def outside(self, limit_s: float, *, hold: bool = False) -> AsyncIterator[None]:
-        """Guards an exchange with the real world, which may take this many wall-clock seconds; then TimeoutError.
+        """Guard an exchange with the real world: TimeoutError after this many wall-clock seconds.
 
-        Virtual time does not advance during an exchange, unless it is paced: then an exchange takes its real time, or
-        none with `hold`.
+        Virtual time stands still during an exchange. If the loop is paced, the exchange takes its real time, or none
+        with `hold`.
         """
         virtual = self.virtual
         if virtual is None:
@@ -167,7 +171,7 @@ class LoopClock:
 
 
 class _VirtualClock(LoopClock):
-    """The clock of a virtual loop, without the way through seconds."""
+    """The clock of a virtual loop; avoids the conversion to seconds."""
 
     virtual: VirtualLoop
 
@@ -199,7 +203,7 @@ class _VirtualClock(LoopClock):
 
 
 class SkewedClock(_VirtualClock):
-    """The clock of a machine whose wall clock can be wrong; it shows the same as `like` until it is set."""
+    """The clock of a machine whose wall clock can be wrong; it shows the time of `like` until it is set."""
 
     def __new__(cls, like: LoopClock) -> SkewedClock:
         return object.__new__(cls)
@@ -213,7 +217,7 @@ class SkewedClock(_VirtualClock):
 
 
 class PacedClock(_VirtualClock):
-    """Real seconds for external clients, on a paced loop: their waiting time does not depend on its speed."""
+    """Real seconds for external clients of a paced loop: their timeouts do not depend on the loop's speed."""
 
     def __new__(cls, like: LoopClock, speed: float) -> PacedClock:
         return object.__new__(cls)

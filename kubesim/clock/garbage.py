@@ -1,4 +1,4 @@
-"""How often Python's garbage collector looks for unreachable cycles."""
+"""How often Python's garbage collector searches for unreachable cycles."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def collected_rarely() -> Iterator[None]:
-    """A run keeps most of what it makes (pods, records) and hardly makes cycles, so a search finds next to nothing and
-    costs a fifth of the run if done often. Around many runs, or one and what becomes of its result, this spares the
-    search that is due as soon as the usual thresholds hold again.
+    """Collect garbage rarely during the block.
+
+    A run keeps most of the objects it creates (pods, records) and creates few cycles, so a frequent search finds next
+    to nothing and costs a fifth of the run. Wrap several runs, or a run and the use of its result, in one block: the
+    usual thresholds trigger a search as soon as they apply again.
     """
     thresholds = gc.get_threshold()
     gc.set_threshold(4_000_000, 50, 50)
@@ -22,7 +24,7 @@ def collected_rarely() -> Iterator[None]:
 
 
 def collect_young() -> None:
-    """Look for garbage among what was created since the last look. A run that is over is one great cycle: collected
-    immediately, while it is in the machine's caches, it costs a fifth of what it costs later among hundreds of others.
+    """Collect garbage among the objects created since the last collection. A finished run is one large cycle: collected
+    immediately, while it is in the CPU caches, it costs a fifth of a later collection among hundreds of others.
     """
     gc.collect(0)

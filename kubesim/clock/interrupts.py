@@ -1,4 +1,4 @@
-"""Ctrl-C in order: it cancels a run instead of breaking into it, and waits while something must not stay half done."""
+"""Handling of Ctrl-C: it cancels a run instead of interrupting it anywhere, and waits for steps that must complete."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Postponed:
-    """Handler of SIGINT that keeps the first one for later. A second one is not kept waiting."""
+    """A SIGINT handler that postpones the first Ctrl-C. A second one interrupts at once."""
 
     def __init__(self) -> None:
         self.pending = False
@@ -24,8 +24,7 @@ class Postponed:
 
 @contextmanager
 def interrupts_postponed() -> Iterator[None]:
-    """Raise KeyboardInterrupt at the end of the block instead of in it; runs in virtual time are cancelled
-    immediately."""
+    """Postpone KeyboardInterrupt to the end of the block; runs in virtual time are cancelled immediately."""
     if not _is_ours():
         yield
         return
@@ -41,8 +40,9 @@ def interrupts_postponed() -> Iterator[None]:
 
 @contextmanager
 def cancelled_by_interrupts(task: asyncio.Task[Any]) -> Iterator[None]:
-    """Ctrl-C cancels the task, so that it cleans up; a second one ends it immediately. Only if nothing else handles
-    it."""
+    """Let Ctrl-C cancel the task, so that the task cleans up; a second Ctrl-C ends it at once. Has no effect if another
+    handler is installed.
+    """
     if not _is_ours():
         yield
         return
@@ -54,7 +54,7 @@ def cancelled_by_interrupts(task: asyncio.Task[Any]) -> Iterator[None]:
             raise KeyboardInterrupt
         interrupted = True
         task.cancel()
-        task.get_loop().call_soon_threadsafe(bool)  # it may be waiting for something real
+        task.get_loop().call_soon_threadsafe(bool)  # wakes the loop if it waits for something real
 
     signal.signal(signal.SIGINT, interrupt)
     try:
@@ -70,7 +70,9 @@ def cancelled_by_interrupts(task: asyncio.Task[Any]) -> Iterator[None]:
 
 
 def _is_ours() -> bool:
-    """Only the main thread receives signals; a handler that somebody else installed stays."""
+    """Whether we may handle SIGINT: only the main thread receives signals, and a handler of somebody else stays
+    installed.
+    """
     if threading.current_thread() is not threading.main_thread():
         return False
     handler = signal.getsignal(signal.SIGINT)

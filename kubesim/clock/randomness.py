@@ -1,4 +1,4 @@
-"""Randomness in named streams derived from one seed, so that a new draw in one place changes nothing elsewhere."""
+"""Random streams, named and derived from one seed, so that a new draw in one place changes nothing elsewhere."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ class Randomness:
 
     def fraction(self, *names: str) -> float:
         """A number in [0, 1) for these names, for a single draw: seeding a stream costs as much as a thousand draws."""
-        return (_seed((str(self.seed), *names)) >> 11) / (1 << 53)  # as many bits as a float holds
+        return (_seed((str(self.seed), *names)) >> 11) / (1 << 53)  # as many bits as a float has
 
 
 class _Unseeded:
-    """A stream from which nothing has been drawn. Most stay so, and to seed one costs as much as hundreds of draws."""
+    """A stream without a draw so far. Most streams are never used, and seeding one costs as much as hundreds of
+    draws."""
 
     def __init__(self, *names: str) -> None:
         self._names = names
@@ -36,7 +37,7 @@ class _Unseeded:
         return Stream(_seed(self._names))
 
     def __getattr__(self, name: str) -> Any:
-        """Called for a missing key: the first draw of its kind. From then on it is the generator's method."""
+        """Seed the generator at the first draw; then keep the generator's method as an attribute."""
         if name.startswith("_"):
             raise AttributeError(name)
         method = getattr(self._generator, name)
@@ -49,12 +50,13 @@ def _seed(names: tuple[str, ...]) -> int:
 
 
 def uuid4_text(bits: int) -> str:
-    """128 random bits as a version 4 UUID: the 13th digit is the version, the 17th begins with the variant."""
+    """128 random bits formatted as a version 4 UUID: the 13th digit is the version, the 17th begins with the
+    variant."""
     digits = f"{bits:032x}"
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{'89ab'[bits >> 60 & 3]}{digits[17:20]}-{digits[20:]}"
 
 
 def random_uids(randomness: Randomness) -> Callable[[], str]:
-    """Random uids (version 4), the same for the same seed."""
+    """Generator of random uids (version 4), the same for the same seed."""
     stream = randomness.stream("uid")
     return lambda: uuid4_text(stream.getrandbits(128))

@@ -1,4 +1,4 @@
-"""`run_virtual`: a whole program in virtual time."""
+"""`run_virtual`: runs a program in virtual time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def run_virtual(main: Callable[..., Coroutine[Any, Any, T]], *args: object, speed: float = 0.0) -> T:
-    """What `asyncio.run` does, on a fresh virtual loop, in half the time: a corpus runs thousands of them.
+    """Like `asyncio.run`, on a new virtual loop and in half the time, because a corpus runs thousands of them.
 
     Context variables that the program sets are discarded with it: the caller and later programs never see them.
     """
@@ -36,7 +36,7 @@ def _run(main: Callable[..., Coroutine[Any, Any, T]], args: tuple[object, ...], 
 
 
 async def wind_up(loop: VirtualLoop) -> None:
-    """Nothing continues after the end: what is left over is cancelled, and what it leaves is closed."""
+    """Cancel the remaining tasks and close async generators."""
     left = [task for task in asyncio.all_tasks(loop) if task is not asyncio.current_task()]
     for task in left:
         task.cancel()

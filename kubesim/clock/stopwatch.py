@@ -1,4 +1,4 @@
-"""How long something really took: for progress and tables, never for decisions."""
+"""Real elapsed time, for progress and tables, never for decisions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time as wall_time
 
 
 class Stopwatch:
-    """Runs from when it is created."""
+    """Starts when it is created."""
 
     def __init__(self) -> None:
         self._start = wall_time.perf_counter()
@@ -16,5 +16,5 @@ class Stopwatch:
         return wall_time.perf_counter() - self._start
 
     def cpu_seconds(self) -> float:
-        """The CPU time of this process during the measurement, whatever else the machine was doing."""
+        """The CPU time of this process since the stopwatch started, whatever else the machine was doing."""
         return wall_time.process_time() - self._cpu_start

@@ -1,10 +1,10 @@
 """The virtual event loop: when nothing is ready, time jumps to the next timer.
 
-Stock asyncio compares only the deadlines of timers, so two that tie fire in heap order; here a timer is ordered by
-(deadline, creation), on a grid of whole microseconds. While real work is under way (a process, a thread) the loop holds
-its time and waits for it; limits on that work are counted on the wall. A source that may report at any time (a watched
-directory) does not stop the clock: it is polled before each jump. With no ready task, no timer and no outside source it
-raises `Deadlock`, which names the waiting tasks and what they wait for.
+asyncio's own loop compares only the deadlines of timers, so timers with the same deadline fire in heap order. Here
+timers are ordered by (deadline, creation), in whole microseconds. During real work (a process, a thread) the loop holds
+its time and waits; limits on that work count wall-clock time. A source that may report at any time (a watched
+directory) does not hold the clock: the loop polls it before each jump. Without a ready task, a timer or an outside
+source, the loop raises `Deadlock`, which names the waiting tasks and what they wait for.
 
 Idle time is free. `happenings` counts the instants in which anything happened except ticks that changed nothing. A
 ticker whose last tick changed nothing is idle until something else happens (see `concurrency.Ticker`), and the loop
@@ -26,17 +26,17 @@ from typing import Any, Protocol, TypeVar
 from kubesim.errors import Deadlock
 
 T = TypeVar("T")
-_Ready = tuple[Context, tuple[Any, ...]]  # to be run in that context: a callback and its arguments
+_Ready = tuple[Context, tuple[Any, ...]]  # a callback to run in that context, with its arguments
 SECOND = 1_000_000
-CROWDED = 2000  # this many timers and twice as many as were left last time are worth a search for cancelled ones
-LATE = 1 << 50  # added to the order of a timer that comes after all others of its instant
+CROWDED = 2000  # timers that trigger a search for cancelled ones; at least twice what the last one left
+LATE = 1 << 50  # added to the order of a timer that fires after all others of its instant
 JUMPS_PER_PROGRESS = 1000
-PROGRESS_S = 0.5  # with a speed: real seconds of a wait between two calls
-NEVER = 1 << 62  # later than every moment
+PROGRESS_S = 0.5  # with a speed: real seconds between two calls of `on_progress` during a wait
+NEVER = 1 << 62  # later than any real time
 
 
 class _Handle(asyncio.Handle):
-    """asyncio's, made without asking the loop whether it is being debugged."""
+    """asyncio's Handle, created without asking whether the loop is in debug mode."""
 
     __slots__ = ()
     _context: Context
@@ -55,10 +55,10 @@ class _Handle(asyncio.Handle):
 
 
 class _Timer:
-    """asyncio's TimerHandle, reduced to what this loop looks at. Without a context it is called in that of the loop."""
+    """asyncio's TimerHandle, reduced to what this loop uses. Without a context, the loop's own context applies."""
 
     __slots__ = ("_when", "args", "callback", "context")
-    _source_traceback = None  # asyncio's call_later looks
+    _source_traceback = None  # read by asyncio's call_later
 
     def __init__(
         self, when: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None
@@ -109,44 +109,46 @@ class Tick(_Timer):
 
 
 class _PartOfTick(Future[None]):
-    """A wait within the work of a tick. Its end does not count as another event, so idle tickers stay idle."""
+    """A wait within a tick. Its end does not count as another event, so idle tickers stay idle."""
 
 
-# By (due, order of creation): callbacks, and the futures that sleepers wait for.
+# (due, order of creation, callback or the future of a sleeper)
 _Entry = tuple[int, int, _Timer | asyncio.Future[None]]
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """An asyncio event loop whose time is counted, not measured."""
+    """An asyncio event loop in virtual time."""
 
-    skips_idle_ticks = True  # a test executes them all and compares
+    skips_idle_ticks = True  # a test turns it off, so that all ticks run, and compares the traces
 
-    # asyncio's base class creates it; the entries are ours, because all methods that use it are replaced.
+    # asyncio's base class creates it. The type of its entries is ours, because we replace all methods that use it.
     _ready: deque[_Ready]
 
     def __init__(self, speed: float = 0.0) -> None:
-        super().__init__(PollSelector())  # has no cost while no file descriptor is registered
+        super().__init__(PollSelector())  # costs nothing while no file descriptor is registered
         self._micros = 0
         self._timers: list[_Entry] = []  # a heap
-        self._fired: list[Tick] = []  # ticks of this instant, to be armed again
+        self._fired: list[Tick] = []  # ticks that fired at this instant, to re-arm
         self._crowded = CROWDED
         self._orders = 0
         self._late_ranks = 0
         self._jumps = 0
-        self.on_progress: Callable[[], None] | None = None  # called now and then while time continues
-        self.externals = 0  # real things under way; time does not advance
-        self.listening = 0  # file descriptors on which something may be heard at any time
+        self.on_progress: Callable[[], None] | None = None  # called now and then while time advances
+        self.externals = 0  # real operations in progress, during which time stands still
+        self.listening = 0  # file descriptors on which input may arrive at any time
         self._limits: list[tuple[float, int, asyncio.Handle]] = []  # a heap by (due on the wall, order of creation)
-        self.speed = speed  # virtual seconds for each second on the wall; 0 = as fast as possible
+        self.speed = speed  # virtual seconds per wall-clock second; 0 = as fast as possible
         self._wall_start = wall_time.monotonic()
         self._next: _Ready | None = None  # runs before everything in _ready
         self._placing_next = False
         self.happenings = 0
-        self.happened = True  # a pod changed since they were counted
-        self.unfinished_ticks: set[Periodic] = set()  # those whose tick the reader has not finished
+        self.happened = True  # anything happened since `happenings` was last incremented
+        self.unfinished_ticks: set[Periodic] = set()  # tickers whose reader has not finished the last tick
 
     def _make_self_pipe(self) -> None:
-        """Replaces asyncio's: what wakes the loop from a wait is made for the first one; most loops never wait."""
+        """Replaces asyncio's: most loops never wait for real input, so the pipe that wakes them is created for the
+        first wait.
+        """
         self._ssock: Any = None
         self._csock: Any = None
 
@@ -155,7 +157,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             super()._close_self_pipe()  # type: ignore[misc]
 
     def pace(self, speed: float) -> None:
-        """From this instant on, let this many virtual seconds pass in each wall-clock second."""
+        """From now on, let this many virtual seconds pass in each wall-clock second."""
         self.speed = speed
         if speed:
             self._wall_start = wall_time.monotonic() - self._micros / SECOND / speed
@@ -167,7 +169,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._micros / SECOND
 
-    get_debug = staticmethod(bool)  # never: each future and task asks when it is created
+    get_debug = staticmethod(bool)  # never in debug mode; each future and task asks when it is created
 
     def call_at(  # type: ignore[override]  # asyncio ties the types of args and callback; nothing here needs that
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
@@ -178,7 +180,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def call_at_micros(
         self, due: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None, rank: int = 0
     ) -> asyncio.TimerHandle:
-        """Timers of one instant fire by rank, then in the order of creation."""
+        """Call back at a virtual time. Timers of one instant fire by rank, then in the order of creation."""
         timer = _Timer(due, callback, args, context)
         self._orders = order = self._orders + 1
         heappush(self._timers, (due if due > self._micros else self._micros, rank + order, timer))
@@ -200,7 +202,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         heappush(self._timers, (due, tick.rank + order, tick))
 
     def tick_again(self, tick: Tick, due: int) -> None:
-        """Re-arm a firing tick, but only when time advances: by then it may be idle."""
+        """Re-arm a tick that fires, but only when time advances: by then it may be idle."""
         tick._when = due
         self._fired.append(tick)
 
@@ -212,23 +214,24 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             tick.idle_since, tick.idle_until = self.happenings, idle_until
 
     def sleep_until_micros(self, due: int, rank: int = 0, *, in_tick: bool = False) -> asyncio.Future[None]:
-        """Equivalent to `call_at_micros(due, wake, (future, None))`, without a handle between timer and future. A
-        sleeper with a late rank does not run next, but after all tasks that are ready."""
+        """Sleep until a virtual time, equivalent to `call_at_micros(due, wake, (future, None))`, but without a handle.
+        A sleeper with a late rank runs after all tasks that are ready.
+        """
         future: asyncio.Future[None] = _PartOfTick() if in_tick else Future()
         self._orders = order = self._orders + 1
         heappush(self._timers, (due if due > self._micros else self._micros, rank + order, future))
         return future
 
     def call_after_real(self, seconds: float, callback: Callable[..., object], *args: Any) -> asyncio.Handle:
-        """Calls back after this much wall-clock time, while the loop waits for real work."""
+        """Call back after this much wall-clock time, while the loop waits for real work."""
         handle = asyncio.Handle(callback, args, self)
         self._orders += 1
         heappush(self._limits, (wall_time.monotonic() + seconds, self._orders, handle))
         return handle
 
     def call_soon(self, *args: Any, context: Context | None = None) -> asyncio.Handle:  # type: ignore[override]
-        """asyncio's: a callback and its arguments."""
-        handle = None  # futures and tasks, the most by far, give a context and never look at the handle
+        """Queue a callback with its arguments, like asyncio's."""
+        handle = None  # futures and tasks, by far the most callers, pass a context and ignore the handle
         if context is None:
             handle = _Handle(args[0], args[1:], self, None)
             context, args = handle._context, (_run, handle)
@@ -243,7 +246,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def call_soon_threadsafe(  # type: ignore[override]  # as for call_at
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
-        """Replaces asyncio's, which would put the handle itself into the queue (from Python 3.14 on)."""
+        """Replaces asyncio's, which queues the handle itself (since Python 3.14)."""
         self._check_closed()  # type: ignore[attr-defined]
         handle = _Handle(callback, args, self, context)
         self._add_callback(handle)
@@ -252,11 +255,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return handle
 
     def _add_callback(self, handle: Any) -> None:
-        """Replaces asyncio's, which would keep the handle itself. Input from outside arrives here."""
+        """Replaces asyncio's, which queues the handle itself. Input from outside arrives here."""
         self._ready.append((handle._context, (_run, handle)))
 
     def placing_next(self, act: Callable[..., T], *args: Any) -> T:
-        """Do something that makes a task ready, and let that task run next (see `wake`)."""
+        """Run an action that makes a task ready, and let that task run next (see `wake`)."""
         self._placing_next = True
         try:
             return act(*args)
@@ -264,7 +267,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._placing_next = False
 
     def run_forever(self) -> None:
-        self.happened = True  # anything may have changed since it last ran
+        self.happened = True  # anything may have changed before this call
         super().run_forever()
 
     def _run_once(self) -> None:
@@ -302,17 +305,18 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._jump()
 
     def _listen(self, timeout: float | None) -> None:
-        """Take what has come from outside."""
+        """Process input from outside."""
         events = self._selector.select(timeout)  # type: ignore[attr-defined]
         if events:
             self.happened = True
             self._process_events(events)  # type: ignore[attr-defined]
 
     def _wait_outside(self) -> None:
-        """Wait for real events, no longer than until a limit or, with a speed, the next timer is due on the wall."""
+        """Wait for real events, at most until a limit or, with a speed, until the next timer is due on the wall
+        clock."""
         if self._csock is None:
             super()._make_self_pipe()  # type: ignore[misc]
-            if self._ready:  # another thread may have called before it could wake a waiter
+            if self._ready:  # another thread may have called before the pipe existed
                 return
         limits = self._limits
         while limits and limits[0][2].cancelled():
@@ -331,14 +335,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             if not handle.cancelled():
                 self._add_callback(handle)
         if (self._ready or reports) and self.speed and not self.externals:
-            # Input from outside arrived between two timers, not at the earlier one.
+            # input from outside arrived between two timers, not at the earlier one
             passed = int((wall_time.monotonic() - self._wall_start) * self.speed * SECOND)
             self._micros = max(self._micros, passed if due is None else min(passed, due))
         if reports and self.on_progress is not None:
             self.on_progress()
 
     async def shutdown_default_executor(self, *args: Any, **options: Any) -> None:
-        """Threads end in real time."""
+        """Hold virtual time, because threads end in real time."""
         self.externals += 1
         try:
             await super().shutdown_default_executor(*args, **options)
@@ -346,7 +350,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self.externals -= 1
 
     def _is_early(self) -> bool:
-        """With a speed: was the wait over before a limit or the next timer was quite due?"""
+        """Whether, with a speed, the wait ended before a limit or the next timer was due."""
         if not self.speed:
             return False
         due = self._next_due()
@@ -355,25 +359,26 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return wall_time.monotonic() < self._wall_start + due / SECOND / self.speed
 
     def _next_due(self) -> int | None:
-        """When the next timer fires that is not cancelled."""
+        """The due time of the next timer that is not cancelled."""
         timers = self._timers
         while timers and timers[0][2].cancelled():
             heappop(timers)
         return timers[0][0] if (timers or self._fired) and self._arm_ticks() else None
 
     def _forget_cancelled_timers(self) -> list[_Entry]:
-        """Drops cancelled timers far ahead, which would pile up."""
+        """Drop cancelled timers that are far ahead; otherwise they would pile up."""
         self._timers = timers = [entry for entry in self._timers if not entry[2].cancelled()]
         heapify(timers)
         self._crowded = max(CROWDED, 2 * len(timers))
         return timers
 
     def _arm_ticks(self) -> bool:
-        """Arm the ticks that have fired; move idle ticks on to the next moment at which something can happen. False if
-        there is no such moment."""
+        """Re-arm the ticks that fired, and move idle ticks to the next time at which something can happen. Returns
+        False if there is none.
+        """
         timers, fired, self._fired = self._timers, self._fired, []
         skips = self.skips_idle_ticks and not self.unfinished_ticks
-        if skips and self.happened:  # and all that followed from it in that instant has run by now
+        if skips and self.happened:  # everything that followed in that instant has run by now
             self.happened = False
             self.happenings += 1
         happenings = self.happenings
@@ -413,7 +418,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return end != NEVER
 
     def _jump(self) -> None:
-        """On to the next timer. All timers of an instant fire before any task that they wake runs, as in Go."""
+        """Advance to the next timer. All timers of an instant fire before any task that they wake runs, as in Go."""
         timers, due = self._timers, None
         self._jumps += 1
         if not self._jumps % JUMPS_PER_PROGRESS and self.on_progress is not None:
@@ -444,11 +449,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                 self._micros = due = moment
                 if type(timer) is not _PartOfTick:
                     self.happened = True
-                self._placing_next = order < LATE  # what `wake` does
+                self._placing_next = order < LATE  # as `wake` does
                 timer.set_result(None)
                 self._placing_next = False
         if due is None:
-            # A callback from another thread or a signal may have arrived during the wait.
+            # a callback from another thread or a signal may have arrived during the wait
             self._listen(0)
             if not self._ready and not self._stopping:  # type: ignore[attr-defined]
                 raise Deadlock(self._describe_deadlock())
@@ -470,11 +475,11 @@ def _run(handle: _Handle) -> None:
 
 
 def wake(future: asyncio.Future[T], value: T) -> None:
-    """Give a waiting task its value, and let it run next.
+    """Complete a future, and let its waiting task run next.
 
-    Go's scheduler runs the goroutine that was made ready last before the others, which then come in order. The visible
-    order of the kubelet's actions within one instant follows from that, so wake-ups between our tasks are ordered the
-    same way.
+    Go's scheduler runs the goroutine that was made ready last before the others, which follow in order. The visible
+    order of the kubelet's actions within one instant depends on that, so wake-ups between tasks have the same order
+    here.
     """
     if future.done():
         return
@@ -488,7 +493,7 @@ def wake(future: asyncio.Future[T], value: T) -> None:
 
 
 def go(coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-    """Start a task as Go's `go` statement does: it runs next once the current one waits (see `wake`)."""
+    """Start a task like Go's `go` statement: the task runs next once the current one waits (see `wake`)."""
     loop = asyncio.get_running_loop()
     if isinstance(loop, VirtualLoop):
         return loop.placing_next(lambda: loop.create_task(coroutine, name=name))

@@ -1,4 +1,4 @@
-"""The time of day outside any run: for commands that look at the world as it is at this moment."""
+"""The current wall-clock time outside a run, for commands that act on the real world."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A timer of the wall clock, for limits on things outside: a hung process has no virtual duration.
+"""A wall-clock timer, for limits on real work: a hung process has no virtual duration.
 
-On an ordinary event loop it is an ordinary timer. The virtual one, whose time stands still while something real is
-awaited, looks at the wall clock then.
+An ordinary event loop uses an ordinary timer. A virtual loop, whose time stands still while it awaits something real,
+checks the wall clock.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kubesim.clock.virtual import VirtualLoop
 
 
 class WallTimer:
-    """Calls back once after this many real seconds, unless it is closed before."""
+    """Calls back once after this many real seconds, unless it is closed first."""
 
     def __init__(self, seconds: float, callback: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
@@ -27,7 +27,7 @@ class WallTimer:
 
 
 async def wall_sleep(seconds: float) -> None:
-    """Wait in real time, on either loop."""
+    """Wait in real time, on an ordinary or a virtual loop."""
     woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def wake_up() -> None:

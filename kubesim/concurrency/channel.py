@@ -1,5 +1,7 @@
-"""`Channel` and `Select`, with Go's meaning: the first waiter is served first, a select that finds several channels
-ready picks one at random (here: from a seeded stream), and one that had to wait gets the first value that arrives.
+"""`Channel` and `Select`, with the semantics of Go.
+
+The first waiter is served first. A select picks at random among several ready channels (here: from a seeded stream),
+and a select that had to wait gets the first value that arrives.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ T = TypeVar("T")
 
 
 class Channel(Generic[T]):
-    """A bounded queue. A full one refuses `try_send`, and the sender decides what that means; `send` waits for room."""
+    """A bounded queue. If it is full, `try_send` returns False and the sender decides what that means; `send` waits for
+    room.
+    """
 
     __slots__ = ("_items", "_reader", "_senders", "_waiters", "capacity", "dropped", "name")
 
@@ -28,7 +32,7 @@ class Channel(Generic[T]):
         self.dropped = 0
         self._items: deque[T] = deque()
         self._waiters: deque[Future[T]] = deque()  # first come, first served
-        self._reader: Select | None = None  # the only reader, repeatedly; then the list of waiters is empty
+        self._reader: Select | None = None  # the only reader, which reads in a loop; then `_waiters` is empty
         self._senders: dict[Future[None], T] = {}  # the senders that wait for room, with their items
 
     def __len__(self) -> int:
@@ -75,7 +79,7 @@ class Channel(Generic[T]):
         return self._take() if self._items else None
 
     def _take(self) -> T:
-        """The oldest item; the sender that waited longest gets the room it leaves."""
+        """Remove the oldest item; the sender that waited longest gets the free place."""
         item = self._items.popleft()
         while self._senders and len(self._items) < self.capacity:
             room = next(iter(self._senders))
@@ -93,7 +97,7 @@ class Channel(Generic[T]):
         try:
             return await future
         except asyncio.CancelledError:
-            if not future.cancelled():  # handed over although no receiver is left
+            if not future.cancelled():  # handed over, although no receiver is left
                 self._items.appendleft(future.result())
             elif future in self._waiters:
                 self._waiters.remove(future)
@@ -110,7 +114,7 @@ class Channel(Generic[T]):
 
 @value_object
 class Selected:
-    """The result of a select: the channel, its item, and which channels were ready when it looked."""
+    """The result of a select: the channel, its item, and the channels that were ready at that time."""
 
     channel: Channel[Any]
     item: Any
@@ -118,9 +122,9 @@ class Selected:
 
 
 class Select:
-    """Go's select in a loop, by the only reader of these channels: it stays with them instead of coming and going.
+    """Go's select in a loop, for the only reader of these channels: it stays registered between receives.
 
-    The stream decides among several that are ready; None takes the first.
+    The stream picks among several ready channels; None picks the first.
     """
 
     __slots__ = ("_channels", "_left", "_stream", "_waiting")
@@ -129,7 +133,7 @@ class Select:
         self._channels = channels
         self._stream = stream
         self._waiting: Future[Selected] | None = None
-        self._left = True  # may a channel hold an item? If not, none is checked
+        self._left = True  # whether any channel may hold an item; if not, none is checked
         for channel in channels:
             assert channel._reader is None, f"{channel} has a reader already"
             channel._reader = self
@@ -150,19 +154,19 @@ class Select:
             return await future
         except asyncio.CancelledError:
             self._waiting = None
-            if not future.cancelled():  # handed over although no receiver is left
+            if not future.cancelled():  # handed over, although no receiver is left
                 selected = future.result()
                 selected.channel._items.appendleft(selected.item)
                 self._left = True
             raise
 
     def close(self) -> None:
-        """From now on another task may read."""
+        """Unregister, so that another task may read."""
         for channel in self._channels:
             channel._reader = None
 
     def take(self, channel: Channel[Any], item: Any) -> bool:
-        """Hand an item to a waiting receiver; False without one, then it stays in the channel."""
+        """Hand an item to a waiting receiver; False if none waits, and the item stays in the channel."""
         future = self._waiting
         if future is None or future.done():
             self._left = True

@@ -1,4 +1,4 @@
-"""`RWLock`: many readers or one writer. A writer that waits keeps new readers out, as with Go's sync.RWMutex."""
+"""`RWLock`: many readers or one writer. A waiting writer blocks new readers, as in Go's sync.RWMutex."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ class RWLock:
     def __init__(self) -> None:
         self._readers = 0
         self._writing = False
-        self._waiting: deque[tuple[bool, asyncio.Future[None]]] = deque()  # (is a writer, the waiter), in order
+        # (is it a writer, its future), in order of arrival
+        self._waiting: deque[tuple[bool, asyncio.Future[None]]] = deque()
 
     @property
     def is_free(self) -> bool:
@@ -49,7 +50,7 @@ class RWLock:
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # it was given to us in the same instant
+            if turn.done() and not turn.cancelled():  # the lock was handed to us in the same instant
                 if writer:
                     self._writing = False
                 else:
@@ -60,7 +61,7 @@ class RWLock:
             raise
 
     def _hand_on(self) -> None:
-        """Let in the waiters that may enter now: all readers up to the next writer, or that writer."""
+        """Admit the next waiters: all readers up to the next writer, or that writer."""
         while self._waiting and not self._writing:
             writer, turn = self._waiting[0]
             if writer and self._readers:

@@ -1,7 +1,7 @@
-"""Tasks that are ended in the order they were started.
+"""Sets of tasks that end in the order in which they were started.
 
-asyncio and anyio cancel a group in the order of memory addresses, which differs between runs; here the order is kept,
-so that shutting down leaves the same trace every time. An error in one task ends the whole set, and is raised by `run`.
+asyncio and anyio cancel a group in the order of memory addresses, which differs between runs. Here the order is fixed,
+so that a shutdown leaves the same trace every time. An error in one task ends the whole set, and `run_until` raises it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from kubesim.clock import go
 
 
 class TaskSet:
-    """`async with TaskSet() as tasks: tasks.start("pleg", pleg.run())`; leaving the block ends the tasks in order."""
+    """A set of tasks: `async with TaskSet() as tasks: tasks.start("pleg", pleg.run())`. Leaving the block ends the
+    tasks in order.
+    """
 
     def __init__(self, parent: TaskSet | None = None) -> None:
         self._tasks: dict[asyncio.Task[Any], None] = {}
@@ -24,7 +26,7 @@ class TaskSet:
         self._closing = False
 
     def child(self) -> TaskSet:
-        """A nested set that can be ended separately; an error in it ends both."""
+        """A nested set that can be ended separately; an error in the nested set ends both."""
         child = TaskSet(self)
         self._children[child] = None
         return child
@@ -60,7 +62,7 @@ class TaskSet:
         return len(self._tasks)
 
     async def kill(self, others: Iterable[asyncio.Task[Any]] = ()) -> None:
-        """End all tasks at this instant, and these others with them: none gets to do anything more."""
+        """End all tasks and these others at this instant; none of them runs any further."""
         tasks = [*self._tasks, *others]
         self._closing = True
         for task in tasks:
@@ -72,7 +74,7 @@ class TaskSet:
             self._parent._children.pop(self, None)
 
     async def run_until(self, main: Coroutine[Any, Any, Any]) -> Any:
-        """Run `main`; if a task of the set fails before it ends, stop and raise that error."""
+        """Run `main`; if a task of the set fails first, stop `main` and raise the error."""
         assert self._failure is not None, "use `async with`"
         inner = asyncio.get_running_loop().create_task(main, name="main")
         try:
@@ -96,13 +98,14 @@ class TaskSet:
         self._tasks.clear()
         if self._failure is not None:
             if self._failure.done():
-                self._failure.exception()  # looked at: raised by run_until, or superseded by the error in the block
+                # mark it as retrieved: run_until raised it, or the error in the block superseded it
+                self._failure.exception()
             else:
                 self._failure.cancel()
 
 
 async def end(task: asyncio.Task[Any]) -> None:
-    """Cancel a task and wait for its end; its exceptions are ignored."""
+    """Cancel a task and wait until it ends; its exceptions are ignored."""
     task.cancel()
     if not task.done():
         await asyncio.wait([task])

@@ -1,10 +1,10 @@
-"""A ticker that fires every period, like Go's, and that the virtual loop can advance without firing while it is idle.
+"""A periodic ticker like Go's, which the virtual loop can advance without firing while it is idle.
 
-The reader finishes each tick with `done(idle_until)`: before that instant, time alone changes nothing for it. A reader
-that changed something, or may do so at the next tick, passes the current instant. Otherwise the ticker is idle until
-another timer fires, another tick changes something, or input arrives from outside. An idle tick would have no effect,
-so the loop advances the ticker instead of firing it (`clock.virtual`). The trace is the same as if every tick were
-executed; a test compares the two.
+The reader finishes each tick with `done(idle_until)`: until that instant, ticks have no effect unless something else
+happens. A reader that changed something, or may do so at the next tick, passes the current instant. Otherwise the
+ticker is idle until another timer fires, another tick changes something, or input arrives from outside. An idle tick
+would have no effect, so the loop advances the ticker instead of firing it (`clock.virtual`). The trace is the same as
+if every tick were executed; a test compares the two.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Ticker:
     """Sends the instant of each tick to `channel` (capacity 1: a tick that is not received in time is dropped).
 
     Within an instant, ticks fire after everything else, in the order in which the tickers were created; with
-    `late=False` they fire like other timers. `lead` is the time from a tick to the effect of its work. `on_skip` is
+    `late=False` they fire like any other timer. `lead` is the time from a tick to the effect of its work. `on_skip` is
     called with the instant of the last skipped tick. `on_tick` replaces the reader: it is called with each tick and
     returns the argument of `done`.
     """
@@ -54,16 +54,16 @@ class Ticker:
             self._loop.unfinished_ticks.add(self)
 
     def deliver(self, tick: int) -> bool:
-        """True if a reader must finish the tick."""
+        """Deliver a tick. Returns True if a reader must finish it."""
         if self.on_tick is None:
             return self.channel.try_send(tick)
         self.done(self.on_tick(tick))
         return False
 
     def done(self, idle_until: int = 0) -> None:
-        """The reader has finished the tick. Before `idle_until` only something that happens elsewhere can make the next
-        one different; `NEVER`: no tick ever. By default, assumes that this tick changed something, or that the next one
-        may."""
+        """Finish the tick. Before `idle_until`, the next ticks have no effect unless something else happens; `NEVER`:
+        no tick does. The default assumes that this tick changed something, or that the next one may.
+        """
         loop = self._loop
         if loop is not None:
             if not self.channel:
@@ -80,13 +80,13 @@ class Ticker:
         return self.due - offset
 
     def _pass_over(self, first: int) -> int:
-        """Move on to the first tick from a moment on. Returns the last one before it."""
+        """Advance to the first tick at or after `first`. Returns the time of the last tick before it."""
         period = self.period
         self.due = due = first + (self.due - first) % period
         return due - period
 
     def reset(self, due: int | None = None) -> None:
-        """Begin again with the next tick at `due` or one period from now; a pending tick is dropped."""
+        """Restart the ticker, with the next tick at `due` or one period from now; a pending tick is dropped."""
         self.channel.try_receive()
         self._timer.cancel()
         self._set(self._clock.now() + self.period if due is None else due)
@@ -98,7 +98,7 @@ class Ticker:
 
 
 class JitteredTicker(Ticker):
-    """Draws the interval to each next tick, also to those that are skipped."""
+    """A ticker with a random interval before each tick, also before each skipped one."""
 
     def __init__(self, clock: LoopClock, name: str, draw: Callable[[], int]) -> None:
         self._draw = draw
@@ -112,8 +112,9 @@ class JitteredTicker(Ticker):
 
 
 async def act_every(clock: LoopClock, name: str, period: int, act: Callable[[], Awaitable[bool]]) -> None:
-    """Act now and every period, until cancelled, as wait.Until does. `act` returns whether it changed something, or may
-    change something next time."""
+    """Act now and every period, until cancelled, like wait.Until. `act` returns whether it changed something, or may do
+    so next time.
+    """
     ticker = Ticker(clock, name, period)
     try:
         await act()

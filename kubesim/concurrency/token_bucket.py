@@ -1,4 +1,5 @@
-"""A token bucket: this many at once, then this many a second. Throttles event spam, event writes and image pulls.
+"""A token bucket: a burst of events at once, then a fixed rate per second. Throttles Events, Event writes and image
+pulls.
 
 Pure: `now` is an argument, in microseconds. Mirrors: golang.org/x/time/rate Limiter as client-go
 util/flowcontrol/throttle.go uses it.
@@ -12,12 +13,12 @@ _SECOND = 1_000_000
 
 
 class TokenBucket:
-    """Starts full with `burst` tokens and refills at `qps` a second."""
+    """Starts full with `burst` tokens and refills at `qps` tokens per second."""
 
     __slots__ = ("_burst", "_last", "_qps", "_tokens")
 
     def __init__(self, qps: float, burst: int) -> None:
-        # The rate goes through a float32 upstream, which decides by microseconds when the next token exists.
+        # upstream converts the rate to a float32, which shifts the time of the next token by microseconds
         self._qps: float = struct.unpack("f", struct.pack("f", qps))[0]
         self._burst = burst
         self._tokens = float(burst)
@@ -32,7 +33,7 @@ class TokenBucket:
         return True
 
     def reserve(self, now: int) -> int:
-        """Take the next token, also one that does not exist yet; the answer is how long to wait for it."""
+        """Take the next token, even if it does not exist yet; returns how long to wait for it."""
         self._tokens, self._last = self._available(now) - 1, now
         return 0 if self._tokens >= 0 else round(-self._tokens / self._qps * _SECOND)
 

@@ -15,7 +15,9 @@ T = TypeVar("T")
 
 
 async def run_together(named: Iterable[tuple[str, Coroutine[Any, Any, T]]]) -> list[T]:
-    """The results in the order of completion. An error of one is raised when all have ended."""
+    """Run coroutines concurrently and return their results in the order of completion. An error is raised when all have
+    ended.
+    """
     all_done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     tasks: list[asyncio.Task[None]] = []
     results: list[T] = []

@@ -1,8 +1,7 @@
-"""The version of a kubelet as a value: its profile, its feature gates and what was set differently, its named rules.
+"""Feature gates and named rules of a kubelet version, as a value.
 
-A set of gates is immutable and passed to the deciding function; there is no global set. `configured_gates` takes
-settings as a
-kubelet does and refuses what it refuses; the tables are in `table.py`.
+A set of gates is immutable and passed to the functions that decide; there is no global set. `configured_gates` accepts
+and rejects settings like the kubelet; the tables are in `table.py`.
 
 Mirrors: component-base/featuregate feature_gate.go SetFromMap
 """
@@ -22,7 +21,7 @@ from kubesim.values import value_object
 
 DEFAULT_PROFILE: Final = "v1.36"
 _ALL_OF_STAGE = {"AllAlpha": "A", "AllBeta": "B"}
-_UNKNOWN = {".": False, "+": True}  # cells of gates that a kubelet does not know, and their effective value
+_UNKNOWN = {".": False, "+": True}  # states of gates that a kubelet does not know, with their effective value
 
 
 class Gate(NamedTuple):
@@ -33,7 +32,7 @@ class Gate(NamedTuple):
 
 @cache
 def known_gates(profile: str = DEFAULT_PROFILE) -> Mapping[str, Gate]:
-    """The gates that the kubelet of this profile knows."""
+    """The feature gates of this profile's kubelet."""
     column = 1 + PROFILES.index(profile)
     gates = {}
     for row in TABLE.splitlines():
@@ -51,7 +50,7 @@ def profiles_with(gate: str) -> list[str]:
 
 @cache
 def _defaults(profile: str) -> Mapping[str, bool]:
-    """Also for gates of other profiles, from the table: a gate that does not exist yet is off."""
+    """The default of every gate, also of gates that only other profiles have: a gate that does not exist yet is off."""
     column = 1 + PROFILES.index(profile)
     anywhere = {row.split()[0]: _UNKNOWN.get(row.split()[column], False) for row in TABLE.splitlines()}
     return {**anywhere, **{name: gate.default for name, gate in known_gates(profile).items()}}
@@ -69,7 +68,7 @@ class FeatureGates:
     def __post_init__(self) -> None:
         for name in self.overrides:
             _check_known(name, self.profile)
-        # Called a thousand times in a pod's life: it costs only a look-up.
+        # called a thousand times in the life of a pod, so it must cost no more than a dict lookup
         object.__setattr__(self, "enabled", {**_defaults(self.profile), **self.overrides}.__getitem__)
         object.__setattr__(self, "rules", Rules() if self.profile == DEFAULT_PROFILE else rules_of(self.profile))
 
@@ -78,7 +77,7 @@ DEFAULT_GATES = FeatureGates()
 
 
 def configured_gates(settings: Mapping[str, bool], profile: str = DEFAULT_PROFILE) -> FeatureGates:
-    """The gates of a kubelet that was started with these settings, or the reason why it would not start."""
+    """The gates of a kubelet that is started with these settings. Raises GateError if it would not start."""
     known = known_gates(profile)
     values: dict[str, bool] = {}
     for name, value in settings.items():
@@ -92,7 +91,7 @@ def configured_gates(settings: Mapping[str, bool], profile: str = DEFAULT_PROFIL
         values[name] = value
     for name, stage in _ALL_OF_STAGE.items():
         if name in settings:
-            # What was set by its own name stays as it was set.
+            # a gate that is set by name overrides AllAlpha and AllBeta
             values = {**{gate: settings[name] for gate in known if known[gate].stage == stage}, **values}
     gates = FeatureGates(values, profile)
     _check_dependencies(gates)

@@ -1,7 +1,7 @@
-"""Two kubelets beside each other: in which gates and rules they differ, and which of these makes a difference.
+"""Comparison of two kubelet versions: the gates and rules that differ, and which of them matter for a run.
 
-`mixed` is a kubelet with some values of another one. `needed_for` finds by trial which values it takes: as nothing else
-changes, these are the ones that matter.
+`mixed` builds a kubelet with some values of another one. `needed_for` finds by trial the values that change the result;
+nothing else differs between the trials.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ROWS = {row.rule: row for row in DIFFERENCES}
 
 
 class DifferingValue(NamedTuple):
-    """A gate or a rule with its values in two kubelets; a rule has a row that says what a user sees of it."""
+    """A gate or rule with its values in two kubelets. For a rule, `what` describes the difference that a user sees."""
 
     kind: Literal["gate", "rule"]
     name: str
@@ -31,7 +31,7 @@ class DifferingValue(NamedTuple):
 
 
 def differing_values(left: FeatureGates, right: FeatureGates) -> list[DifferingValue]:
-    """Rules first: there are fewer of them, and each has an effect here."""
+    """The gates and rules that differ; rules first, because there are fewer of them and each affects the simulation."""
     found = []
     for rule in (each.name for each in fields(Rules)):
         ours, theirs = getattr(left.rules, rule), getattr(right.rules, rule)
@@ -47,7 +47,7 @@ def differing_values(left: FeatureGates, right: FeatureGates) -> list[DifferingV
 def mixed(
     base: FeatureGates, other: FeatureGates, taken: Collection[DifferingValue], asked: set[str] | None = None
 ) -> FeatureGates:
-    """The base with these values of the other one. The gates that are queried are added to `asked`."""
+    """The base with these values of the other kubelet. The names of queried gates are added to `asked`."""
     gates = FeatureGates(base.overrides, base.profile)
     values = {each.name: other.enabled(each.name) for each in taken if each.kind == "gate"}
     seen = set() if asked is None else asked
@@ -67,7 +67,9 @@ def mixed(
 def needed_for(
     values: Sequence[DifferingValue], is_enough: Callable[[Sequence[DifferingValue]], bool]
 ) -> list[DifferingValue]:
-    """The few values that are enough, when all of them are: mostly one. Asks about log2(n) times for each."""
+    """A minimal set of values that is enough, provided that all of them are: mostly one. Tries about log2(n) sets for
+    each.
+    """
     needed: list[DifferingValue] = []
     rest = list(values)
     while rest:

@@ -1,9 +1,9 @@
 """The feature gates of each profile: data.
 
-A column is a profile. The letter is the stage (Alpha, Beta, Generally available, Deprecated), the sign the default, and
-`!` says that the default cannot be changed; a dot: that kubelet does not know the gate; a lone `+`: it does not know
-the gate either, because the behaviour is now always on. Gates that keep an old behaviour switchable have a value also
-where the behaviour was not yet a gate.
+Each column is a profile. A letter is the stage (Alpha, Beta, Generally available, Deprecated), the sign is the default,
+and `!` locks the default. A dot: the kubelet does not know the gate. A lone `+`: the kubelet no longer knows the gate,
+because the behaviour is always on. A gate that can restore an old behaviour also has a value for versions that had this
+behaviour without a gate.
 
 Mirrors: pkg/features/kube_features.go at v1.6.13, v1.12.4, v1.30.0, v1.35.8, v1.36.4 and v1.37.0-rc.1
 """
@@ -411,7 +411,7 @@ WorkloadWithJob                                     .    .     .     .     A-   
 ZeroLimitedNominalConcurrencyShares                 .    .     G+!   .     .     .
 """
 
-# A gate, and those that must be on if it is.
+# Each gate with the gates that it requires.
 _DEPENDENCIES = """\
 AuthorizeNodeWithSelectors: AuthorizeWithSelectors
 ClusterTrustBundleProjection: ClusterTrustBundle
@@ -476,7 +476,7 @@ WorkloadWithJob: GenericWorkload
 _SINCE_1_36 = "UserNamespacesHostNetworkSupport: NodeDeclaredFeatures\n"
 _SINCE_1_37 = "EventedPLEG: PLEGOnDemandRelist\n"
 
-# Older kubelets check no dependencies.
+# Old kubelets do not check dependencies.
 DEPENDENCIES: Mapping[str, str] = {
     "v1.35": _DEPENDENCIES,
     "v1.36": _DEPENDENCIES + _SINCE_1_36,

@@ -1,1 +1,2 @@
-"""JSON, YAML, durations, text and addresses as Go reads and prints them. Nothing here knows Kubernetes."""
+"""Go's formats for JSON, YAML, durations, text and addresses: parsers and printers that know nothing about
+Kubernetes."""

@@ -1,6 +1,6 @@
-"""Addresses as Go's net package reads and prints them.
+"""IP addresses and prefixes, parsed and printed like Go's net package.
 
-A missing address is not an error upstream: it prints as `<nil>`, here as well.
+A missing address is not an error: it prints as `<nil>`.
 
 Mirrors: net ParseIP, ParseCIDR, IP.String, IPNet.String; utils/net ParseIPSloppy; pkg/types IPNet
 """
@@ -20,7 +20,9 @@ _MAPPED = bytes(10) + b"\xff\xff"
 
 
 def parse_ip(text: str) -> bytes | None:
-    """Sixteen bytes, or None if that is no address (net.ParseIP). IPv4 is held as a mapped address."""
+    """The 16 bytes of an IP address, or None for any other text (net.ParseIP). IPv4 becomes an IPv4-mapped IPv6
+    address.
+    """
     try:
         if ":" in text:
             return socket.inet_pton(socket.AF_INET6, text)
@@ -30,7 +32,8 @@ def parse_ip(text: str) -> bytes | None:
 
 
 def parse_ip_sloppy(text: str) -> bytes | None:
-    """As the kubelet reads addresses: leading zeros of IPv4 are taken as decimal (netutils ParseIPSloppy)."""
+    """Parse an address like the kubelet: IPv4 octets may have leading zeros and are decimal (netutils
+    ParseIPSloppy)."""
     return parse_ip(text if ":" in text else _LEADING_ZEROS.sub("", text))
 
 
@@ -45,7 +48,7 @@ def ip_text(address: bytes) -> str:
 
 
 def url_problem(url: str) -> str:
-    """Why nothing can be fetched from this URL; empty if its host and port are well-formed."""
+    """Why a URL cannot be fetched; empty if its host and port are well-formed."""
     if any(character <= " " or character == "\x7f" for character in url):
         return "it has a space or a control character"
     try:
@@ -65,7 +68,7 @@ def url_problem(url: str) -> str:
 
 @value_object
 class IP:
-    """A net.IP that exists."""
+    """An address, like a non-nil net.IP."""
 
     packed: bytes
 
@@ -79,7 +82,7 @@ class IP:
 
 @value_object
 class IPNet:
-    """An address with the length of its network's prefix; the zero value has no address."""
+    """An address with a prefix length, like net.IPNet; the zero value has no address."""
 
     ip: IP | None = None
     prefix: int = 0
@@ -96,7 +99,7 @@ NO_NET: Final = IPNet()
 
 
 def ip_from_text(text: str) -> IP | None:
-    """net.IP.UnmarshalText: the empty text is no address."""
+    """Parse an address like net.IP.UnmarshalText: empty text is no address."""
     if not text:
         return None
     packed = parse_ip(text)
@@ -106,7 +109,7 @@ def ip_from_text(text: str) -> IP | None:
 
 
 def parse_cidr(text: str) -> IPNet:
-    """`10.2.3.1/24`, keeping the whole address."""
+    """Parse `10.2.3.1/24` without masking the address."""
     address, slash, prefix = text.partition("/")
     packed = parse_ip(address)
     if not slash or packed is None or not prefix.isascii() or not prefix.isdigit():
@@ -116,5 +119,5 @@ def parse_cidr(text: str) -> IPNet:
         raise ValueError(f"invalid CIDR address: {text}")
     length = int(prefix)
     if bits == 128 and is_ipv4(packed):
-        length = max(0, length - 96)  # a mapped address prints as the IPv4 address it stands for, and so does its mask
+        length = max(0, length - 96)  # a mapped address prints as IPv4, and so does its mask
     return IPNet(IP(packed), length)

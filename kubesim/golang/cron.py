@@ -1,8 +1,7 @@
-"""Cron expressions: five fields, `@hourly` and its like, `@every 1h`, each in a time zone.
+"""Cron expressions: five fields, descriptors such as `@hourly`, `@every 1h`, each in a time zone.
 
-A schedule answers one question: when is the first scheduled time after a moment. Moments are microseconds since the
-epoch. Time zones with daylight saving behave as in the Go library: a time that a day skips is left out, a time that a
-day has twice is taken twice.
+`next` of a schedule returns the first scheduled time after a given time, in microseconds since the epoch. Daylight
+saving works as in the Go library: a local time that a day skips does not fire, one that occurs twice fires twice.
 
 Mirrors: github.com/robfig/cron/v3 parser.go ParseStandard; spec.go Next; constantdelay.go
 """
@@ -20,7 +19,7 @@ from kubesim.values import value_object
 
 SECOND = 1_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_YEARS_AHEAD = 5  # a schedule that has no time until then has none
+_YEARS_AHEAD = 5  # a schedule without a time in that many years has none
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _MONTHS = {
     name: n
@@ -39,12 +38,12 @@ _DESCRIPTORS = {
 
 
 class CronError(ValueError):
-    """A schedule that cannot be understood."""
+    """An invalid cron schedule."""
 
 
 @value_object
 class CronField:
-    """The values that a field allows. `star`: it was written as `*` or `?`, without a step."""
+    """The allowed values of a field. `star`: the field is `*` or `?`, without a step."""
 
     values: frozenset[int]
     star: bool
@@ -62,7 +61,7 @@ _BOUNDS = (_Bounds(0, 59, {}), _Bounds(0, 23, {}), _Bounds(1, 31, {}), _Bounds(1
 
 @value_object
 class EverySchedule:
-    """`@every 90s`: a constant delay after the moment before."""
+    """`@every 90s`: a constant delay after the given time."""
 
     delay: int
 
@@ -82,7 +81,7 @@ class CronSchedule:
     day_of_week: CronField
 
     def next(self, after: int) -> int | None:
-        """The first scheduled time after a moment; None if there is none within five years."""
+        """The first scheduled time after the given time; None if there is none within five years."""
         at = _Local((after // SECOND) + 1, self.zone)
         limit = at.fields().year + _YEARS_AHEAD
         while at.fields().year <= limit:
@@ -91,7 +90,9 @@ class CronSchedule:
         return None
 
     def _advance(self, at: _Local) -> bool:
-        """Move on field by field, from the month to the second. False: a field started again from its lowest value."""
+        """Advance the fields from month to second. Returns False if a field wrapped around, so that all must be checked
+        again.
+        """
         while at.fields().month not in self.month.values:
             at.start_of("month")
             at.add_date(months=1)
@@ -120,7 +121,9 @@ class CronSchedule:
         return True
 
     def _day_matches(self, day: datetime) -> bool:
-        """Two restrictions are alternatives; a star restricts nothing, so then both must match."""
+        """Whether the day matches: day of month or day of week if both are restricted, else both (a star matches any
+        day).
+        """
         of_month = day.day in self.day_of_month.values
         of_week = (day.weekday() + 1) % 7 in self.day_of_week.values
         if self.day_of_month.star or self.day_of_week.star:
@@ -132,7 +135,7 @@ Schedule = CronSchedule | EverySchedule
 
 
 class _Local:
-    """A moment that moves, in whole seconds, seen in a time zone."""
+    """A local time in a time zone that advances in whole seconds."""
 
     def __init__(self, unix: int, zone: tzinfo) -> None:
         self.unix = unix
@@ -143,7 +146,7 @@ class _Local:
         return (_EPOCH + timedelta(seconds=self.unix)).astimezone(self._zone)
 
     def start_of(self, unit: str) -> None:
-        """Once a field has moved, the smaller ones are at their lowest already."""
+        """Set the smaller fields to their lowest values, the first time that a field advances."""
         if self._moved:
             return
         self._moved = True
@@ -159,12 +162,14 @@ class _Local:
         self._set(t.year, t.month + months, t.day + days, t.hour, t.minute, t.second)
 
     def back_to_midnight(self) -> None:
-        """On a day whose midnight the clocks skip or have twice, an hour too many or too few was added."""
+        """Correct the hour after adding days: near a daylight-saving change at midnight the result is an hour off."""
         hour = self.fields().hour
         self.unix += (24 - hour if hour > 12 else -hour) * 3600
 
     def _set(self, year: int, month: int, day: int, hour: int, minute: int = 0, second: int = 0) -> None:
-        """The moment of a local time. Of one that does not exist, what Go's `time.Date` makes of it."""
+        """Set the time from local fields. A local time that does not exist becomes the one that Go's `time.Date`
+        returns.
+        """
         year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
         start = datetime(year, month, 1, tzinfo=UTC) - _EPOCH
         unix = start.days * 86_400 + (day - 1) * 86_400 + hour * 3600 + minute * 60 + second
@@ -180,7 +185,7 @@ class _Local:
 
 
 def parse_schedule(text: str) -> Schedule:
-    """`TZ=Europe/Berlin 30 6 * * 1-5` or `@hourly` -> a schedule. Raises `CronError` in the words of the library."""
+    """`TZ=Europe/Berlin 30 6 * * 1-5` or `@hourly` -> a schedule. Raises `CronError` with the library's message."""
     if not text:
         raise CronError("empty spec string")
     zone: tzinfo = UTC
@@ -204,7 +209,7 @@ def parse_schedule(text: str) -> Schedule:
 
 
 def load_location(name: str) -> tzinfo:
-    """A time zone by its name in the database of time zones; raises `CronError`."""
+    """A time zone of the tz database by name; raises `CronError`."""
     if name in ("", "UTC", "Local"):
         return UTC
     try:
@@ -229,7 +234,7 @@ def _parse_descriptor(text: str, zone: tzinfo) -> Schedule:
 
 
 def _parse_field(text: str, bounds: _Bounds) -> CronField:
-    """A list of ranges; empty members of the list do not count."""
+    """Parse a list of ranges; empty items of the list are ignored."""
     values: set[int] = set()
     star = False
     for expression in text.split(","):
@@ -241,7 +246,7 @@ def _parse_field(text: str, bounds: _Bounds) -> CronField:
 
 
 def _parse_range(text: str, bounds: _Bounds) -> tuple[range, bool]:
-    """`*`, `5`, `1-5`, `MON-FRI`, `*/15`, `10-30/5`; `5/15` continues to the highest value."""
+    """Parse `*`, `5`, `1-5`, `MON-FRI`, `*/15` or `10-30/5`; `5/15` continues to the highest value."""
     span, *steps = text.split("/")
     first, *others = span.split("-")
     star = first in ("*", "?")

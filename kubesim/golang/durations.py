@@ -1,4 +1,4 @@
-"""Durations in Go's format: `1m30s`, `250ms`, `-1s`. Inside, they are microseconds.
+"""Parser of Go's duration format (`1m30s`, `250ms`, `-1s`) to microseconds.
 
 Mirrors: time.ParseDuration
 """
@@ -24,7 +24,7 @@ MAX_DURATION = 10 * 365 * 24 * 3_600_000_000  # ten years, in microseconds
 
 
 def parse_duration(text: str) -> int:
-    """`1m30s` -> microseconds. Raises ValueError that says what a duration looks like."""
+    """`1m30s` -> microseconds. Raises a ValueError that shows the format of a duration."""
     if text != "0" and not _DURATION.fullmatch(text):
         raise ValueError(f"{text!r} is not a duration such as 1m30s or 250ms")
     total = sum(Fraction(number.rstrip(".")) * _UNITS[unit] for number, unit in _PART.findall(text))
@@ -34,6 +34,6 @@ def parse_duration(text: str) -> int:
 
 
 def parse_signed_duration(text: str) -> int:
-    """The same where a duration may also be negative."""
+    """Like `parse_duration`, but the duration may be negative."""
     magnitude = parse_duration(text[1:] if text[:1] in ("-", "+") else text)
     return -magnitude if text.startswith("-") else magnitude

@@ -1,4 +1,4 @@
-"""How Go tells that something with a file went wrong: `open /x: no such file or directory`."""
+"""Go's texts for file errors: `open /x: no such file or directory`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ def describe_os_error(operation: str, error: OSError, path: str) -> str:
 
 
 def errno_text(error: OSError) -> str:
-    """Go has the kernel's words with a small initial."""
+    """The text of an errno in Go's spelling, with a lower-case initial."""
     text = os.strerror(error.errno) if error.errno else str(error)
     return text[:1].lower() + text[1:]

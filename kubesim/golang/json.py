@@ -1,6 +1,6 @@
-"""JSON text as Go reads and writes it: numbers keep their spelling, errors have its words.
+"""JSON reader and writer that behave like Go's: numbers keep their spelling, errors have Go's messages.
 
-A number is read as `Number`, the text that stood there: `1e6` and `1000000` are different quantities.
+A number is read as a `Number`, its original text: `1e6` and `1000000` are different quantities.
 
 Mirrors: encoding/json scanner.go, encode.go
 """
@@ -22,19 +22,19 @@ Json = Any
 
 
 class Number(str):
-    """A JSON number, as it was written."""
+    """A JSON number in its original spelling."""
 
     __slots__ = ()
 
 
 class InOrder(dict[str, "Json"]):
-    """An object that stands for a Go struct: its keys are written in the order in which they stand."""
+    """An object that represents a Go struct: its keys are written in their order, not sorted."""
 
     __slots__ = ()
 
 
 class JsonSyntaxError(ValueError):
-    """Text that is not JSON, in Go's words."""
+    """Invalid JSON; the message is Go's."""
 
 
 _HTML_CHARACTERS = "<>&\u2028\u2029"
@@ -62,17 +62,17 @@ _UNFINISHED = {"point": "after decimal point in", "exponent": "in exponent of", 
 _QUOTES = {"'": "'\\''", '"': "'\"'"}
 _SURROGATES = re.compile(
     r"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<half>\\u[dD][89a-fA-F]..)"
-)  # a backslash, a pair, a half
+)  # a backslash, a surrogate pair, a lone surrogate
 _LITERALS = {"t": "true", "f": "false", "n": "null"}
 
 
 def kind_of(value: object) -> str:
-    """The name of a JSON value's kind in Go's errors."""
+    """The name of a JSON value's type in Go's errors."""
     return _KINDS.get(type(value), "object")
 
 
 def loads(text: str) -> Json:
-    """Read one JSON value."""
+    """Parse one JSON value."""
     try:
         return json.loads(
             text, parse_int=Number, parse_float=Number, parse_constant=_reject, object_pairs_hook=_merge_duplicates
@@ -82,7 +82,7 @@ def loads(text: str) -> Json:
 
 
 def whole_characters(text: str) -> str:
-    """JSON text in which no half of a surrogate pair is written: Go reads it as U+FFFD."""
+    """JSON text with every unpaired surrogate escape replaced by U+FFFD, as Go reads it."""
     return _SURROGATES.sub(_whole, text) if "\\u" in text else text
 
 
@@ -91,7 +91,7 @@ def _whole(found: re.Match[str]) -> str:
 
 
 def explain(text: str) -> NoReturn:
-    """Say what is wrong with text that is not JSON."""
+    """Raise Go's error for invalid JSON text."""
     try:
         _Scanner(text).explain()
     except RecursionError:
@@ -103,7 +103,7 @@ def _reject(name: str) -> NoReturn:
 
 
 def _merge_duplicates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    """A key that comes twice is decoded twice into the same place: the last value wins, objects are merged."""
+    """Decode duplicate keys into the same value, like Go: objects are merged, for other values the last one wins."""
     out: dict[str, Json] = {}
     for key, value in pairs:
         old = out.get(key)
@@ -132,7 +132,7 @@ def dumps(value: Json) -> str:
 
 
 def dumps_in_order(value: Json, *, indent: int | None = None) -> str:
-    """As `dumps`, but each key where it stands: text of structs, in which there are no floats and no `Number`s."""
+    """Like `dumps`, but keys keep their order: for structs, which have no floats and no `Number`s."""
     text = (_COMPACT if indent is None else json.JSONEncoder(indent=indent, ensure_ascii=False)).encode(value)
     for char in _HTML_CHARACTERS:
         if char in text:
@@ -141,7 +141,7 @@ def dumps_in_order(value: Json, *, indent: int | None = None) -> str:
 
 
 def printable_json(value: Json, indent: int | None = None) -> str:
-    """Text of JSON in Python's spacing, without characters that a terminal could take for a command."""
+    """JSON text in Python's spacing, with the characters escaped that a terminal could interpret."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     return text if text.isprintable() else _NOT_PLAIN.sub(_escaped_unless_printable, text)
 
@@ -157,7 +157,7 @@ def _key(text: str) -> str:
 
 
 def quote(text: str) -> str:
-    """A JSON string; also `<`, `>`, `&` and the two separators are escaped."""
+    """A JSON string literal; `<`, `>`, `&` and the two line separators are escaped, too."""
     out = encode_basestring(text)
     return _HTML.sub(_escape, out) if _HTML.search(out) else out
 
@@ -167,7 +167,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def format_float(value: float) -> str:
-    """A float the way JavaScript writes it: an exponent only for the very small and the very large."""
+    """Format a float like JavaScript: with an exponent only if it is very small or very large."""
     if value != value or value in (float("inf"), float("-inf")):
         name = "NaN" if value != value else "+Inf" if value > 0 else "-Inf"
         raise ValueError(f"json: unsupported value: {name}")
@@ -179,7 +179,7 @@ def format_float(value: float) -> str:
 
 
 class _Scanner:
-    """Finds the first character that Go's scanner would refuse. Runs only on text that is known to be wrong."""
+    """Finds the first character that Go's scanner would reject. Only for text that is known to be invalid."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -219,7 +219,7 @@ class _Scanner:
             self.fail("looking for beginning of value")
 
     def items(self, item: Callable[[], None], end: str, what: str) -> None:
-        """What stands between brackets, from the opening one to the closing one."""
+        """Scan the items of an object or array, from the opening bracket to the closing one."""
         self.at += 1
         self.space()
         if self.peek() != end:
@@ -272,7 +272,7 @@ class _Scanner:
 
 
 def _quote_char(char: str) -> str:
-    """`'x'`; a byte that is no character (as `surrogateescape` decodes it) by its number."""
+    """`'x'`; an invalid byte (as `surrogateescape` decodes it) as a hexadecimal escape."""
     if char in _QUOTES:
         return _QUOTES[char]
     if "\udc80" <= char <= "\udcff":

@@ -1,9 +1,8 @@
-"""JSON bytes decoded into declared Go types, by the rules of encoding/json.
+"""Decoder of JSON bytes into declared Go types, by the rules of encoding/json.
 
-Keys match the fields of a struct without regard to case; a value that does not fit is noted and the decoding continues;
-the first misfit is the error. A type that decodes itself ends the decoding with its error immediately. A struct
-becomes a
-dict of the fields that were given, by their JSON names.
+Keys match struct fields case-insensitively. A value of the wrong type is recorded and the decoding continues; the first
+such error is returned. A type that decodes itself aborts the decoding with its error. A struct becomes a dict of the
+given fields, by their JSON names.
 
 Mirrors: encoding/json decode.go (object, array, literalStore, addErrorContext)
 """
@@ -21,12 +20,12 @@ from typing import Any, Final, NoReturn
 
 from kubesim.golang.json import JsonSyntaxError, Number, explain, kind_of
 
-_MAX_DEPTH = 200  # levels; Go takes 10,000, but each of them takes several frames of our stack later
+_MAX_DEPTH = 200  # nested levels; Go allows 10,000, but each level takes several frames of Python's stack
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Misfit(ValueError):
-    """A JSON value that does not fit its Go type (json.UnmarshalTypeError)."""
+    """A JSON value of the wrong Go type (json.UnmarshalTypeError)."""
 
     def __init__(self, found: str, type_name: str) -> None:
         super().__init__(found)
@@ -40,14 +39,14 @@ class Misfit(ValueError):
 
 
 class JsonObject(dict[str, Any]):
-    """An object with repeated keys: the last value counts, but structs decode them all."""
+    """An object with duplicate keys: the last value counts, but structs decode all of them."""
 
     __slots__ = ("pairs",)
     pairs: list[tuple[str, Any]]
 
 
 class State:
-    """Where a decoding stands: in which struct, at which path, and the first misfit."""
+    """The state of a decoding: the current struct, the current path, and the first error."""
 
     __slots__ = ("path", "saved", "struct")
 
@@ -71,12 +70,12 @@ class State:
 
 
 def unmarshal(type_: GoType, data: bytes) -> Any:
-    """Decode bytes; a ValueError has Go's words."""
+    """Decode bytes; raises a ValueError with Go's message."""
     return decode_alone(type_, parse(data))
 
 
 def unmarshal_what_fits(type_: GoType, data: bytes) -> tuple[Any, ValueError | None]:
-    """Decode bytes as a caller does that continues in spite of an error: what was decoded, and the error."""
+    """Decode bytes for a caller that continues after an error: returns the decoded part and the error."""
     state, out = State(), type_.zero()
     try:
         out = type_.decode(state, parse(data), out)
@@ -86,7 +85,7 @@ def unmarshal_what_fits(type_: GoType, data: bytes) -> tuple[Any, ValueError | N
 
 
 def decode_alone(type_: GoType, value: Any) -> Any:
-    """Decode a parsed value in a context of its own, as a type does that calls json.Unmarshal itself."""
+    """Decode a parsed value in a context of its own, like a type that calls json.Unmarshal itself."""
     state = State()
     try:
         out = type_.decode(state, value, type_.zero())
@@ -98,13 +97,13 @@ def decode_alone(type_: GoType, value: Any) -> Any:
 
 
 def parse(data: bytes) -> Any:
-    """A JSON value with its numbers as they were written. Go reads bytes: invalid UTF-8 becomes U+FFFD."""
+    """Parse a JSON value; numbers keep their spelling. Invalid UTF-8 becomes U+FFFD, as in Go."""
     try:
         value = _DECODER.decode(data.decode("utf-8", "go-replace"))
     except RecursionError:
         raise JsonSyntaxError("exceeded max depth") from None
     except ValueError:
-        explain(data.decode("latin-1"))  # Go's scanner looks at bytes, and so do its complaints
+        explain(data.decode("latin-1"))  # Go's scanner reads bytes, so its errors show bytes
     if data.count(b"[") + data.count(b"{") > _MAX_DEPTH and _is_too_deep(value):
         raise JsonSyntaxError("exceeded max depth")
     return value
@@ -145,7 +144,7 @@ _DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant
 
 
 def text_of(value: str) -> str:
-    """A string as Go represents it, where half of a surrogate pair is not a character."""
+    """A string with unpaired surrogates replaced by U+FFFD, as Go stores it."""
     return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
 
 
@@ -154,12 +153,12 @@ def is_text(value: Any) -> bool:
 
 
 def as_number(value: Any) -> Any:
-    """A Python number as in JSON; every other value unchanged."""
+    """A Python number as a JSON `Number`; any other value unchanged."""
     return Number(json.dumps(value)) if type(value) in (int, float) else value
 
 
 class GoType(ABC):
-    """A Go type: its name in errors, its zero value, and how a JSON value becomes one of it."""
+    """A Go type: its name in errors, its zero value, and how it decodes a JSON value."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -254,7 +253,7 @@ def _first_bad_byte(text: str) -> int:
 
 
 class Pointer(GoType):
-    """null is nil; anything else is of the type pointed to."""
+    """A pointer: null is nil; any other value is decoded as the type that it points to."""
 
     def __init__(self, of: GoType) -> None:
         super().__init__(f"*{of.name}")
@@ -276,7 +275,7 @@ class Slice(GoType):
 
 
 class Array(GoType):
-    """A fixed number of elements: what is too much is dropped, what is missing is zero."""
+    """An array of fixed length: extra elements are dropped, missing ones are zero."""
 
     def __init__(self, length: int, of: GoType) -> None:
         super().__init__(f"[{length}]{of.name}")
@@ -305,7 +304,7 @@ class Map(GoType):
 
 
 class Struct(GoType):
-    """`fields`: JSON name -> type. `short` is the name without its package, as errors about a field have it."""
+    """`fields`: JSON name -> type. `short` is the name without its package, as it appears in errors about a field."""
 
     def __init__(self, name: str, fields: Mapping[str, GoType], *, short: str | None = None) -> None:
         super().__init__(name)
@@ -329,7 +328,7 @@ class Struct(GoType):
             state.struct = self.short
             state.path.append(name)
             out[name] = field.decode(state, item, out[name] if name in out else field.zero())
-            # An error leaves the context as it is: it says where the decoding ended.
+            # after an error the context stays, because the error names the struct and path
             state.struct = outer
             del state.path[depth:]
         return out
@@ -340,7 +339,8 @@ def _fold(key: str) -> str:
 
 
 class Own(GoType):
-    """A type with its own UnmarshalJSON: decodes as `inner` in a context of its own, then `build` makes the value."""
+    """A type with its own UnmarshalJSON: `inner` decodes it in a context of its own, then `build` converts the
+    result."""
 
     def __init__(self, name: str, inner: GoType, build: Callable[[Any], Any], zero: Callable[[], Any]) -> None:
         super().__init__(name)
@@ -354,7 +354,7 @@ class Own(GoType):
 
 
 class FromText(GoType):
-    """A type with UnmarshalText: `build` makes a value from a string; null is the zero value."""
+    """A type with UnmarshalText: `build` converts a string; null is the zero value."""
 
     def __init__(self, name: str, build: Callable[[str], Any]) -> None:
         super().__init__(name)

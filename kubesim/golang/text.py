@@ -27,12 +27,12 @@ def quoted(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with every control character, and whatever else a terminal could take for a command, escaped."""
+    """Text with every control character escaped, and any other character that a terminal could interpret."""
     return text if text.isprintable() else "".join(c if c.isprintable() or c == '"' else quoted(c)[1:-1] for c in text)
 
 
 def quoted_bytes(data: bytes) -> str:
-    """`%q` of bytes: those that are not UTF-8 are shown as they are."""
+    """`%q` of bytes: bytes that are not valid UTF-8 are shown as hexadecimal escapes."""
     text = data.decode("utf-8", "surrogateescape")
     pieces = re.split("([\udc80-\udcff])", text)
     return '"' + "".join(_raw_byte(piece) if n % 2 else quoted(piece)[1:-1] for n, piece in enumerate(pieces)) + '"'
@@ -48,7 +48,7 @@ def listed(values: Iterable[object]) -> str:
 
 
 def aggregate(errors: Sequence[object]) -> str:
-    """Several problems as one text: each once, in brackets if there is more than one."""
+    """Several errors as one text without duplicates, in brackets if there is more than one."""
     texts = list(dict.fromkeys(str(error) for error in errors))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 

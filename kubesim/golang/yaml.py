@@ -1,7 +1,7 @@
-"""YAML 1.1 as Kubernetes reads it: text -> the JSON value that it stands for.
+"""YAML 1.1 to JSON conversion as in Kubernetes.
 
-Only the first document counts, a key that comes twice keeps its last value, `yes` is true, `0o17` is a number and
-`12:30` is not, and a date stays text.
+Only the first document counts, a duplicate key keeps its last value, `yes` is true, `0o17` is a number and `12:30` is
+not, and a date remains text.
 
 Mirrors: sigs.k8s.io/yaml YAMLToJSON; go.yaml.in/yaml/v2 resolve.go, decode.go
 """
@@ -46,7 +46,7 @@ _INTEGER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|0[0-7]*
 
 
 class YamlError(ValueError):
-    """Text that Go's YAML package refuses; the message begins with `yaml: `."""
+    """Text that Go's YAML package rejects; the message begins with `yaml: `."""
 
 
 def yaml_to_json(text: str) -> Json:
@@ -54,7 +54,7 @@ def yaml_to_json(text: str) -> Json:
     try:
         root = _first_document(text)
         return None if root is None else _Constructor().construct(root)
-    except (TooDeep, RecursionError):  # our stack ends before Go's limit
+    except (TooDeep, RecursionError):  # Python's stack ends before Go's limit
         _fail(f"exceeded max depth of {_MAX_DEPTH}")
 
 
@@ -64,7 +64,7 @@ def _fail(message: str) -> NoReturn:
 
 def _first_document(text: str) -> YamlNode | None:
     try:
-        # Bytes that are not valid text are passed to the parser unchanged: it has its own error for them.
+        # invalid UTF-8 goes to the parser unchanged, because the parser has its own error for it
         return next(documents(text.encode(errors="surrogateescape"), _MAX_DEPTH), None)
     except UnknownAnchor as error:
         _fail(f"unknown anchor '{error.anchor}' referenced")
@@ -77,7 +77,7 @@ def _first_document(text: str) -> YamlNode | None:
 def _where(error: yaml.MarkedYAMLError) -> str:
     if error.problem_mark is None or not error.problem_mark.line:
         return ""
-    # Go's scanner reports before it has counted the line, and its author corrected only for that.
+    # Go's scanner reports an error before it counts the line, and only scanner errors are corrected for that
     line = error.problem_mark.line + isinstance(error, yaml.scanner.ScannerError)
     return f"line {line}: "
 
@@ -92,7 +92,7 @@ class _Constructor:
         return self.followed(node, self.value)
 
     def followed(self, node: YamlNode, use: Callable[[YamlNode], T]) -> T:
-        """What `use` makes of the node, or of the one that an alias stands for."""
+        """Call `use` with the node, or with the node that an alias refers to."""
         self.decoded += 1
         self.through_aliases += bool(self.open_aliases)
         if self.decoded > 1000 and self.through_aliases > max(100.0, _allowed_through_aliases(self.decoded)):
@@ -124,7 +124,7 @@ class _Constructor:
                 out[name] = self.construct(value)
 
     def merge(self, node: YamlNode, out: dict[str, Json]) -> None:
-        """`<<`: the keys of another mapping, or of several, of which the first has precedence."""
+        """`<<`: add the keys of another mapping, or of several; the first of them has precedence."""
         for part in reversed(node.children) if node.kind == "sequence" else (node,):
             if (part.target or part).kind != "mapping":
                 _fail("map merge requires map or sequence of maps as the value")
@@ -143,7 +143,9 @@ def _key(node: YamlNode) -> str:
 
 
 def _allowed_through_aliases(decoded: int) -> float:
-    """Nearly all of a small document, a tenth of a large one."""
+    """The fraction of decoded nodes that may come through aliases: nearly all of a small document, a tenth of a large
+    one.
+    """
     low, high = 400_000, 4_000_000
     return decoded * min(0.99, max(0.10, 0.99 - 0.89 * (decoded - low) / (high - low)))
 
@@ -209,7 +211,7 @@ def _json_scalar(value: Any) -> Json:
 
 
 def _float_key(value: float) -> str:
-    """The shortest text that gives the same 32-bit float; with an exponent only for the small and the large."""
+    """The shortest text that gives the same 32-bit float; with an exponent only if it is very small or very large."""
     wanted = _float32(value)
     if not isfinite(wanted):
         return {"nan": ".nan", "inf": ".inf", "-inf": "-.inf"}[str(wanted)]
@@ -219,11 +221,11 @@ def _float_key(value: float) -> str:
 
 
 def _float32(value: float) -> float:
-    """Its value in 32 bits: infinity if it is too large."""
+    """The value rounded to a 32-bit float: infinity if it is too large."""
     (rounded,) = struct.unpack("f", struct.pack("f", value))
     return float(rounded)
 
 
 def plain_scalar(text: str) -> Any:
-    """What an untagged, unquoted scalar stands for: text, a number, true or false, or nothing."""
+    """The value of an untagged, unquoted scalar: text, a number, a boolean or null."""
     return _resolve(text)[1]

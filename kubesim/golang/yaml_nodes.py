@@ -1,6 +1,6 @@
-"""YAML text -> trees of nodes that know their lines: the composer of `goyaml` and of the scenario's `yaml_source`.
+"""Trees of YAML nodes with line numbers: the composer of `goyaml` and of the scenario's `yaml_source`.
 
-A node keeps the parser's event. Its readers decide the meaning of scalars, keys and merges, and which limits apply.
+A node keeps the parser's event. The callers decide what scalars, keys and merges mean, and which limits apply.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import yaml
 
-# The C parser is a sibling of Go's (both descend from libyaml): the same texts are rejected with the same words.
+# The C parser descends from libyaml, like Go's: it rejects the same texts with the same messages.
 _LOADER = getattr(yaml, "CLoader", yaml.Loader)
 
 Kind = Literal["scalar", "sequence", "mapping", "alias"]
@@ -23,7 +23,7 @@ _KINDS: dict[type, Kind] = {
 
 
 class UnknownAnchor(ValueError):
-    """An alias without an anchor before it."""
+    """An alias that refers to no earlier anchor."""
 
     def __init__(self, anchor: str, line: int) -> None:
         super().__init__(f"unknown anchor {anchor}")
@@ -31,7 +31,7 @@ class UnknownAnchor(ValueError):
 
 
 class TooDeep(ValueError):
-    """A node inside more than `max_depth` others."""
+    """A node that is nested more than `max_depth` levels deep."""
 
     def __init__(self, line: int) -> None:
         super().__init__("nested too deep")
@@ -39,7 +39,7 @@ class TooDeep(ValueError):
 
 
 class YamlNode:
-    """`children` of a mapping are keys and values in turn; `target` is the node that an alias repeats."""
+    """A node. `children` of a mapping alternate between key and value; `target` is the node that an alias refers to."""
 
     __slots__ = ("children", "event", "kind", "target")
 
@@ -55,7 +55,7 @@ class YamlNode:
 
     @property
     def position(self) -> tuple[int, int]:
-        """Line and column, from 1."""
+        """Line and column, counted from 1."""
         mark = self.event.start_mark
         return mark.line + 1, mark.column + 1
 
@@ -64,17 +64,17 @@ class YamlNode:
 
 
 def documents(text: str | bytes, max_depth: int) -> Iterator[YamlNode]:
-    """Raises `yaml.YAMLError`, `UnknownAnchor` and `TooDeep` at the first place that is wrong."""
+    """The root node of each document. Raises `yaml.YAMLError`, `UnknownAnchor` or `TooDeep` at the first error."""
     events = yaml.parse(text, Loader=_LOADER)
     for event in events:
         if isinstance(event, yaml.DocumentStartEvent):
             root = _compose(events, max_depth)
-            next(events)  # the end of the document
+            next(events)  # skip the end of the document
             yield root
 
 
 def _compose(events: Iterator[Any], max_depth: int) -> YamlNode:
-    """Without recursion: the depth of a file is the choice of its author."""
+    """Build the tree without recursion, because a file can be nested as deeply as its author likes."""
     anchors: dict[str, YamlNode] = {}
     open_nodes: list[YamlNode] = []
     while True:

@@ -1,6 +1,6 @@
-"""A KubeletConfiguration as written -> values by dotted name, with the defaults filled in; or what is wrong, and where.
+"""Decoder of KubeletConfiguration: values by dotted name, with defaults filled in, or an error with its field.
 
-The kubelet lets unknown fields pass with a warning; here they are refused, because an unknown name is probably a
+The kubelet accepts unknown fields with a warning. Here they are rejected, because an unknown name is probably a
 mistake.
 
 Mirrors: pkg/kubelet/kubeletconfig/util/codec DecodeKubeletConfiguration; v1beta1 SetDefaults_KubeletConfiguration
@@ -25,7 +25,7 @@ _BITS = {"int32": (-(1 << 31), (1 << 31) - 1), "int64": (-(1 << 63), (1 << 63) -
 
 
 class ConfigurationProblem(Exception):
-    """Where in the configuration, and what."""
+    """An error in the configuration, with the path of its field."""
 
     def __init__(self, path: Path, text: str) -> None:
         self.path, self.text = path, text
@@ -33,7 +33,7 @@ class ConfigurationProblem(Exception):
 
 
 def dotted(path: Path) -> str:
-    """`registerWithTaints[0].key`."""
+    """The dotted name of a path, such as `registerWithTaints[0].key`."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
@@ -41,7 +41,7 @@ def dotted(path: Path) -> str:
 
 
 def read_configuration(given: Any) -> Values:
-    """Raises ConfigurationProblem for the first field that does not exist or does not have the type it should."""
+    """Decode a configuration. Raises ConfigurationProblem for the first unknown field or wrong type."""
     if not isinstance(given, dict):
         raise ConfigurationProblem((), f"a {KIND} is a mapping of fields, not {_found(given)}")
     fields = dict(given)
@@ -51,7 +51,7 @@ def read_configuration(given: Any) -> Values:
     values: dict[str, Any] = {}
     _struct(KIND, fields, (), values, "")
     for name, field in all_fields():
-        # Null is a field that is left out, and so is zero where upstream has no pointer to distinguish the two.
+        # Null means not set, and so does zero if upstream's field is not a pointer.
         found = values.get(name)
         if found is None or (not field.pointer and not found and not isinstance(found, list | dict)):
             values[name] = _default(field)
@@ -59,7 +59,7 @@ def read_configuration(given: Any) -> Values:
 
 
 def _struct(struct: str, given: Any, path: Path, values: dict[str, Any], before: str) -> None:
-    """A plain struct: its fields are values with a dotted name."""
+    """Decode a nested struct: its fields become values with dotted names."""
     if not isinstance(given, dict):
         raise ConfigurationProblem(path, f"must be a mapping of fields, not {_found(given)}")
     fields = struct_fields(struct)
@@ -94,7 +94,7 @@ def _value(type_: str, value: Any, path: Path) -> Any:
 
 
 def _item(struct: str, value: Any, path: Path) -> JsonObject:
-    """A struct in a list."""
+    """Decode a struct in a list."""
     if not isinstance(value, dict):
         raise ConfigurationProblem(path, f"must be a mapping of fields, not {_found(value)}")
     fields = struct_fields(struct)
@@ -165,7 +165,8 @@ def _zero(type_: str) -> Any:
 
 
 def _default(field: ConfigurationField) -> Any:
-    """A map or list that is not set is None, which differs from an empty one for some."""
+    """The default of a field. A map or list without a default is None: for some fields that differs from an empty
+    one."""
     text, type_ = field.default, field.type
     if text is None:
         return None if field.pointer or type_.startswith(("[]", "map[")) else _zero(type_)

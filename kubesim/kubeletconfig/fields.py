@@ -1,4 +1,4 @@
-"""The table of fields as objects. Imports nothing heavy, because the command line builds its flags from it."""
+"""Access to the table of fields. Imports nothing heavy, because the command line builds its flags from these fields."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from kubesim.values import value_object
 @value_object
 class ConfigurationField:
     name: str
-    type: str  # as in Go, without the star of a pointer
-    flag: str  # without its dashes; empty: there is none
+    type: str  # Go's type, without the star of a pointer
+    flag: str  # without the dashes; empty: no flag
     default: str | None
     played: bool
     pointer: bool
@@ -37,7 +37,7 @@ def struct_fields(struct: str = KIND) -> Mapping[str, ConfigurationField]:
 
 
 def all_fields(struct: str = KIND, before: str = "") -> Iterator[tuple[str, ConfigurationField]]:
-    """Every field that is not itself made of fields, with its dotted name."""
+    """Every field that is not itself a struct, with its dotted name."""
     for name, field in struct_fields(struct).items():
         if field.type in STRUCTS:
             yield from all_fields(field.type, f"{before}{name}.")

@@ -1,4 +1,4 @@
-"""The kubelet's own flags for fields of its configuration: what is written after them -> the values of the fields.
+"""The kubelet's flags for fields of its configuration: flag values -> field values.
 
 Mirrors: cmd/kubelet/app/options/options.go AddKubeletConfigFlags; component-base/cli/flag
 """
@@ -15,9 +15,9 @@ JsonObject = dict[str, Any]
 
 _TRUE = ("1", "t", "T", "true", "TRUE", "True")
 _FALSE = ("0", "f", "F", "false", "FALSE", "False")
-_OWN = ("feature-gates",)  # a flag of kubesim itself
+_OWN = ("feature-gates",)  # kubesim handles this flag itself
 _LESS_THAN = ("eviction-hard", "eviction-soft")
-_ONE_PAIR = ("cpu-manager-policy-options",)  # each use of the flag is one pair, and commas belong to its value
+_ONE_PAIR = ("cpu-manager-policy-options",)  # each use of the flag is one pair, whose value may contain commas
 
 
 def flag_fields() -> Iterator[tuple[str, ConfigurationField]]:
@@ -28,7 +28,7 @@ def flag_fields() -> Iterator[tuple[str, ConfigurationField]]:
 
 
 def configuration_from_flags(texts: Mapping[str, Sequence[str]]) -> JsonObject:
-    """`{"max-pods": ["50"]}` -> the configuration that says so. Raises UsageError."""
+    """The configuration that these flags set, from e.g. `{"max-pods": ["50"]}`. Raises UsageError."""
     configuration: JsonObject = {}
     for name, field in flag_fields():
         if texts.get(field.flag):
@@ -47,7 +47,7 @@ def configuration_from_flags(texts: Mapping[str, Sequence[str]]) -> JsonObject:
 
 
 def flag_of(path: tuple[str | int, ...]) -> str:
-    """`--max-pods` for a field that has a flag, or for what is inside of one; empty if it has none."""
+    """The flag of a field or of the field that contains it, such as `--max-pods`; empty if there is none."""
     flags = {name: f"--{field.flag}" for name, field in all_fields() if field.flag}
     steps = [step for step in path if isinstance(step, str)]
     return next((flags[name] for end in range(len(steps)) if (name := ".".join(steps[: end + 1])) in flags), "")
@@ -96,7 +96,7 @@ def _pair(text: str, separator: str) -> tuple[str, str]:
 
 
 def _taint(text: str) -> JsonObject:
-    """`key=value:Effect`, `key:Effect`."""
+    """Parse the taint `key=value:Effect` or `key:Effect`."""
     rest, found, effect = text.rpartition(":")
     key, _, value = rest.partition("=")
     if not found or not key or not effect:
@@ -105,7 +105,7 @@ def _taint(text: str) -> JsonObject:
 
 
 def _reservation(text: str) -> JsonObject:
-    """`0:memory=1Gi,hugepages-2Mi=100Mi`."""
+    """Parse the reservation `0:memory=1Gi,hugepages-2Mi=100Mi`."""
     node, found, limits = text.partition(":")
     if not found or not node.isdigit():
         raise ValueError(f"invalid reservation {text!r}, expect 0:memory=1Gi")

@@ -1,7 +1,6 @@
-"""The kubelet's own rules about the values of its configuration: with what it would not start.
+"""Validation of KubeletConfiguration by the kubelet's own rules.
 
-Pure: values and gates in, problems out. The rules about eviction thresholds are beside what they are used for
-(`kubelet/eviction/thresholds.py`).
+Pure: values and gates in, problems out. The rules for eviction thresholds are in `kubelet/eviction/thresholds.py`.
 
 Mirrors: pkg/kubelet/apis/config/validation/validation.go ValidateKubeletConfiguration; cmd/kubelet/app/server.go
 parseResourceList
@@ -66,7 +65,7 @@ _CPUS = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 
 
 def check_configuration(values: Values, gates: FeatureGates) -> Problems:
-    """Everything that is wrong, in the kubelet's order where it has one."""
+    """Every problem of the configuration, in the kubelet's order where it has one."""
     yield from _numbers(values)
     yield from _choices(values)
     yield from _times(values, gates)
@@ -124,7 +123,7 @@ def _choices(values: Values) -> Problems:
 
 def _times(values: Values, gates: FeatureGates) -> Problems:
     for name in ("syncFrequency", "fileCheckFrequency", "httpCheckFrequency", "nodeStatusUpdateFrequency"):
-        if values[name] < 0:  # upstream starts with it, and then never pauses
+        if values[name] < 0:  # upstream accepts it, and then never pauses
             yield _problem(name, "must not be negative")
     quota = values["cpuCFSQuotaPeriod"]
     if not gates.enabled("CustomCPUCFSQuotaPeriod"):
@@ -238,7 +237,7 @@ def _node(values: Values) -> Problems:
 
 
 def _is_cpu_set(text: str) -> bool:
-    """`0-3,7`."""
+    """Whether the text is a CPU set such as `0-3,7`."""
     if not _CPUS.fullmatch(text):
         return False
     ranges = [[int(end) for end in part.split("-")] for part in text.split(",")]
@@ -307,7 +306,7 @@ def _gated(values: Values, gates: FeatureGates) -> Problems:
 
 
 def _sources(values: Values) -> Problems:
-    """What the kubelet would only find out when it uses them."""
+    """Problems of the static pod sources that the kubelet would only find when it reads them."""
     url = values["staticPodURL"]
     if url and not url.startswith(("http://", "https://")):
         yield _problem("staticPodURL", f"{url!r} must begin with http:// or https://")

@@ -1,9 +1,9 @@
-"""The type KubeletConfiguration of v1beta1: data.
+"""The fields of KubeletConfiguration v1beta1: data.
 
-A row is a field: its name, its type, the kubelet's own flag for it (a dot: none), and its default (a dot: none, zero,
-or one on which nothing here depends). A star before the name: what the field says is played here; all others are known,
-checked, and without effect. A type with a star is a pointer upstream: zero is then a value like others, and not the
-same as leaving the field out.
+A row is a field: its name, its type, the kubelet's flag for the field (a dot: none), and its default (a dot: none,
+zero, or a default that does not matter here). A star before the name marks a field that kubesim simulates; all others
+are known and checked, but have no effect. A star before the type marks a pointer: an explicit zero then differs from a
+field that is not set.
 
 Mirrors: staging kubelet/config/v1beta1/types.go; pkg/kubelet/apis/config/v1beta1/defaults.go; cmd/kubelet/app/options
 """

@@ -1,8 +1,8 @@
-"""The trace hash: equal for equal runs, on every machine and Python version.
+"""The trace hash, equal for equal runs on every machine and Python version.
 
-The values of a record, without the fields that come from outside the simulation, are written as a JSON list in the
-order of their declaration: half the cost of writing them with their names. Where pod networks are real, addresses and
-the names of links come from outside too, and may be in any text: they are hashed as placeholders.
+The values of a record, without the fields that come from outside the simulation, are encoded as a JSON list in the
+order of their declaration, at half the cost of encoding them with names. With real pod networks, addresses and
+interface names also come from outside and may occur in any text, so they are hashed as placeholders.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ _FROM_OUTSIDE = (
     (re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b"), "<address>"),
     (re.compile(r"\bveth[0-9a-f]{8}\b"), "<link>"),
 )
-# Every key of a map in order, no spaces, and only ASCII: the same text wherever it is written.
+# Keys sorted, no spaces, ASCII only: the same text on every machine.
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
 class HashSink:
-    """Hashes records as they come, so that a long run need not be kept. `placeholders` for a run with real networks."""
+    """Hashes records as they arrive, so that a long run need not be kept. `placeholders` is for a run with real
+    networks.
+    """
 
     def __init__(self, *, placeholders: bool = False) -> None:
         self._hash = hashlib.sha256()
@@ -45,7 +47,9 @@ class HashSink:
         self._hash.update(text.encode())
 
     def _reader(self, kind: type[Record]) -> attrgetter[tuple[Any, ...]]:
-        """Reads all fields of a record of this kind but those that come from outside the simulation."""
+        """A function that reads the fields of a record of this kind, except those that come from outside the
+        simulation.
+        """
         names = [each.name for each in fields(kind) if each.name not in kind.EXTERNAL]
         return self._read.setdefault(kind, attrgetter(*names))
 

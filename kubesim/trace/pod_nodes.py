@@ -1,4 +1,4 @@
-"""Which node a record is about. Records of workers name only their pod, and a pod is on one node at a time."""
+"""The node of each record. Records of workers name only their pod, and a pod is on one node at a time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kubesim.trace.records import Record
 
 
 class PodNodes:
-    """Learns from records that name both; empty if no record of the pod did so far."""
+    """Learns the node of each pod from records that name both. The node is empty for a pod without such a record."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, str] = {}

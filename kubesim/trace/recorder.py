@@ -1,7 +1,8 @@
-"""The recorder: gives every record its number, its time and its cause, and hands it to the sinks.
+"""The recorder: gives every record its number, time and cause, and passes it to the sinks.
 
-The cause travels with the task: a task that takes an item calls `because(seq)`, and everything recorded by that task
-from then on is caused by it. A recorder without sinks costs next to nothing: `on` is False and callers skip their work.
+The cause belongs to the current task: a task that receives an item calls `because(seq)`, and that record is the cause
+of everything the task records afterwards. A recorder without sinks costs next to nothing: `on` is False and callers
+skip their work.
 """
 
 from __future__ import annotations
@@ -16,25 +17,25 @@ _cause: ContextVar[int | None] = ContextVar("cause", default=None)
 
 
 class Sink(Protocol):
-    """Anything that looks at records as they come: a list, a file, the console, an expectation.
+    """A consumer of records: a list, a file, the console, an expectation.
 
-    One with a true attribute `wants_details` gets the steps within calls of the runtime, too. One with a method
-    `follow_store` is given the store of the cluster when the story begins.
+    A sink with a true attribute `wants_details` also gets the steps within runtime calls. A sink with a method
+    `follow_store` gets the cluster's store when the run begins.
     """
 
     def record(self, record: Record) -> None: ...
 
 
 class Recorder:
-    """One per run."""
+    """The recorder of a run."""
 
     def __init__(self, clock: LoopClock, *sinks: Sink) -> None:
         self._clock = clock
         self._sinks = list(sinks)
         self.count = 0
-        self.on = bool(sinks)  # read by hot paths before they build a record
+        self.on = bool(sinks)  # hot paths check it before they build a record
         self._detailed = [sink for sink in sinks if _wants_details(sink)]
-        self.details = bool(self._detailed)  # read before a detail is built
+        self.details = bool(self._detailed)  # checked before a detail is built
 
     def add(self, sink: Sink) -> None:
         self._sinks.append(sink)
@@ -44,7 +45,7 @@ class Recorder:
             self.details = True
 
     def record(self, record: Record) -> int:
-        """Number the record, stamp it, pass it on; the number is what later records name as their cause."""
+        """Give the record its number and time, and pass it on. Later records name this number as their cause."""
         if not self.on:
             return 0
         self.count += 1
@@ -54,12 +55,12 @@ class Recorder:
             record.cause = _cause.get()
         for sink in self._sinks:
             sink.record(record)
-        return record.seq  # a sink may have recorded more: an expectation that this record meets
+        return record.seq  # a sink may have recorded more: an expectation that this record fulfils
 
     def detail(self, record: Record) -> None:
-        """Pass on what happens within a call, to the sinks that want such details.
+        """Pass a step within a call to the sinks that want details.
 
-        A detail has the number of the record that it follows: a watcher must not change the trace or its hash.
+        A detail has the number of the record before it, so that showing details does not change the trace or its hash.
         """
         if self.details:
             record.seq = self.count
@@ -71,12 +72,12 @@ class Recorder:
 
     @staticmethod
     def because(seq: int | None) -> None:
-        """What the current task records from now on is caused by this record."""
+        """Make a record the cause of everything that the current task records from now on."""
         cause = seq or None
-        if _cause.get() is not cause:  # without sinks nothing has a cause, and reading is cheaper than setting
+        if _cause.get() is not cause:  # without sinks nothing has a cause, and a read is cheaper than a write
             _cause.set(cause)
 
-    cause: staticmethod[[], int | None] = staticmethod(_cause.get)  # of what the current task records now
+    cause: staticmethod[[], int | None] = staticmethod(_cause.get)  # the cause of the current task's records
 
 
 def _wants_details(sink: Sink) -> bool:
@@ -84,7 +85,7 @@ def _wants_details(sink: Sink) -> bool:
 
 
 class MemorySink:
-    """Keeps every record, and details if they are wanted."""
+    """Keeps every record, and details on request."""
 
     def __init__(self, *, details: bool = False) -> None:
         self.records: list[Record] = []

@@ -1,8 +1,8 @@
-"""The closed set of things that can happen in a run.
+"""The closed set of record kinds in a trace.
 
-One class per kind; `KIND` is its name in the JSON. A record says what happened, to which pod, because of which earlier
-record (`cause`), why in one plain sentence, and which upstream function it mirrors (`ref`). Fields that come from
-outside the simulation (`EXTERNAL`) are left out of the trace hash.
+One class per kind; `KIND` is its name in the JSON. A record contains what happened, to which pod, because of which
+earlier record (`cause`), the reason in one plain sentence, and the upstream function that it mirrors (`ref`). The trace
+hash ignores fields that come from outside the simulation (`EXTERNAL`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kubesim.values import mutable
 
 @mutable(kw_only=True)
 class Record:
-    """What all records have. `seq`, `t` and `cause` are filled in by the recorder."""
+    """The fields of all records. The recorder sets `seq`, `t` and `cause`."""
 
     KIND: ClassVar[str] = ""
     REF: ClassVar[str] = ""
@@ -36,7 +36,7 @@ class Record:
         return self.REF
 
     def to_json(self) -> dict[str, Any]:
-        """The record as one JSON object; empty fields are left out."""
+        """The record as one JSON object without empty fields."""
         out: dict[str, Any] = {"seq": self.seq, "t": self.t / 1_000_000, "kind": self.KIND}
         for name in _fields(type(self)):
             value = getattr(self, name)
@@ -52,7 +52,7 @@ _LAST = ("cause", "why", "ref")
 
 
 def _fields(cls: type[Record]) -> tuple[str, ...]:
-    """Whom it is about, what happened, and why, in this order."""
+    """The fields in the order of the JSON: the subject, what happened, the reason."""
     names = _FIELDS.get(cls)
     if names is None:
         common = ("seq", "t", *_FIRST, *_LAST)
@@ -132,7 +132,7 @@ class SyncBegin(Record):
 
 @mutable(kw_only=True)
 class SyncEnd(Record):
-    """A sync ended, and when the next one is due."""
+    """A sync ended; the next one is due after `requeue`."""
 
     KIND: ClassVar[str] = "sync.end"
     REF: ClassVar[str] = "pkg/kubelet/pod_workers.go completeWork"
@@ -143,7 +143,7 @@ class SyncEnd(Record):
 
 @mutable(kw_only=True)
 class Actions(Record):
-    """What compute_pod_actions decided."""
+    """The decision of compute_pod_actions."""
 
     KIND: ClassVar[str] = "actions"
     REF: ClassVar[str] = "pkg/kubelet/kuberuntime/kuberuntime_manager.go computePodActions"
@@ -162,7 +162,7 @@ class CriCall(Record):
 
 @mutable(kw_only=True)
 class CriReturn(Record):
-    """The container runtime answered a call."""
+    """A call to the container runtime returned."""
 
     KIND: ClassVar[str] = "cri.return"
     REF: ClassVar[str] = "cri-api RuntimeService"
@@ -180,7 +180,8 @@ class CniExec(Record):
     EXTERNAL: ClassVar[frozenset[str]] = frozenset({"environ", "stdin", "result", "took"})
     plugin: str = ""
     command: str = ""
-    environ: Mapping[str, str] = field(default_factory=dict)  # CNI_ARGS and the other variables of the specification
+    # CNI_ARGS and the other variables of the CNI specification
+    environ: Mapping[str, str] = field(default_factory=dict)
     stdin: Any = None
     result: Any = None
     error: str = ""
@@ -213,15 +214,16 @@ _STEPS = {
 
 @mutable(kw_only=True)
 class RuntimeStep(Record):
-    """A step of the runtime within a call or its start, or a step of the kubelet within a sync. Those of docker are
-    records; others are details: only with -v, with the number of the record before, not hashed."""
+    """A step of the runtime within a call or its start, or a step of the kubelet within a sync. Steps of docker are
+    records. Others are details: shown only with -v, numbered like the record before, not hashed.
+    """
 
     KIND: ClassVar[str] = "runtime.step"
     REF: ClassVar[str] = "pkg/kubelet/dockertools/docker_manager.go"
     during: str = ""  # RunPodSandbox, Controller.Start, NRI, CRI plugin, NewDockerService, startContainer
     step: str = ""
     error: str = ""
-    runtime: str = "containerd"  # or docker, in profiles v1.6 and v1.12; kubelet
+    runtime: str = "containerd"  # containerd or kubelet; docker in profiles v1.6 and v1.12
 
     @property
     def ref(self) -> str:
@@ -230,7 +232,7 @@ class RuntimeStep(Record):
 
 @mutable(kw_only=True)
 class ContainerEvent(Record):
-    """A container event that the runtime sends. A detail, as `runtime.step`."""
+    """A container event sent by the runtime. A detail, like `runtime.step`."""
 
     KIND: ClassVar[str] = "cri.event"
     REF: ClassVar[str] = "containerd internal/cri/server/helpers.go generateAndSendContainerEvent"
@@ -250,7 +252,7 @@ class PlegEvent(Record):
 
 @mutable(kw_only=True)
 class ProbeOutcome(Record):
-    """A probe's verdict changed."""
+    """The result of a probe changed."""
 
     KIND: ClassVar[str] = "probe.result"
     REF: ClassVar[str] = "pkg/kubelet/prober/worker.go doProbe"
@@ -260,7 +262,7 @@ class ProbeOutcome(Record):
 
 @mutable(kw_only=True)
 class StatusSet(Record):
-    """The status manager took a new status of a pod."""
+    """The status manager accepted a new status of a pod."""
 
     KIND: ClassVar[str] = "status.set"
     REF: ClassVar[str] = "pkg/kubelet/status/status_manager.go updateStatusInternal"
@@ -280,17 +282,17 @@ class ApiWrite(Record):
     verb: str = ""
     resource: str = ""
     by: str = ""
-    object: str = ""  # kind, namespace and name of an object that is neither a pod nor a node
+    object: str = ""  # kind, namespace and name of an object other than a pod or node
     summary: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_pod_status(self) -> bool:
-        """Whether the kubelet reports the status of a pod; the summary is of the whole status then."""
+        """Whether the kubelet reports the status of a pod; then the summary covers the whole status."""
         return self.resource == "pods/status" and self.by == "kubelet"
 
     @property
     def ref(self) -> str:
-        """What users and others do at the API server mirrors nothing of the kubelet."""
+        """The upstream function; empty for writes of users and other clients, which mirror nothing in the kubelet."""
         return {"pods/status": self.REF, "nodes/status": _NODE_STATUS, "pods": self.REF}.get(
             self.resource if self.by == "kubelet" else "", ""
         )
@@ -306,12 +308,12 @@ class EventRecorded(Record):
     reason: str = ""
     message: str = ""
     field_path: str = ""
-    object: str = ""  # as that of ApiWrite
+    object: str = ""  # as in ApiWrite
 
 
 @mutable(kw_only=True)
 class LogOutput(Record):
-    """A line that a container has written to its standard output or error."""
+    """A line that a container wrote to its standard output or error."""
 
     KIND: ClassVar[str] = "log"
     stream: str = ""  # stdout, stderr
@@ -328,7 +330,7 @@ class Fault(Record):
 
 @mutable(kw_only=True)
 class Expectation(Record):
-    """An expectation was met, or failed."""
+    """An expectation was fulfilled, or failed."""
 
     KIND: ClassVar[str] = "expect"
     expectation: str = ""
@@ -337,20 +339,20 @@ class Expectation(Record):
 
 @mutable(kw_only=True)
 class Note(Record):
-    """Any information that no other kind of record has."""
+    """Information that fits no other kind of record."""
 
     KIND: ClassVar[str] = "note"
     text: str = ""
 
     @property
     def ends_kubelet(self) -> bool:
-        """Whether the kubelet of the node is gone, with all that it had in its memory."""
+        """Whether the kubelet of the node is gone, with everything in its memory."""
         stops = self.text.startswith("the kubelet v") and " stops;" in self.text  # before another version starts
         return stops or self.text.startswith(("the kubelet is killed", "the node is powered off"))
 
     @property
     def ends_runtime(self) -> bool:
-        """Whether the container runtime of the node is gone, with all that it had in its memory."""
+        """Whether the container runtime of the node is gone, with everything in its memory."""
         return self.text.startswith(("the container runtime stops", "the node is powered off"))
 
 

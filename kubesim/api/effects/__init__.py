@@ -1,1 +1,1 @@
-"""Fields of objects that are accepted and stored, and that nothing here acts on."""
+"""Fields of objects that kubesim accepts and stores, but that have no effect in it."""

@@ -1,7 +1,7 @@
 """`Findings`: the fields without effect of many objects, one line for each path.
 
-The same field of several containers, pods or templates is one line, which names the first object and counts the others:
-`without effect here: spec.containers[0].securityContext.privileged (pod default/web and 2 more)`.
+Several containers, pods or templates with the same field are one line, which names the first object and counts the
+others: `without effect here: spec.containers[0].securityContext.privileged (pod default/web and 2 more)`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class _Found:
 
 class Findings:
     def __init__(self, known: Collection[str] = ()) -> None:
-        """`known` are patterns that need no line any more."""
+        """`known` are patterns that are already reported."""
         self._known = known
         self._found: dict[str, _Found] = {}
 
     def add(self, paths: Iterable[str], named: str) -> None:
-        """What `fields_without_effect` found in one object."""
+        """Add the paths that `fields_without_effect` found in one object."""
         for path in paths:
             pattern = _INDEX.sub("[]", path)
             if pattern not in self._known:
@@ -47,5 +47,7 @@ def _line(found: _Found) -> str:
 
 
 def object_named(kind: str, namespace: str, name: str) -> str:
-    """`pod default/web`, `Deployment default/web`, `Node far`; the namespace is empty if the kind has none."""
+    """The name of an object in messages: `pod default/web`, `Deployment default/web`, `Node far`. The namespace is
+    empty for cluster-scoped kinds.
+    """
     return f"{'pod' if kind == 'Pod' else kind} {namespace}{'/' if namespace else ''}{name}"

@@ -1,4 +1,4 @@
-"""The fields of the other kinds that are without effect here; as `pod_rows`."""
+"""The table of fields without effect of all kinds but Pod; see `pod_rows`."""
 
 from __future__ import annotations
 

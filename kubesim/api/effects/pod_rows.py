@@ -1,7 +1,7 @@
-"""The fields of a pod that are without effect here. The contents of such a field have no effect, either.
+"""The table of Pod fields without effect. Fields inside such a field have no effect, either.
 
-A test plays pods with every field and records which fields are read: a field of a PodSpec is in this table, or in
-`INERT`, or something outside of validation reads it.
+A test runs pods with every field and records which fields are read: each field of a PodSpec must be in this table, in
+`INERT`, or be read outside of validation.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ POD_ROWS: tuple[FieldRow, ...] = (
 
 _NO_PLUGIN = "kubelet v1.36 has no plugin for this volume either, so the pod waits for it"
 
-# Fields that change nothing on a real cluster either, or whose reader cannot be observed: not worth a note.
+# Fields that change nothing on a real cluster either, or whose use the test cannot observe: not reported.
 INERT: Mapping[str, str] = {
     "ObjectMeta.selfLink": "not set since v1.20",
     "ObjectMeta.managedFields": "records who changed what",

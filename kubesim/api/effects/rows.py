@@ -1,7 +1,7 @@
 """`FieldRow`: one line of the tables of fields without effect (`pod_rows`, `object_rows`).
 
-A field is named by its struct, so that one row covers every use of the struct:
-`SecurityContext.privileged` is a field of init containers, of ephemeral containers and of every pod template.
+A field is named by its struct, so that one row covers all uses of the struct: `SecurityContext.privileged` is a field
+of init containers, of ephemeral containers and of every pod template.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from kubesim.values import value_object
 
 @value_object
 class FieldRow:
-    """`fields` are separated by spaces. A zero value requests nothing, and neither does one of the `plain` values."""
+    """A row of the table. `fields` are separated by spaces. Zero values and the `plain` values request nothing."""
 
     fields: str
-    real: str  # what a real cluster does with it
-    here: str  # why it is without effect here
+    real: str  # the effect in a real cluster
+    here: str  # why it has no effect in kubesim
     plain: tuple[Any, ...] = ()
 
-    def asks_for_nothing(self, value: Any) -> bool:
-        """Zero values are no requests, except where false is the opposite of the default."""
+    def requests_nothing(self, value: Any) -> bool:
+        """Whether the value requests nothing: zero values do, except false where the default is true."""
         return value in self.plain or (not value and True not in self.plain)

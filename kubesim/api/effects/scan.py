@@ -1,6 +1,6 @@
-"""Finds the fields of an object that have no effect here, as the user wrote them, before defaulting.
+"""Search for fields of an object that have no effect, before defaulting.
 
-One pass over the object by its declared type. Structs without such a field anywhere inside are not entered.
+One pass over the object by its declared type. It skips structs without such a field at any depth.
 """
 
 from __future__ import annotations
@@ -16,23 +16,25 @@ from kubesim.api.schema.types import parse_type, struct_fields
 from kubesim.values import value_object
 
 JsonObject = dict[str, Any]
-_Path = tuple["_Path", str, int | None] | None  # the way from the object: put into words only if something is found
+_Path = tuple["_Path", str, int | None] | None  # the path from the object, formatted only if a field is found
 
 ROWS: Mapping[str, FieldRow] = {name: row for row in (*POD_ROWS, *OBJECT_ROWS) for name in row.fields.split()}
-_SKIPPED = ("status",)  # a client cannot set it
+_SKIPPED = ("status",)  # clients cannot set it
 _SAME_FIELDS = {"EphemeralContainer": "Container"}
 
 
 @value_object
 class _Step:
-    """What a field means to the scan: its row, or the struct inside it."""
+    """The meaning of a field for the scan: its row, or the fields of its struct."""
 
     row: FieldRow | None
     inside: Mapping[str, _Step]
 
 
 def fields_without_effect(kind: str, manifest: JsonObject) -> list[str]:
-    """Paths: `spec.containers[0].securityContext.seLinuxOptions`. `kind` is a declared one."""
+    """The paths of fields without effect: `spec.containers[0].securityContext.seLinuxOptions`. `kind` must be a
+    declared kind.
+    """
     found: list[str] = []
     _walk(_steps(parse_type(kind).struct), manifest, None, found)
     return found
@@ -44,7 +46,7 @@ def _walk(steps: Mapping[str, _Step], value: JsonObject, path: _Path, found: lis
             continue
         step, item = steps[name], value[name]
         if step.row is not None:
-            if item is not None and not step.row.asks_for_nothing(item):
+            if item is not None and not step.row.requests_nothing(item):
                 found.append(_shown((path, name, None)))
         elif isinstance(item, list):
             for n, element in enumerate(item):

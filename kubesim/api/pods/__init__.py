@@ -1,1 +1,1 @@
-"""Facts about a pod: its kind, phase, conditions, sidecars, resources, and its defaults."""
+"""Functions of a pod: its kind, phase, conditions, sidecars, resources, and its defaults."""

@@ -1,4 +1,4 @@
-"""The conversion of a v1 pod to the API's internal version and back: deprecated fields get the values of current ones.
+"""Conversion of a v1 pod to the internal version and back: deprecated fields get the values of current ones.
 
 Mirrors: pkg/apis/core/v1/conversion.go Convert_v1_Pod_To_core_Pod, Convert_core_Pod_To_v1_Pod
 """
@@ -13,7 +13,7 @@ _INIT_CONTAINER_ANNOTATIONS = {
 
 
 def convert_pod(pod: dict[str, Any]) -> None:
-    """In place, on the decoded JSON object."""
+    """Convert a decoded JSON object in place."""
     meta, spec, status = pod.setdefault("metadata", {}), pod.setdefault("spec", {}), pod.get("status")
     annotations = meta.get("annotations")
     if annotations:
@@ -25,7 +25,7 @@ def convert_pod(pod: dict[str, Any]) -> None:
     grace = spec.get("terminationGracePeriodSeconds")
     if grace is not None and grace < 0:
         spec["terminationGracePeriodSeconds"] = 1
-    # The host's namespaces live in the security context there, so there always is one.
+    # The internal version stores the host's namespaces in the security context, so a pod always has one.
     spec.setdefault("securityContext", {})
     if status:
         _agree_on_addresses(status)

@@ -1,7 +1,7 @@
-"""The defaults that the API server fills into a pod.
+"""The defaults that the API server sets in a pod.
 
-Works in place on the JSON object (as `schema.codec.decode` gives it). Stands between decoding and validation, for
-static pods and for the in-memory API server.
+Works in place on the JSON object that `schema.codec.decode` returns. Runs between decoding and validation, for static
+pods and in the in-memory API server.
 
 Mirrors: pkg/apis/core/v1/defaults.go, zz_generated.defaults.go SetObjectDefaults_Pod
 """
@@ -43,7 +43,7 @@ _VOLUME_TEXT_DEFAULTS: dict[str, dict[str, str]] = {
 
 
 def set_pod_defaults(pod: JsonObject, gates: FeatureGates = DEFAULT_GATES) -> None:
-    """Fill in everything that is defaulted in a v1 Pod."""
+    """Set all defaults of a v1 Pod."""
     spec: JsonObject = pod.setdefault("spec", {})
     _requests_from_limits(spec)
     if gates.enabled("PodLevelResources"):
@@ -58,7 +58,7 @@ def set_pod_defaults(pod: JsonObject, gates: FeatureGates = DEFAULT_GATES) -> No
 
 
 def set_pod_spec_defaults(spec: JsonObject) -> None:
-    """The defaults of every pod spec, also of pod templates."""
+    """Set the defaults of a pod spec, also in pod templates."""
     _fill_empty(spec, {"dnsPolicy": "ClusterFirst", "restartPolicy": "Always", "schedulerName": "default-scheduler"})
     spec.setdefault("securityContext", {})
     spec.setdefault("terminationGracePeriodSeconds", 30)
@@ -71,25 +71,25 @@ def set_pod_spec_defaults(spec: JsonObject) -> None:
 
 
 def containers_of(spec: JsonObject) -> Iterator[JsonObject]:
-    """Of every kind, in the order in which the API visits them."""
+    """Containers of every kind, in the order in which the API visits them."""
     for kind in ("initContainers", "containers", "ephemeralContainers"):
         yield from spec.get(kind) or ()
 
 
 def _fill_empty(value: JsonObject, defaults: JsonObject) -> None:
-    """Text and numbers: the zero value means nothing was said."""
+    """Set defaults for strings and numbers: the zero value means not set."""
     for name, default in defaults.items():
         value[name] = value.get(name) or default
 
 
 def _default_in(owner: JsonObject, name: str, field: str, default: Any) -> None:
-    """A field of an object that may not be there."""
+    """Set the default of a field in a struct, if the struct is present."""
     if owner.get(name) is not None:
         owner[name].setdefault(field, default)
 
 
 def _requests_from_limits(spec: JsonObject) -> None:
-    """A limit without a request is also the request. Only in pods, not in templates."""
+    """Copy each limit without a request to the requests. Only for pods, not for templates."""
     for kind in ("containers", "initContainers"):
         for container in spec.get(kind) or ():
             resources = container.get("resources") or {}
@@ -173,7 +173,7 @@ def _default_volume(volume: JsonObject) -> None:
 
 
 def _default_huge_page_pod_limits(spec: JsonObject) -> None:
-    """Pod-level resources that are silent about huge pages get the limits that the containers have together."""
+    """Default the huge page limits of pod-level resources to the sum of the containers' limits."""
     resources = spec.get("resources") or {}
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     if limits or requests:
@@ -183,7 +183,7 @@ def _default_huge_page_pod_limits(spec: JsonObject) -> None:
 
 
 def _default_pod_requests(spec: JsonObject) -> None:
-    """Pod-level limits without requests: what the containers request together, or else as much as the limit."""
+    """Default pod-level requests to the sum of the containers' requests, else to the pod-level limit."""
     resources = spec.get("resources") or {}
     limits = resources.get("limits")
     if limits:
@@ -194,13 +194,14 @@ def _default_pod_requests(spec: JsonObject) -> None:
 
 
 def _fill_in(resources: JsonObject, kind: str, amounts: JsonObject) -> None:
-    """A value that is set stays; no empty list is created."""
+    """Add the amounts that are not set; creates no empty map."""
     if amounts:
         resources[kind] = amounts | (resources.get(kind) or {})
 
 
 def resources_pod(spec: JsonObject) -> Pod:
-    """The part of the pod that is needed to sum its containers' resources: no pod-level resources, no overhead."""
+    """The part of a pod that determines the sum of its containers' resources, without pod-level resources and
+    overhead."""
     return Pod.from_json(
         {
             "spec": {
@@ -230,13 +231,13 @@ def _round_requirements(resources: JsonObject | None) -> None:
 
 
 def _round_up(owner: JsonObject, name: str) -> None:
-    """No resource is finer than a thousandth."""
+    """Round the quantities up to thousandths, the finest unit of a resource."""
     if owner.get(name):
         owner[name] = {key: str(round_up_to_milli(quantity(value))) for key, value in owner[name].items()}
 
 
 def round_up_to_milli(amount: Quantity) -> Quantity:
-    """The amount in thousandths, rounded up; an amount without finer digits stays as it was written."""
+    """The amount in thousandths, rounded up; an amount without finer digits keeps its text."""
     if amount.scale >= MILLI:
         return amount
     thousandths = -(-abs(amount.unscaled) // 10 ** (MILLI - amount.scale))

@@ -1,4 +1,4 @@
-"""The DNS settings of a pod's sandbox, as the kubelet gives them to a runtime and a runtime to CNI plugins."""
+"""The DNS settings of a pod's sandbox: the kubelet passes them to the runtime, and the runtime to CNI plugins."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kubesim.values import value_object
 
 @value_object
 class DNSConfig:
-    """CRI's: what becomes the resolv.conf of a sandbox. None is Go's nil list."""
+    """The CRI type DNSConfig: the content of a sandbox's resolv.conf. None is Go's nil list."""
 
     servers: Sequence[str] | None = None
     searches: Sequence[str] | None = None

@@ -34,14 +34,14 @@ def is_condition_true(conditions: Sequence[PodCondition], condition_type: str) -
 
 
 def with_condition(conditions: tuple[PodCondition, ...], new: PodCondition) -> tuple[PodCondition, ...]:
-    """The conditions with this one in the place of the one of its type, or at the end."""
+    """The conditions with `new` in place of the condition with its type, or at the end."""
     made = list(conditions)
     put_condition(made, new)
     return tuple(made)
 
 
 def put_condition(conditions: list[PodCondition], new: PodCondition) -> None:
-    """The same in a list of the caller's own."""
+    """Like `with_condition`, in place in the caller's list."""
     for n, present in enumerate(conditions):
         if present.type == new.type:
             conditions[n] = new

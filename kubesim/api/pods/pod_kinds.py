@@ -1,4 +1,4 @@
-"""What kind of pod this is: static, mirror, critical; and the full name that ties a static pod to its mirror.
+"""The kinds of pods: static, mirror, critical; and the full name that connects a static pod to its mirror pod.
 
 Mirrors: pkg/kubelet/types/pod_update.go IsStaticPod, IsMirrorPod, IsCriticalPod, IsNodeCriticalPod;
 pkg/kubelet/container/runtime.go GetPodFullName
@@ -14,13 +14,13 @@ SYSTEM_NODE_CRITICAL = "system-node-critical"
 
 
 def pod_full_name(pod: Pod) -> str:
-    """`name_namespace`."""
+    """The full name of a pod, `name_namespace`."""
     metadata = pod.metadata
     return f"{metadata.name}_{metadata.namespace}"
 
 
 def is_static_pod(pod: Pod) -> bool:
-    """Whether the pod comes from a file or a URL; a pod that no source has touched does not."""
+    """Whether the pod comes from a file or a URL; false for a pod without a source annotation."""
     return pod.metadata.annotations.get(CONFIG_SOURCE, "api") != "api"
 
 

@@ -1,8 +1,8 @@
-"""What a pod requests and may use: requests, limits and the quality-of-service class that follows from them.
+"""The effective requests, limits and QoS class of a pod.
 
-Regular containers and sidecars add up; a plain init container needs room beside the sidecars started before it, and the
-largest such moment counts. Pod-level resources replace the sum, overhead comes on top. A running pod that is being
-resized is charged with the larger of what it requests and what it has (`use_status`).
+The resources of regular containers and sidecars are added up. An init container adds to the sidecars started before it,
+and the largest such sum counts. Pod-level resources replace the sum, and overhead is added. For a running pod during a
+resize, the larger of the requested and the actual resources counts (`use_status`).
 
 Mirrors: component-helpers/resource/helpers.go PodRequests, PodLimits; pkg/apis/core/v1/helper/qos/qos.go
 """
@@ -27,7 +27,7 @@ BURSTABLE = "Burstable"
 BEST_EFFORT = "BestEffort"
 
 Resources = dict[str, Quantity]
-# Told of the resources of every regular container, and of each moment of initialization.
+# Called with the resources of every regular container, and of each stage of initialization.
 Observer = Callable[[Resources], None]
 _Kind = Literal["requests", "limits"]
 
@@ -44,7 +44,7 @@ def pod_requests(
     skip_pod_level: bool = False,
     exclude_overhead: bool = False,
 ) -> Resources:
-    """What the pod needs on its node; `use_status` counts a resize under way."""
+    """The effective requests of the pod; `use_status` takes a resize in progress into account."""
     requests = container_requests(pod, use_status=use_status)
     spec = pod.spec.resources
     if spec is not None and not skip_pod_level and is_pod_level_requests_set(pod):
@@ -61,7 +61,7 @@ def pod_requests(
 def pod_limits(
     pod: Pod, *, skip_pod_level: bool = False, exclude_overhead: bool = False, observer: Observer | None = None
 ) -> Resources:
-    """What the pod may use; overhead is added only to limits that exist."""
+    """The effective limits of the pod; overhead is added only to resources with a limit."""
     limits = _aggregate(pod, "limits", observer=observer)
     spec = pod.spec.resources
     if spec is not None and not skip_pod_level:
@@ -75,12 +75,12 @@ def pod_limits(
 
 
 def container_requests(pod: Pod, *, use_status: bool = False) -> Resources:
-    """What the containers need together, whatever the pod level says."""
+    """The effective requests of the containers, without pod-level resources."""
     return _aggregate(pod, "requests", use_status=use_status)
 
 
 def asks_for_resources(pod: Pod) -> bool:
-    """Whether the pod or one of its containers requests or limits anything."""
+    """Whether the pod or one of its containers has requests or limits."""
     spec = pod.spec
     if spec.resources is not None:
         return True
@@ -107,13 +107,13 @@ def is_pod_level_resources_set(pod: Pod) -> bool:
 
 
 def is_pod_resize_infeasible(pod: Pod) -> bool:
-    """Whether the kubelet has said that the wanted resize can never fit on this node."""
+    """Whether the kubelet has reported that the desired resize can never fit on this node."""
     pending = next((c for c in pod.status.conditions if c.type == "PodResizePending"), None)
     return pending is not None and pending.reason == "Infeasible"
 
 
 def _aggregate(pod: Pod, kind: _Kind, *, use_status: bool = False, observer: Observer | None = None) -> Resources:
-    """Of limits the status is never asked."""
+    """The sum over the containers. `use_status` is only for requests."""
     statuses: dict[str, ContainerStatus] = {}
     if use_status:
         statuses = {s.name: s for s in (*pod.status.container_statuses, *pod.status.init_container_statuses)}
@@ -135,7 +135,7 @@ def _aggregate(pod: Pod, kind: _Kind, *, use_status: bool = False, observer: Obs
             _add(sidecars, amounts)
             moment = sidecars
         else:
-            # A plain init container is over before the pod can be resized: its status says nothing.
+            # An init container ends before the pod can be resized, so its status is not relevant.
             moment = _container_resources(pod, container, kind, {})
             _add(moment, sidecars)
         if observer:
@@ -169,26 +169,28 @@ def _add(total: Resources, amounts: Resources) -> None:
 
 
 def _raise(total: Resources, amounts: Resources) -> None:
-    """Every resource to the larger of the two."""
+    """Raise every resource to the larger of the two amounts."""
     for name, amount in amounts.items():
         if name not in total or amount > total[name]:
             total[name] = amount
 
 
 def pod_qos_class(pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> str:
-    """The class the status has recorded (it never changes), or else the computed one. Mirrors: GetPodQOS"""
+    """The class recorded in the status, which never changes, or else the computed one. Mirrors: GetPodQOS"""
     return pod.status.qos_class or compute_pod_qos(pod, gates)
 
 
 def compute_pod_qos(pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> str:
-    """Guaranteed: everything has cpu and memory limits equal to the requests; BestEffort: nothing has either."""
+    """The QoS class. Guaranteed: cpu and memory have limits equal to the requests everywhere; BestEffort: there are
+    none.
+    """
     requests: Resources = {}
     limits: Resources = {}
     resources = pod.spec.resources
     if resources is not None and gates.enabled("PodLevelResources"):
         _add(requests, _qos_resources(resources.requests))
         _add(limits, _qos_resources(resources.limits))
-        # With no limits at all this stays true, and the comparison below decides.
+        # Stays true if there are no limits at all; then the comparison below decides.
         guaranteed = not resources.limits or len(limits) == 2
     else:
         guaranteed = True
@@ -203,7 +205,7 @@ def compute_pod_qos(pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> str:
 
 
 def _qos_resources(resource_list: ResourceList) -> Resources:
-    """The resources that count for the class: cpu and memory, if not zero."""
+    """The resources that count for the QoS class: nonzero cpu and memory."""
     if not resource_list:
         return {}
     return {

@@ -11,10 +11,10 @@ ALWAYS = "Always"
 
 
 def init_and_regular_containers(spec: PodSpec) -> tuple[Container, ...]:
-    """Upstream's ContainerIter order: init containers first."""
+    """Init containers, then regular containers: the order of upstream's ContainerIter."""
     return spec.init_containers + spec.containers
 
 
 def is_restartable_init_container(container: Container) -> bool:
-    """A sidecar: an init container with restartPolicy Always. The caller knows that it is an init container."""
+    """Whether an init container is a sidecar (restartPolicy Always). The caller knows that it is an init container."""
     return container.restart_policy == ALWAYS

@@ -1,4 +1,4 @@
-"""Names of kernel parameters, as a pod may write them.
+"""Names of kernel parameters (sysctls) in a pod.
 
 Mirrors: component-helpers/node/util/sysctl NormalizeName
 """
@@ -9,6 +9,6 @@ _SWAP = str.maketrans("./", "/.")
 
 
 def normalize_name(name: str) -> str:
-    """With dots between its parts; slashes are read as dots, and the reverse."""
+    """The name with dots as separators: if slashes are the separators, dots and slashes are swapped."""
     before_slash = name.partition("/")[0]
     return name if before_slash == name or "." in before_slash else name.translate(_SWAP)

@@ -1,1 +1,1 @@
-"""The types of the API as data, and JSON read and written by them the way Go does it."""
+"""The API types as data, and their JSON reader and writer with Go's behaviour."""

@@ -1,8 +1,8 @@
-"""Readers of values that are no API objects themselves, for JSON of a writer that is not trusted.
+"""Readers that check scalars, lists and maps in JSON from an untrusted writer.
 
-They take what the decoder takes without changing it, which is everything that a real API server writes, and raise
-TypeError or ValueError for the rest: then the decoder decides, and has the words (`schema.codec`). So a pod costs a
-fifth of decoding it.
+They accept the values that the decoder returns unchanged, which covers everything that a real API server writes. For
+all others they raise TypeError or ValueError, and the decoder decides, with Go's errors (`schema.codec`). This costs a
+fifth of decoding a pod.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Check = Callable[[Any], Any]
 
 
 def check_of(type_name: str) -> Check | None:
-    """The reader of a field of this declared type; None if it may hold anything."""
+    """The reader for a field of this declared type; None if the field may have any value."""
     type_ = parse_type(type_name)
     if type_.kind == "struct":
         return _decodable(type_)
@@ -42,7 +42,7 @@ def _element(type_: Type) -> Check:
 
 
 def _decodable(type_: Type) -> Check:
-    """Structs without a class: few objects have one. Fields that are not declared are kept."""
+    """The reader of a struct without a class; undeclared fields are kept. Such structs are rare."""
 
     def read(value: Any) -> Any:
         decode(type_.struct, value)

@@ -1,8 +1,8 @@
-"""JSON objects read and written by their declared types.
+"""Decoder and encoder of JSON objects by their declared types.
 
-Reading drops the fields that the type does not have, refuses a value that does not fit (in Go's words) and gives
-quantities and times their canonical text. Writing gives what Go would write, `null`s and `{}`s included.
-In between, an object is a plain dict: an absent field has the zero value, and an empty list differs from an absent one.
+Decoding drops undeclared fields, rejects values of the wrong type with Go's errors, and brings quantities and times
+into canonical form. Encoding produces the same text as Go, including `null`s and `{}`s. A decoded object is a plain
+dict: an absent field has the zero value, and an empty list differs from an absent one.
 
 Mirrors: sigs.k8s.io/json decode.go (object, array, literalStore); encoding/json encode.go (omitempty)
 """
@@ -39,13 +39,13 @@ _SCALAR_ZEROS = {"bool": False, "int": 0, "IntOrString": 0, "Quantity": "0"}
 
 
 class DecodeError(ValueError):
-    """A JSON value that does not fit its type."""
+    """A JSON value of the wrong type."""
 
 
 def decode(type_name: str, value: Json) -> Any:
-    """A JSON value -> the object of this type. The first misfit is reported, after all has been read.
+    """Decode a JSON value to the object of this type. The first wrong type is reported after everything is decoded.
 
-    Numbers may be Python's, which count as written as Python writes them.
+    Numbers may be Python numbers, which count as spelled by Python.
     """
     type_ = parse_type(type_name)
     if value is None and type_.kind == "list":
@@ -88,7 +88,7 @@ class _Struct(GoType):
 
     @cached_property
     def fields(self) -> dict[str, tuple[GoType, list[str], bool]]:
-        """By name: the type, the steps of its path in errors, and whether it accepts null."""
+        """The fields by name: the type, the steps of its path in errors, and whether it accepts null."""
         return {
             name: (
                 _go_type(field.type),
@@ -113,13 +113,13 @@ class _Struct(GoType):
             state.struct = self.short
             state.path += steps
             out[key] = type_.decode(state, item, type_.zero())
-            # An error leaves the context as it is: it says where the decoding ended.
+            # After an error the context stays, because the error names the struct and path.
             state.struct = outer
             del state.path[depth:]
         return out
 
 
-# The types below decode themselves upstream, and their errors end the reading immediately.
+# The types below decode themselves upstream, and their errors abort the decoding.
 
 
 class _Quantity(GoType):
@@ -158,7 +158,7 @@ class _Time(GoType):
 
 
 class _MicroTime(GoType):
-    """Keeps its original text."""
+    """A MicroTime, which keeps its original text."""
 
     def zero(self) -> str:
         return ""
@@ -178,7 +178,7 @@ class _MicroTime(GoType):
 
 
 class _Raw(GoType):
-    """A value of no declared type."""
+    """A value without a declared type."""
 
     def decode(self, state: State, value: Any, old: Any) -> Any:
         return json.loads(dumps(value))
@@ -193,7 +193,7 @@ _SPECIAL: Mapping[str, Callable[[str], GoType]] = {
 
 
 def encode(type_name: str, value: JsonObject) -> JsonObject:
-    """The object as Go would encode it."""
+    """Encode an object like Go."""
     out: JsonObject = {}
     for name, field in struct_fields(type_name).items():
         item = value.get(name)
@@ -210,7 +210,7 @@ def _is_time(type_: Type) -> bool:
 
 
 def _omitted(field: Field) -> bool:
-    """Whether nothing is written for an absent field. Structs and times without a pointer are never empty in Go."""
+    """Whether Go omits the field if it is absent. Structs and times are never empty in Go, unless they are pointers."""
     type_ = field.type
     if not field.omit_empty:
         return False

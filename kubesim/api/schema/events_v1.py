@@ -1,4 +1,4 @@
-"""Events of the group events.k8s.io: the same objects as those of the core group, under other names.
+"""Events of the group events.k8s.io: the objects of the core group with other field names.
 
 Mirrors: pkg/apis/events/v1/conversion.go, zz_generated.conversion.go
 """
@@ -21,7 +21,7 @@ _NAMES = {
     "deprecatedCount": "count",
 }
 _CORE_NAMES = {core: name for name, core in _NAMES.items()}
-# In the order in which the type declares them.
+# In the order of the type's declaration.
 _ORDER = (
     "kind", "apiVersion", "metadata", "eventTime", "series", "reportingController", "reportingInstance", "action",
     "reason", "regarding", "related", "note", "type", "deprecatedSource", "deprecatedFirstTimestamp",
@@ -31,7 +31,7 @@ _OMITTED_IF_EMPTY = ("reportingController", "reportingInstance")
 
 
 def from_core(event: JsonObject) -> JsonObject:
-    """A core Event as this group shows it."""
+    """A core Event converted to events.k8s.io."""
     renamed = {_CORE_NAMES.get(name, name): value for name, value in event.items()}
     for name in _OMITTED_IF_EMPTY:
         if not renamed.get(name):
@@ -42,11 +42,12 @@ def from_core(event: JsonObject) -> JsonObject:
 
 
 def to_core(event: JsonObject) -> JsonObject:
-    """An Event of this group as it is stored."""
+    """An Event of events.k8s.io converted to its stored form, a core Event."""
     return {_NAMES.get(name, name): value for name, value in event.items()}
 
 
 def field_path(name: str) -> str:
-    """The core name of a field by which Events of this group are selected: `regarding.kind`, `reportingController`."""
+    """The core name of a field in a field selector for Events of this group: `regarding.kind`,
+    `reportingController`."""
     first, dot, rest = name.partition(".")
     return _NAMES.get(first, first) + dot + rest

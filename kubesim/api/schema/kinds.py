@@ -1,6 +1,6 @@
-"""The other kinds that the in-memory API server has, declared as in `tables.py`.
+"""Declarations of the other kinds in the in-memory API server, in the format of `tables.py`.
 
-Times with microseconds (`MicroTime`) and bytes (`Bytes`, base64 text) keep the text they came as.
+Times with microseconds (`MicroTime`) and bytes (`Bytes`, base64 text) keep their original text.
 
 Mirrors: k8s.io/api core/v1, coordination/v1, scheduling/v1, node/v1, policy/v1 types.go
 """

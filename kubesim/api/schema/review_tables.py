@@ -1,4 +1,4 @@
-"""Reviews, tokens and scales, which are not stored, and Events of their own group, declared as in `tables.py`.
+"""Declarations of reviews, tokens and scales, which are not stored, and of Events in their own group; see `tables.py`.
 
 Mirrors: k8s.io/api authentication/v1, authorization/v1, autoscaling/v1, events/v1 types.go
 """

@@ -1,9 +1,9 @@
-"""The structs of a Pod and a PodList that no class declares (see `kubesim.api.pod`), one line of text each.
+"""The structs of Pod and PodList without a class (see `kubesim.api.pod`), one line per field.
 
-`field type` in the order of the declaration; `!` marks a field that is written even when it is empty; `+key` a list
-that a strategic merge patch merges by that key; `@Name` opens, and `@` closes, the fields of an embedded struct.
-Types that are declared nowhere are named strings (`PullPolicy`) or have rules of their own (`Time`, `Quantity`,
-`IntOrString`, `ResourceList`).
+`field type` in the order of the declaration; `!` marks a field that is written even if empty; `+key` a list that a
+strategic merge patch merges by that key; `@Name` opens, and `@` closes, the fields of an embedded struct. Types without
+a declaration are named strings (`PullPolicy`) or have rules of their own (`Time`, `Quantity`, `IntOrString`,
+`ResourceList`).
 
 Mirrors: k8s.io/api/core/v1/types.go, apimachinery/pkg/apis/meta/v1/types.go
 """

@@ -1,6 +1,6 @@
-"""The declared types as objects, from the classes and the tables; parsed when they are first used.
+"""The declared types as objects, from classes and tables; parsed on first use.
 
-Mirrors: reflect.Type, as far as encoding/json looks at it
+Mirrors: reflect.Type, as far as encoding/json uses it
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _SPECIAL: Mapping[str, tuple[Kind, str]] = {
     "RawExtension": ("raw", "runtime.RawExtension"),
     "UID": ("string", "types.UID"),
 }
-# Structs that have another name here, because another API group has a struct of the same name.
+# Structs that have another name here, because a struct of another API group has the same name.
 _GO_NAMES = {"ContainerResourceClaim": "ResourceClaim"}
 
-# Kinds whose classes are imported on first use: most runs have none.
+# Kinds whose classes are imported on first use, because most runs do not use them.
 _MODULES: Mapping[str, str] = {
     **dict.fromkeys(("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ControllerRevision"), "apps"),
     "ReplicationController": "apps",
@@ -42,7 +42,7 @@ _MODULES: Mapping[str, str] = {
 
 
 def model_of(kind: str) -> type[Model] | None:
-    """The class that declares a kind, if there is one."""
+    """The class that declares a kind, if any."""
     if kind not in MODELS and kind in _MODULES:
         import_module(f"kubesim.api.workloads.{_MODULES[kind]}")
     return MODELS.get(kind)
@@ -50,7 +50,7 @@ def model_of(kind: str) -> type[Model] | None:
 
 @value_object
 class Type:
-    """A Go type: its kind, the name that error texts give it, and what it is made of."""
+    """A Go type: its kind, its name in errors, and its element type or struct."""
 
     kind: Kind
     go_name: str
@@ -61,14 +61,14 @@ class Type:
 
     @property
     def of(self) -> Type:
-        """The type of the elements of a list or the values of a map."""
+        """The element type of a list, or the value type of a map."""
         assert self.element is not None
         return self.element
 
 
 @value_object
 class Field:
-    """`merge`: how a strategic merge patch merges a list: by this key of its elements, or as a set if it is empty."""
+    """A field of a struct. `merge`: the key by which a strategic merge patch merges the list; empty for a set."""
 
     name: str
     type: Type
@@ -83,7 +83,7 @@ def is_struct(name: str) -> bool:
 
 @cache
 def struct_fields(name: str) -> Mapping[str, Field]:
-    """The fields of a struct by their JSON names, in the order of declaration."""
+    """The fields of a struct by JSON name, in the order of declaration."""
     model = model_of(name)
     if model is not None:
         declared = model.declared.values()
@@ -104,7 +104,7 @@ def struct_fields(name: str) -> Mapping[str, Field]:
 
 @cache
 def parse_type(text: str) -> Type:
-    """`*Probe`, `[]Container`, `map[string]string`, `PullPolicy` -> the type."""
+    """Parse a type: `*Probe`, `[]Container`, `map[string]string`, `PullPolicy`."""
     if text.startswith("*"):
         inner = parse_type(text[1:])
         return Type(inner.kind, inner.go_name, True, inner.bits, inner.element, inner.struct)

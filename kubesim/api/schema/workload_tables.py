@@ -1,4 +1,4 @@
-"""Parts of Services, and the kinds of storage, quotas and devices, declared as in `tables.py`.
+"""Declarations of parts of Services, and of the kinds for storage, quotas and devices; see `tables.py`.
 
 Mirrors: k8s.io/api core/v1, discovery/v1, storage/v1, resource/v1 types.go
 """
@@ -104,7 +104,7 @@ ScopeSelector: matchExpressions []ScopedResourceSelectorRequirement
 ScopedResourceSelectorRequirement: scopeName! ResourceQuotaScope, operator! ScopeSelectorOperator, values []string
 """
 
-# (`ResourceClaim` is the kind here; the claims of a container are `ContainerResourceClaim`.)
+# `ResourceClaim` is the kind here; the claims of a container are `ContainerResourceClaim`.
 DEVICES = """
 ResourceSlice: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec! ResourceSliceSpec
 ResourceSliceSpec: driver! string, pool! ResourcePool, nodeName *string, nodeSelector *NodeSelector, allNodes *bool,

@@ -1,6 +1,6 @@
 """Pod validation with the API's own messages and field paths, in the API's order.
 
-`pod.validate_pod_create` is the entry; each other module is one subject of it.
+`pod.validate_pod_create` is the entry point; each other module validates one part.
 """
 
 from kubesim.api.validation.field import Errors, FieldError

@@ -1,4 +1,4 @@
-"""Annotations that mean something for a pod, and fields that must not contradict them.
+"""Annotations of a pod with a meaning, and fields that must not contradict them.
 
 Mirrors: pkg/apis/core/validation ValidatePodSpecificAnnotations, validateSeccompAnnotationsAndFields,
 validateAppArmorAnnotationsAndFieldsMatchOnCreate
@@ -47,13 +47,16 @@ def validate_pod_annotations(errors: Errors, pod: JsonObject, path: str, options
 
 
 def is_deletion_cost(text: str) -> bool:
-    """No plus sign and no leading zeros, except after a minus sign, where upstream does not look."""
+    """Whether the text is a valid pod deletion cost: an int32 without a plus sign or leading zeros. Upstream does not
+    check for zeros after a minus sign.
+    """
     return bool(re.fullmatch("0|[1-9][0-9]*|-[0-9]+", text)) and int(text) in _INT32
 
 
 def _validate_tolerations_annotation(errors: Errors, text: str, path: str, options: PodValidationOptions) -> None:
-    """An old way to give tolerations, read as the internal type, whose fields have no JSON names: they match in any
-    case."""
+    """Validate the deprecated annotation for tolerations. Upstream decodes it into the internal type, whose fields have
+    no JSON names, so names match in any case.
+    """
     names = {name.lower(): name for name in struct_fields("Toleration")}
 
     def renamed(value: gojson.Json) -> gojson.Json:
@@ -98,7 +101,7 @@ def _validate_app_armor_annotations(errors: Errors, annotations: dict[str, str],
 
 
 def validate_seccomp_agreement(errors: Errors, pod: JsonObject, path: str) -> None:
-    """Where both the annotation and the field are given, they must say the same."""
+    """Check that a seccomp annotation and the field are equal if both are set."""
     annotations, spec = pod["metadata"]["annotations"], pod.get("spec") or {}
     owners = [(spec, path, SECCOMP_POD)]
     owners += [

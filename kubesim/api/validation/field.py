@@ -1,4 +1,4 @@
-"""What is wrong with a field: kind, path, value and explanation, printed as the API prints it.
+"""Field errors: kind, path, value and detail, formatted as by the API server.
 
 A path is plain text (`spec.containers[0].name`). Validators append to an `Errors` in upstream's order.
 
@@ -43,18 +43,19 @@ CAUSES: dict[ErrorType, str] = {
 
 
 class Named(str):
-    """A value of a named string type (a policy, an operator): upstream prints it as JSON, plain strings as Go text."""
+    """A value of a named string type (a policy, an operator). Upstream prints it as JSON, and plain strings as Go
+    text."""
 
     __slots__ = ()
 
 
 class Raw(str):
-    """A value that is printed as it is."""
+    """A value that is printed unchanged."""
 
     __slots__ = ()
 
 
-OMITTED = Raw()  # in place of a value that is not printed
+OMITTED = Raw()  # the value of errors without a printed value
 
 
 @value_object
@@ -84,7 +85,7 @@ def _printed(value: Any) -> str:
 
 
 class Errors(list[FieldError]):
-    """The errors found so far, in the order they were found."""
+    """The errors found so far, in order."""
 
     def required(self, path: str, detail: str = "") -> None:
         self.append(FieldError("Required value", path, detail=detail))
@@ -106,7 +107,7 @@ class Errors(list[FieldError]):
         self.append(FieldError("Not found", path, value, detail))
 
     def unsupported(self, path: str, value: str, supported: Iterable[str]) -> None:
-        """A value of an enumerated type."""
+        """Add an error for an unsupported value of an enumerated type."""
         detail = "supported values: " + ", ".join(quoted(text) for text in supported)
         self.append(FieldError("Unsupported value", path, Named(value), detail))
 
@@ -117,7 +118,7 @@ class Errors(list[FieldError]):
         self.append(FieldError("Too many", path, count, f"must have at most {limit} items"))
 
     def unless_one_of(self, path: str, value: str, supported: Collection[str], listed: Collection[str] = ()) -> None:
-        """The message lists `supported` in the order given, or as `listed` says."""
+        """Add an error unless the value is supported. The message lists `supported` in the given order, or `listed`."""
         if value not in supported:
             self.unsupported(path, value, listed or supported)
 

@@ -1,4 +1,4 @@
-"""The formats that names, keys, ports and addresses must have. Each function returns the errors of one text.
+"""Format checks for names, keys, ports and addresses. Each function returns the errors for one text.
 
 Mirrors: apimachinery/pkg/util/validation validation.go, ip.go; api/validate/content; api/validation/generic.go
 """
@@ -23,7 +23,7 @@ _PERCENT = "[0-9]+%"
 _LABEL_RE, _SUBDOMAIN_RE, _SUBDOMAIN_UNDERSCORE_RE, _KEY_RE, _VALUE_RE, _CONFIG_KEY_RE, _HEADER_RE = (
     re.compile(text) for text in (_LABEL, _SUBDOMAIN, _SUBDOMAIN_UNDERSCORE, _KEY, _VALUE, _CONFIG_KEY, _HEADER)
 )
-# Leading zeros of the parts of an IPv4 address; and those that make a part of an IPv6 address longer than four digits.
+# Leading zeros of an IPv4 octet, and leading zeros that make an IPv6 group longer than four digits.
 _DECIMAL_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
 _HEX_ZEROS = re.compile(r"(?<![0-9a-fA-F])0+(?=[0-9a-fA-F]{4}(?![0-9a-fA-F]))")
 _PORT_NAME = re.compile("[-a-z0-9]+")
@@ -37,7 +37,7 @@ MAX_INT32 = 2**31 - 1
 
 
 def size(text: str) -> int:
-    """The length in bytes: what Go's len counts."""
+    """The length in bytes, like Go's len."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
@@ -53,7 +53,7 @@ def range_error(low: int, high: int) -> str:
     return f"must be between {low} and {high}, inclusive"
 
 
-# Pods of one template say the same repeatedly.
+# Cached, because pods of one template repeat the same texts.
 
 
 @lru_cache(maxsize=1024)
@@ -86,13 +86,13 @@ def dns1123_subdomain_with_underscore(text: str) -> list[str]:
 
 
 def name_prefix(text: str) -> str:
-    """A name that something will be appended to may end in a dash."""
+    """A name prefix made valid for name checks: it may end in a dash, because a suffix will follow."""
     return text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text
 
 
 @lru_cache(maxsize=1024)
 def label_key(text: str) -> Sequence[str]:
-    """A qualified name: `name` or `example.com/name`."""
+    """Check a qualified name: `name` or `example.com/name`."""
     parts = text.split("/")
     if len(parts) > 2:
         optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
@@ -181,7 +181,9 @@ def decimal_integer(text: str) -> list[str]:
 
 
 def ip_address(text: str, *, strict: bool = True) -> list[str]:
-    """An address in a field that predates strict rules: any spelling, but no leading zeros and no mapped IPv4."""
+    """Check an IP address. Unless `strict`, fields that predate strict rules accept any spelling, but not leading zeros
+    or IPv4-mapped addresses.
+    """
     head, colon, last = text.rpartition(":")
     zeros = _DECIMAL_ZEROS if "." in last else _HEX_ZEROS
     without_zeros = _HEX_ZEROS.sub("", head) + colon + zeros.sub("", last)

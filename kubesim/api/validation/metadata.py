@@ -1,4 +1,4 @@
-"""metadata, labels, annotations and label selectors: the rules that hold for every object.
+"""Validation of metadata, labels, annotations and label selectors, common to all objects.
 
 Mirrors: apimachinery/pkg/api/validation/objectmeta.go; apis/meta/v1/validation/validation.go
 """
@@ -18,7 +18,7 @@ _SUBRESOURCE_MAX = 256
 
 
 def validate_object_meta(errors: Errors, meta: JsonObject, path: str) -> None:
-    """The metadata of a new object in a namespace whose name is a DNS subdomain."""
+    """Validate the metadata of a new namespaced object whose name is a DNS subdomain."""
     generate_name, name = meta.get("generateName", ""), meta.get("name", "")
     if generate_name:
         complaints = formats.dns1123_subdomain(formats.name_prefix(generate_name))
@@ -114,7 +114,7 @@ def _validate_owner_reference(errors: Errors, reference: JsonObject, path: str) 
     api_version, kind = reference.get("apiVersion", ""), reference.get("kind", "")
     group, _, version = api_version.rpartition("/")
     if "/" in group:
-        version = ""  # it is no group and version, and counts as none
+        version = ""  # it is not a group and version, so it counts as empty
     if not version:
         errors.invalid(f"{path}.apiVersion", api_version, "version must not be empty")
     if not kind:
@@ -132,7 +132,7 @@ def _owner_references_json(references: list[JsonObject]) -> str:
 
 
 def _owner_reference_json(reference: JsonObject) -> str:
-    """In the order of the declaration, in the format of Go for a struct."""
+    """An owner reference as JSON, in the order of the declaration and in Go's format for structs."""
     always = [(name, reference.get(name, "")) for name in ("apiVersion", "kind", "name", "uid")]
     pointers = [(name, reference[name]) for name in ("controller", "blockOwnerDeletion") if name in reference]
     return "{" + ",".join(f'"{name}":{dumps(value)}' for name, value in always + pointers) + "}"

@@ -1,4 +1,4 @@
-"""Names and networks of a pod: DNS, host aliases, host network and user namespaces, host names.
+"""Network settings of a pod: DNS, host aliases, host network and user namespaces, host names.
 
 Mirrors: pkg/apis/core/validation validatePodDNSConfig, ValidateHostAliases, validatePodHostNetworkDeps,
 validateHostUsers, validatePodHostName
@@ -67,7 +67,7 @@ def validate_host_aliases(errors: Errors, aliases: list[JsonObject], path: str, 
 
 
 def validate_host_network_ports(errors: Errors, spec: JsonObject, path: str, options: PodValidationOptions) -> None:
-    """On the host's network a container port is a host port."""
+    """Check that container ports equal host ports on the host's network."""
     if not spec.get("hostNetwork"):
         return
     for n, container in enumerate(spec.get("containers") or ()):
@@ -81,7 +81,7 @@ def validate_host_network_ports(errors: Errors, spec: JsonObject, path: str, opt
 def validate_host_users(
     errors: Errors, spec: JsonObject, containers: Containers, path: str, options: PodValidationOptions
 ) -> None:
-    """A user namespace of its own does not go together with namespaces of the host."""
+    """Check that a pod with its own user namespace uses no host namespaces."""
     if spec.get("hostUsers") is not False:
         return
     refused = {"hostNetwork": "hostNetwork", "hostPID": "HostPID", "hostIPC": "HostIPC"}

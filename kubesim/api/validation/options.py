@@ -1,4 +1,4 @@
-"""What the surroundings allow: feature gates, and whether the pod stands alone.
+"""Options of pod validation: feature gates, and whether the object is a pod or a template.
 
 Mirrors: pkg/apis/core/validation PodValidationOptions; pkg/api/pod GetValidationOptionsFromPodSpecAndMeta
 """
@@ -11,7 +11,9 @@ from kubesim.values import value_object
 
 @value_object
 class PodValidationOptions:
-    """For a new pod: options that only keep old, invalid pods valid are off, and locked gates are not consulted."""
+    """The options for a new pod. Options that only keep old, invalid pods valid are off, and locked gates are not
+    consulted.
+    """
 
     gates: FeatureGates = DEFAULT_GATES
     resource_is_pod: bool = False

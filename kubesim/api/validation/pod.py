@@ -1,6 +1,6 @@
-"""A new pod: everything the API checks before it accepts one, in the API's order.
+"""Validation of a new pod: all checks of the API server, in its order.
 
-Takes the JSON object after decoding and defaulting: fields that a default always sets are not required again.
+The input is the JSON object after decoding and defaulting, so fields that always have a default are not required again.
 
 Mirrors: pkg/apis/core/validation ValidatePodCreate, validatePodMetadataAndSpec, ValidatePodSpec
 """
@@ -102,7 +102,7 @@ def validate_pod_spec(
 def _validate_sharing_and_placement(
     errors: Errors, spec: JsonObject, containers: Containers, path: str, options: PodValidationOptions
 ) -> None:
-    """What the pod shares with its node, and where it may be placed."""
+    """Validate the namespaces that the pod shares with its node, and its scheduling constraints."""
     validate_host_network_ports(errors, spec, path, options)
     errors.unless_one_of(f"{path}.restartPolicy", spec.get("restartPolicy", ""), ("Always", "OnFailure", "Never"))
     errors.unless_one_of(f"{path}.dnsPolicy", spec.get("dnsPolicy", ""), DNS_POLICIES)
@@ -125,7 +125,7 @@ def _validate_sharing_and_placement(
 
 
 def _validate_names(errors: Errors, spec: JsonObject, path: str, options: PodValidationOptions) -> None:
-    # The old name of the field, serviceAccount, was merged into the new one when the pod was decoded.
+    # Decoding has merged the deprecated field serviceAccount into serviceAccountName.
     for name in ("serviceAccountName", "nodeName"):
         if spec.get(name):
             errors.all_invalid(f"{path}.{name}", spec[name], formats.dns1123_subdomain(spec[name]))
@@ -139,7 +139,7 @@ def _validate_names(errors: Errors, spec: JsonObject, path: str, options: PodVal
     if spec.get("hostAliases"):
         validate_host_aliases(errors, spec["hostAliases"], f"{path}.hostAliases", options)
     for name in ("priorityClassName", "runtimeClassName"):
-        # An empty runtime class was given on purpose (it is a pointer upstream), an empty priority class was not.
+        # An empty runtime class was set on purpose, because it is a pointer upstream; an empty priority class was not.
         value = spec.get(name)
         if value or (value is not None and name == "runtimeClassName"):
             errors.all_invalid(f"{path}.{name}", value, formats.dns1123_subdomain(value))
@@ -160,7 +160,7 @@ def _validate_rest(errors: Errors, spec: JsonObject, containers: Containers, pat
 
 
 def _validate_file_key_volumes(errors: Errors, spec: JsonObject, containers: Containers) -> None:
-    """A variable that is read from a file needs an emptyDir to read from."""
+    """Check that each variable from a file refers to an emptyDir."""
     for container, where in containers:
         for n, variable in enumerate(container.get("env") or ()):
             reference = (variable.get("valueFrom") or {}).get("fileKeyRef")

@@ -1,4 +1,4 @@
-"""Where a pod may run: affinity, tolerations, topology spread, scheduling gates and groups.
+"""Scheduling constraints of a pod: affinity, tolerations, topology spread, scheduling gates and groups.
 
 Mirrors: pkg/apis/core/validation validateAffinity, ValidateTolerations, validateTopologySpreadConstraints
 """
@@ -117,7 +117,7 @@ def _validate_pod_affinity_term(errors: Errors, term: JsonObject, path: str) -> 
 def _validate_label_key_lists(
     errors: Errors, match: list[str], mismatch: list[str], selector: JsonObject | None, path: str
 ) -> None:
-    """matchLabelKeys and mismatchLabelKeys: valid keys, and none in two places."""
+    """Check that the keys of matchLabelKeys and mismatchLabelKeys are valid and occur only once."""
     for name, keys in (("matchLabelKeys", match), ("mismatchLabelKeys", mismatch)):
         if keys and selector is None:
             errors.forbidden(f"{path}.{name}", "must not be specified when labelSelector is not set")
@@ -208,7 +208,7 @@ def validate_topology_spread(
 
 
 def _validate_unmerged_label_keys(errors: Errors, keys: list[str], selector: JsonObject | None, path: str) -> None:
-    """The rule from before the keys were merged into the selector: then none may be in both."""
+    """The rule used before keys were merged into the selector: no key may also be in the selector."""
     if keys and selector is None:
         errors.forbidden(path, "must not be specified when labelSelector is not set")
     selected = set((selector or {}).get("matchLabels") or ())

@@ -1,4 +1,4 @@
-"""Internal objects as they appear in messages: JSON with Go's own field names, every field written.
+"""Internal objects as in upstream's messages: JSON with Go's field names and all fields.
 
 Mirrors: pkg/apis/core/types.go, marshalled without tags
 """
@@ -10,7 +10,7 @@ from typing import Any
 from kubesim.api.validation.field import JsonObject
 from kubesim.golang.json import dumps
 
-# Go name -> the JSON name, or the JSON name and the struct it holds; upstream's order.
+# Go name -> JSON name, or the JSON name and the nested struct; in upstream's order.
 _Shape = dict[str, "str | tuple[str, _Shape]"]
 
 _SECCOMP: _Shape = {"Type": "type", "LocalhostProfile": "localhostProfile"}
@@ -68,7 +68,7 @@ def cluster_trust_bundle_json(bundle: JsonObject) -> str:
 
 
 def label_selector_json(selector: JsonObject) -> str:
-    """This one has tags: the API's own names, and nothing empty."""
+    """A label selector as JSON. Its type has JSON tags upstream, so it has the API's names and no empty fields."""
     parts = []
     if selector.get("matchLabels"):
         parts.append(f'"matchLabels":{dumps(selector["matchLabels"])}')

@@ -1,4 +1,4 @@
-"""All containers of a pod, in the order in which the API visits them.
+"""Iteration over all containers of a pod in the API's order.
 
 Mirrors: pkg/apis/core/pods VisitContainersWithPath
 """
@@ -11,7 +11,7 @@ Containers = list[tuple[JsonObject, str]]
 
 
 def containers_with_path(spec: JsonObject, path: str) -> Containers:
-    """Init containers, regular and ephemeral ones, each with its path."""
+    """Init, regular and ephemeral containers, each with its path."""
     return [
         (container, f"{path}.{kind}[{n}]")
         for kind in ("initContainers", "containers", "ephemeralContainers")

@@ -1,1 +1,1 @@
-"""Kinds that controllers act on: types, defaults and validation. Imported when a manifest has one of them."""
+"""Kinds that controllers reconcile: types, defaults and validation. Imported when a manifest uses one of them."""

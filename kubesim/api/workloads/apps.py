@@ -1,4 +1,4 @@
-"""The workloads of apps/v1, and ReplicationController: what controllers create pods from.
+"""The workload kinds of apps/v1, and ReplicationController.
 
 Mirrors: k8s.io/api/apps/v1/types.go; core/v1/types.go ReplicationController
 """

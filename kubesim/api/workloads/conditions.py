@@ -1,4 +1,4 @@
-"""Conditions of the common form (metav1.Condition): one per type, with the time of its last change of status.
+"""Conditions of type metav1.Condition: one per type, with the time of its last status change.
 
 Mirrors: apimachinery/pkg/api/meta/conditions.go SetStatusCondition
 """
@@ -20,7 +20,7 @@ def find_condition(conditions: Iterable[Condition], kind: str) -> Condition | No
 def with_status_condition(
     conditions: tuple[Condition, ...], condition: Condition, now: int, generation: int = 0
 ) -> tuple[Condition, ...]:
-    """The conditions with this one in place of the one of its type, or at the end."""
+    """The conditions with this one in place of the condition with its type, or at the end."""
     old = find_condition(conditions, condition["type"])
     changed = old is None or old["status"] != condition["status"]
     new: Condition = {"type": condition["type"], "status": condition["status"]}

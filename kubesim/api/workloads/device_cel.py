@@ -1,6 +1,6 @@
 """CEL expressions that select devices, as far as DeviceClasses and ResourceClaims commonly use them.
 
-Understood are literals, lists, `device.driver`, `device.attributes[domain].name`, `device.capacity[domain].name`,
+Supported are literals, lists, `device.driver`, `device.attributes[domain].name`, `device.capacity[domain].name`,
 `device.allowMultipleAllocations`, comparisons, `in`, `has`, `&&`, `||`, `!`, `?:`, `cel.bind`, quantities and versions
 (`quantity`, `semver`; `compareTo`, `isGreaterThan`, `isLessThan`) and `startsWith`, `endsWith`, `contains` and
 `matches`. Any other expression is a `CelError` when it is compiled, so that no selector is silently ignored.
@@ -41,12 +41,12 @@ _ARITY = {"compareTo": 1, "isGreaterThan": 1, "isLessThan": 1, "startsWith": 1, 
 
 
 class CelError(KubesimError):
-    """An expression that cannot be compiled, or a value that it cannot be evaluated for."""
+    """An expression that cannot be compiled, or a value for which it cannot be evaluated."""
 
 
 @value_object
 class Semver:
-    """A semantic version: numbers before texts, a pre-release before its release."""
+    """A semantic version. Numeric identifiers precede alphanumeric ones; a pre-release precedes its release."""
 
     text: str
 
@@ -93,7 +93,7 @@ def _attribute(name: str, value: Mapping[str, Any]) -> Any:
 
 
 class _Domains(dict[str, dict[str, Any]]):
-    """Attributes or capacities by domain and name. A domain that no device has is empty."""
+    """Attributes or capacities by domain and name. A domain without values is an empty map."""
 
     def add(self, driver: str, name: str, value: Any) -> None:
         domain, slash, rest = name.partition("/")
@@ -105,7 +105,7 @@ class _Domains(dict[str, dict[str, Any]]):
 
 @lru_cache(maxsize=256)
 def compile_expression(expression: str) -> Evaluate:
-    """A function of the variables; raises CelError."""
+    """Compile an expression to a function of its variables; raises CelError."""
     parser = _Parser(expression)
     found = parser.ternary()
     parser.end()
@@ -113,7 +113,7 @@ def compile_expression(expression: str) -> Evaluate:
 
 
 class _Parser:
-    """Recursive descent by precedence: `?:`, `||`, `&&`, relations, `!`, members."""
+    """A recursive-descent parser by precedence: `?:`, `||`, `&&`, relations, `!`, members."""
 
     def __init__(self, expression: str) -> None:
         self._expression = expression
@@ -309,7 +309,7 @@ def _truth(value: Any) -> bool:
 
 
 def _logic(left: Evaluate, right: Evaluate, *, decisive: bool) -> Evaluate:
-    """A side that decides does so even if the other side is an error."""
+    """`&&` or `||`: a side with the `decisive` value determines the result, even if the other side is an error."""
 
     def evaluate(scope: Scope) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""PodDisruptionBudget: how many pods may be evicted at a time.
+"""PodDisruptionBudget: a limit on concurrent evictions.
 
 Mirrors: k8s.io/api/policy/v1/types.go; component-helpers/apps/poddisruptionbudget helpers.go
 """
@@ -38,7 +38,7 @@ class PodDisruptionBudget(ApiObject):
 
 
 def with_disruption_allowed(status: PodDisruptionBudgetStatus, now: int) -> PodDisruptionBudgetStatus:
-    """The status with the condition that follows from the number of allowed disruptions."""
+    """The status with the condition DisruptionAllowed, derived from the number of allowed disruptions."""
     allowed = status.disruptions_allowed > 0
     condition = {
         "type": DISRUPTION_ALLOWED,

@@ -1,4 +1,4 @@
-"""How pods and ResourceClaims refer to each other; used by the controller, the scheduler and the kubelet.
+"""References between pods and ResourceClaims, used by the controller, the scheduler and the kubelet.
 
 Mirrors: k8s.io/dynamic-resource-allocation/resourceclaim/resourceclaim.go
 """
@@ -16,21 +16,22 @@ from kubesim.golang.text import quoted
 CLAIM, CLAIM_TEMPLATE = "ResourceClaim", "ResourceClaimTemplate"
 DEVICE_CLASS, RESOURCE_SLICE = "DeviceClass", "ResourceSlice"
 FINALIZER = "resource.kubernetes.io/delete-protection"
-POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"  # annotation of a claim that was made from a template
+POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"  # annotation of a claim that was created from a template
 
 Json = Mapping[str, Any]
 
 
 class ClaimReferenceError(KubesimError):
-    """A pod's claim cannot be used."""
+    """A pod's reference to a claim that cannot be used."""
 
 
 class ClaimNotCreated(ClaimReferenceError):
-    """The claim has not been made from its template yet."""
+    """The claim has not been created from its template yet."""
 
 
 def claim_name(pod: Pod, pod_claim: Json) -> tuple[str | None, bool]:
-    """The name of the claim and whether its owner must be checked; a name of None: the pod needs no claim."""
+    """The name of the claim, and whether its owner must be checked; a name of None means that the pod needs no
+    claim."""
     if pod_claim.get("resourceClaimName") is not None:
         return pod_claim["resourceClaimName"], False
     named = f'pod "{pod.metadata.namespace}/{pod.metadata.name}"'
@@ -44,7 +45,7 @@ def claim_name(pod: Pod, pod_claim: Json) -> tuple[str | None, bool]:
 
 
 def why_not_for_pod(pod: Pod, claim: ApiObject) -> str:
-    """Whether the claim was made for this pod: empty if it was."""
+    """Why the claim was not created for this pod; empty if it was."""
     own, other = pod.metadata, claim.metadata
     names = f"{other.namespace}/{other.name}", f"{own.namespace}/{own.name}"
     if other.namespace != own.namespace:
@@ -77,11 +78,11 @@ def reservation_for(pod: Pod) -> dict[str, str]:
 
 
 def with_status(claim: ApiObject, **fields: Any) -> ApiObject:
-    """The claim with these fields of its status; None or an empty list removes one."""
+    """The claim with these status fields; None or an empty list removes a field."""
     status = {name: value for name, value in {**status_of(claim), **fields}.items() if value}
     return claim.with_extra({**claim.extra, "status": status})
 
 
 def base_request(reference: str) -> str:
-    """The name of the request of `request` or `request/subrequest`."""
+    """The request name in `request` or `request/subrequest`."""
     return reference.partition("/")[0]

@@ -1,4 +1,4 @@
-"""Service, and the EndpointSlices that say which pods are behind it.
+"""Service, and the EndpointSlices that list its endpoints.
 
 Mirrors: k8s.io/api/core/v1/types.go Service; discovery/v1/types.go
 """

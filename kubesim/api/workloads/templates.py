@@ -1,4 +1,4 @@
-"""PodTemplateSpec: what a controller makes its pods from, and the hash that distinguishes two templates.
+"""PodTemplateSpec: the template for a controller's pods, and the hash that distinguishes templates.
 
 Mirrors: k8s.io/api/core/v1/types.go PodTemplateSpec; pkg/controller/controller_utils.go ComputeHash
 """
@@ -21,10 +21,10 @@ class PodTemplateSpec(Model):
 
 
 def template_hash(template: PodTemplateSpec, collision_count: int | None = None) -> str:
-    """The value of the label pod-template-hash: a number whose digits are written as letters that spell no words.
+    """The value of the label pod-template-hash: a number whose digits are encoded as letters that form no words.
 
-    Equal templates have equal hashes. The number differs from a real controller's: that one hashes the template as Go
-    prints its memory, this one the template's JSON.
+    Equal templates have equal hashes. The number differs from a real controller's, which hashes Go's dump of the struct
+    instead of the template's JSON.
     """
     text = dumps(encode("PodTemplateSpec", template.to_json())).encode()
     if collision_count is not None:
@@ -33,7 +33,7 @@ def template_hash(template: PodTemplateSpec, collision_count: int | None = None)
 
 
 def safe_encode(text: str) -> str:
-    """Each character as one of the letters that random names are made of.
+    """The text with each byte mapped to one of the letters used in random names.
 
     Mirrors: apimachinery/pkg/util/rand SafeEncodeString
     """

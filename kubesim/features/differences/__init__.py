@@ -1,4 +1,4 @@
-"""The differences between versions, by subject; one row each."""
+"""The differences between versions, by subject; one row for each."""
 
 from __future__ import annotations
 

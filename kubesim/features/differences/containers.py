@@ -1,4 +1,4 @@
-"""Containers of a pod: what restarts them, and the texts of their Events."""
+"""Containers of a pod: their restarts, and the messages of their Events."""
 
 from __future__ import annotations
 

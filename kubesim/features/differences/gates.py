@@ -1,4 +1,6 @@
-"""Feature gates whose defaults differ between versions, or that only one of them has, where a scenario shows it."""
+"""Feature gates whose defaults differ between versions, or that only some versions have, if a scenario shows the
+difference.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import NamedTuple
 class GateDifference(NamedTuple):
     gate: str
     what: str  # what a user sees of it
-    scenario: str  # below scenarios/
+    scenario: str  # path below scenarios/
 
 
 GATE_DIFFERENCES = (

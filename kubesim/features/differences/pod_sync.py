@@ -1,4 +1,4 @@
-"""One sync of a pod: when it is tried again, what keeps it from running, how it ends, what its status reports."""
+"""One sync of a pod: when it is retried, what blocks it, how it ends, what the pod's status reports."""
 
 from __future__ import annotations
 

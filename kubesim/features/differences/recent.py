@@ -1,4 +1,4 @@
-"""What v1.36 and v1.37 changed, and no feature gate tells apart."""
+"""Changes of v1.36 and v1.37 that no feature gate controls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where pods come from."""
+"""Where the kubelet gets pods from."""
 
 from __future__ import annotations
 

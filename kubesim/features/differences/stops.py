@@ -1,4 +1,4 @@
-"""The end of a container: when its Event Killing comes, and what it says."""
+"""The end of a container: when the Event Killing is emitted, and its message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What surprises users when a kubelet is upgraded under running pods."""
+"""Differences that surprise users when a kubelet is upgraded while pods run."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Regular expressions that are matched in linear time, as Go's package regexp does.
+"""Regular expressions that match in linear time, like Go's package regexp.
 
-`compile_regexp` takes the syntax of POSIX (basic or extended, where the longest match counts) or that of Go. For
-expressions that strangers write: there is none that keeps a run busy for long.
+`compile_regexp` accepts POSIX syntax (basic or extended, with the longest match) or Go's. No user-supplied expression
+can block a run for long.
 """
 
 from kubesim.golang.regexp.machine import Expression, Match, TooMuchWork

@@ -1,7 +1,7 @@
-"""Matching: all ways through an expression are followed in parallel, character by character, so nothing is tried twice.
+"""The matcher: it follows all alternatives of an expression in parallel, character by character, without backtracking.
 
-An expression is a list of instructions. `search` keeps the groups of each way (Pike's machine); `found_in` only asks
-whether there is a match, and remembers for each set of ways and each character where it leads (a lazy automaton).
+An expression is a list of instructions. `search` records the groups of each alternative (Pike's machine). `found_in`
+only decides whether there is a match, and caches the transitions between sets of instructions (a lazy automaton).
 
 Mirrors: regexp/exec.go, regexp/prog.go
 """
@@ -12,25 +12,26 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
-WORK_LIMIT = 1_000_000  # instructions that one match may take
-_MOST_STATES = 1000  # of an automaton; beyond them it is built again
+WORK_LIMIT = 1_000_000  # maximum number of instructions for one match
+_MOST_STATES = 1000  # of the cached automaton; when it is full, it is built again
 
-Predicate: TypeAlias = Callable[[str], bool]  # of one character
+Predicate: TypeAlias = Callable[[str], bool]  # a condition on one character
 _Span: TypeAlias = tuple[int, int]
 
 
 class TooMuchWork(Exception):
-    """The text is too long for an expression of this size."""
+    """A match needs more than `WORK_LIMIT` instructions."""
 
     def __init__(self) -> None:
         super().__init__("regular expression too big for this text")
 
 
 class Op(Enum):
-    TAKE = "take"  # a character for which the predicate holds, then go to `to`
-    SPLIT = "split"  # go to `to`, or else to `other`
+    TAKE = "take"  # if the predicate holds for the next character, consume it and go to `to`
+    SPLIT = "split"  # go to `to`, with `other` as the alternative
     SAVE = "save"  # store the current position as `other`, then go to `to`
-    CHECK = "check"  # go to `to` if the check holds here: (before, after), the characters around; empty at the ends
+    # go to `to` if the check holds for (character before, character after); they are empty at the ends of the text
+    CHECK = "check"
     DONE = "done"
 
 
@@ -43,7 +44,8 @@ class Instruction(NamedTuple):
 
 
 class Match(NamedTuple):
-    """`spans` are those of the whole and of each group; a group that took no part has (-1, -1)."""
+    """A match. `spans` has the span of the whole match, then one for each group; (-1, -1) for a group without a
+    match."""
 
     text: str
     spans: tuple[_Span, ...]
@@ -62,26 +64,27 @@ class Match(NamedTuple):
 
 
 class _State:
-    """Ways that have taken the same text: where they are, the character before, and what follows for the next one."""
+    """A state of the automaton: a set of instructions, the character before, and the transitions that are known."""
 
     __slots__ = ("before", "counters", "follows")
 
     def __init__(self, counters: tuple[int, ...], before: str) -> None:
         self.counters = counters
         self.before = before
-        self.follows: dict[str, _State | None] = {}  # None: there is a match
+        self.follows: dict[str, _State | None] = {}  # None: a match
 
 
 class Expression:
-    """A compiled expression with this many groups. With `longest` the longest of the leftmost matches counts, else the
-    one that the expression prefers."""
+    """A compiled expression with `groups` groups. Of the matches that begin leftmost, the longest counts with
+    `longest`, else the one that the expression prefers.
+    """
 
     def __init__(self, program: list[Instruction], groups: int, *, longest: bool) -> None:
         self._program = program
         self.groups = groups
         self._longest = longest
         self._states: dict[tuple[tuple[int, ...], str], _State] = {}
-        self.work = 0  # instructions so far
+        self.work = 0  # instructions executed so far
 
     # Whether there is a match.
 
@@ -111,7 +114,7 @@ class Expression:
         return state
 
     def _follow(self, state: _State, char: str) -> _State | None:
-        """Where a state leads with the next character (empty: the end of the text)."""
+        """The next state after a character (empty: the end of the text); None for a match."""
         seen: set[int] = set()
         reached: dict[int, None] = {}
         following: _State | None = None
@@ -123,15 +126,15 @@ class Expression:
                     return None
                 if char and instruction.takes(char):
                     reached[instruction.to] = None
-        # Only whether it is a letter matters of the character before.
+        # of the character before, only whether it is a word character matters
         following = self._state(tuple(reached), "a" if _is_word(char) else " ")
         state.follows[char] = following
         return following
 
-    # Where it is, with groups.
+    # The position of the match, with groups.
 
     def search(self, text: str, start: int = 0, *, anchored: bool = False) -> Match | None:
-        """The leftmost match from `start` on; `anchored`: only one that begins there."""
+        """The leftmost match at or after `start`; with `anchored`, only a match that begins at `start`."""
         limit = self.work + WORK_LIMIT
         empty = (-1,) * (2 * self.groups + 2)
         ways: list[tuple[int, tuple[int, ...]]] = []
@@ -169,7 +172,7 @@ class Expression:
         seen: set[int],
         following: list[tuple[int, tuple[int, ...]]],
     ) -> tuple[int, ...] | None:
-        """Follow one way over the next character; gives the groups if it ends here."""
+        """Advance one alternative over the next character; returns its groups if it matches here."""
         before, after = around
         done: tuple[int, ...] | None = None
         for index, groups in self._ways(counter, saved, position, before, after, seen):
@@ -185,7 +188,7 @@ class Expression:
     def _ways(
         self, counter: int, saved: tuple[int, ...], position: int, before: str, after: str, seen: set[int]
     ) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """The instructions that take a character or are done, reached from this one without taking any; in order."""
+        """The TAKE and MATCH instructions that can be reached without consuming a character, in order of preference."""
         stack = [(counter, (position, *saved[1:]) if counter == 0 and saved else saved)]
         while stack:
             index, groups = stack.pop()
@@ -211,7 +214,7 @@ class Expression:
     # All matches.
 
     def matches(self, text: str) -> Iterator[Match]:
-        """Those that do not overlap, from left to right; an empty one not right behind another."""
+        """Non-overlapping matches from left to right; no empty match directly after another match."""
         position, last_end = 0, -1
         while position <= len(text) and (match := self.search(text, position)) is not None:
             if match.end > match.start or match.start != last_end:

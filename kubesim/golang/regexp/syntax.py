@@ -1,4 +1,4 @@
-"""From the text of a regular expression to the instructions of the machine, in three dialects.
+"""Compiler of regular expressions in three dialects to the instructions of the matcher.
 
 Mirrors: regexp/syntax/parse.go, regexp/syntax/compile.go; regcomp(3) for POSIX.
 """
@@ -46,10 +46,10 @@ _INTERVAL = re.compile(r"(\d{1,9})?(,)?(\d{1,9})?")
 
 
 class BadExpression(Exception):
-    """A text that is no expression; the message is regcomp's."""
+    """Invalid syntax of a regular expression; the message is regcomp's."""
 
 
-# The tree.
+# The syntax tree.
 @value_object
 class _Take:
     predicate: Predicate
@@ -89,7 +89,7 @@ _Node: TypeAlias = "_Take | _Check | _Group | _Repeat | _Sequence | _Choice"
 
 @lru_cache(maxsize=256)
 def compile_regexp(text: str, dialect: Dialect, *, ignore_case: bool = False) -> Expression:
-    """Raises BadExpression."""
+    """Compile an expression. Raises BadExpression."""
     parser = _Parser(text, dialect, ignore_case)
     tree = parser.choice(0)
     if parser.position < len(text):
@@ -101,7 +101,7 @@ def compile_regexp(text: str, dialect: Dialect, *, ignore_case: bool = False) ->
 
 
 class _Parser:
-    """One pass over the text."""
+    """A recursive-descent parser of one expression."""
 
     def __init__(self, text: str, dialect: Dialect, ignore_case: bool) -> None:
         self._text = text
@@ -111,7 +111,7 @@ class _Parser:
         self.groups = 0
 
     def _at(self, sign: str) -> bool:
-        """Is this special sign here? In basic expressions it has a backslash before it."""
+        """Whether this special character comes next. In basic expressions it is escaped with a backslash."""
         basic = self._dialect == "basic"
         return self._text.startswith("\\" + sign if basic else sign, self.position)
 
@@ -137,10 +137,10 @@ class _Parser:
             items.append(self._repeated(self._atom(depth, first=not items)))
         return _Sequence(tuple(items))
 
-    # What can follow an atom.
+    # Repetition of atoms.
 
     def _repeated(self, atom: _Node) -> _Node:
-        if isinstance(atom, _Check) and self._dialect == "basic":  # a star behind it is an ordinary character
+        if isinstance(atom, _Check) and self._dialect == "basic":  # after an anchor, a star is an ordinary character
             return atom
         while (bounds := self._bounds()) is not None:
             greedy = not (self._dialect == "go" and self._take("?"))
@@ -264,7 +264,7 @@ class _Parser:
         return first.__eq__ if isinstance(first, str) else first
 
     def _bracket_char(self) -> str | Predicate:
-        """One character; in Go's dialect a backslash escapes here, too."""
+        """One character of a bracket expression; in Go's dialect a backslash escapes, too."""
         char = self._text[self.position]
         self.position += 1
         if char != "\\" or self._dialect != "go" or self.position >= len(self._text):
@@ -294,7 +294,7 @@ def _add(program: list[Instruction], instruction: Instruction) -> int:
 
 
 def _emit(program: list[Instruction], node: _Node) -> None:
-    """Add the instructions of a node; matching continues with the instruction after them."""
+    """Append the instructions of a node; the match continues with the instruction after them."""
     if isinstance(node, _Take):
         _add(program, Instruction(Op.TAKE, len(program) + 1, takes=node.predicate))
     elif isinstance(node, _Check):

@@ -1,4 +1,4 @@
-"""Two traces beside each other: the first difference, the causes of it on both sides, and what follows from it.
+"""Comparison of two traces: the first difference, its causes on both sides, and its effects.
 
 Pure: records in, a `TraceComparison` out. `cli/diff.py` creates the traces and prints the result.
 """

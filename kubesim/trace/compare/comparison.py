@@ -1,4 +1,4 @@
-"""`compare`: two traces -> the first difference and what follows from it, pod by pod."""
+"""`compare`: the first difference of two traces and its effects, pod by pod."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_LIFE = PodLife()
 
 @value_object
 class PodPair:
-    """A pod in both traces; None: it does not exist. The name is that on the left, if it exists."""
+    """A pod in both traces; a side is None if the pod does not exist there. `name` is the name on the left, if any."""
 
     name: str
     left: PodLife | None
@@ -33,7 +33,9 @@ class PodPair:
 
 @value_object
 class TraceComparison:
-    """`is_exact`: every record counts with its time; else what happened to each pod, whenever it was."""
+    """The result of a comparison. `is_exact`: all fields of all records are compared, including times; else only what
+    happened to each pod.
+    """
 
     left: Sequence[Record]
     right: Sequence[Record]
@@ -47,14 +49,14 @@ class TraceComparison:
 
     @property
     def changed_pods(self) -> list[PodPair]:
-        """Those that differ in more than times come first."""
+        """The pods that differ; first those that differ in more than times."""
         if self.is_same:
             return []
         changed = [pair for pair in self.pods if pair.differs(with_times=self.is_exact)]
         return sorted(changed, key=lambda pair: not pair.differs(with_times=False))
 
     def events(self) -> dict[str, tuple[int, int]]:
-        """Reasons of Events of pods whose number differs."""
+        """Reasons of pod Events whose counts differ, with both counts."""
         ours, theirs = (sum((life.events for life in lives), Counter[str]()) for lives in self._lives())
         return {
             reason: (ours[reason], theirs[reason]) for reason in {**ours, **theirs} if ours[reason] != theirs[reason]
@@ -69,7 +71,9 @@ class TraceComparison:
 
 
 def compare(left: Sequence[Record], right: Sequence[Record], *, is_exact: bool | None = None) -> TraceComparison:
-    """`is_exact` None: if the first pod has the same uid in both, which it has in runs of the same seed."""
+    """Compare two traces. `is_exact` None: exact if the first pod has the same uid in both traces, as in runs with the
+    same seed.
+    """
     if is_exact is None:
         is_exact = _first_uid(left) == _first_uid(right)
     ours, theirs = pod_lives(left), pod_lives(right)
@@ -88,7 +92,7 @@ def _first_uid(records: Sequence[Record]) -> str:
 
 
 def _another_order(left: Sequence[Record], right: Sequence[Record]) -> FirstDifference | None:
-    """The same records of each pod can come in another order, or with other causes."""
+    """The first record at which only the order or the cause differs, although each pod has the same records."""
     for ours, theirs in zip(left, right, strict=True):
         if (ours.pod, ours.KIND, ours.cause) != (theirs.pod, theirs.KIND, theirs.cause):
             return FirstDifference(ours, theirs)

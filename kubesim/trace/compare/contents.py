@@ -1,11 +1,11 @@
-"""What counts when two records are compared.
+"""The content of records that comparisons use.
 
-Runs of the same seed agree in every time and name until something differs: all fields of a record count (`exact`),
+Runs with the same seed agree in every time and name until something differs, so all fields of a record count (`exact`),
 except its number, the number of its cause and values from outside the simulation.
 
-Another seed draws other times and names, and another order of concurrent actions. Then only what happens to each
-pod counts (`outlines`): decisions, calls, Events, phases, states of containers and verdicts of probes, each kind in its
-own order, without ids, addresses and durations.
+A run with another seed has other times and names, and another order of concurrent actions. Then only what happens to
+each pod counts (`outlines`): decisions, calls, Events, phases, container states and probe results, each kind in its own
+order, without ids, addresses and durations.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kubesim.trace import records as r
 
 Key = tuple[str, ...]
 Content = tuple[Any, ...]
-Streams = dict[Key, list[tuple[Content, r.Record]]]  # what happened to each subject, in order
+Streams = dict[Key, list[tuple[Content, r.Record]]]  # the records of each subject, in order
 
 _DRAWN = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"  # uids
@@ -31,7 +31,7 @@ _DRAWN = re.compile(
 
 
 def exact_streams(records: Iterable[r.Record]) -> Streams:
-    """By pod; records without a pod, by node."""
+    """The content of all records by pod; for records without a pod, by node."""
     streams: Streams = {}
     for record in records:
         key = ("pod", record.pod) if record.pod else ("node", record.node)
@@ -48,7 +48,9 @@ _READERS = {kind: _reader(kind) for kind in r.KINDS}
 
 
 def outline_streams(records: Iterable[r.Record], names: dict[str, str]) -> Streams:
-    """By pod and subject; `names` are those of the same pods in the other trace. What repeats itself counts once."""
+    """The content of records by pod and subject. `names` maps pods to the same pods in the other trace. Repetitions
+    count once.
+    """
     streams: Streams = {}
     for record in records:
         for key, content in _outline(record):
@@ -61,7 +63,7 @@ def outline_streams(records: Iterable[r.Record], names: dict[str, str]) -> Strea
 
 
 def _outline(record: r.Record) -> Iterator[tuple[Key, Content]]:
-    """Under which keys a record counts, and with what."""
+    """The keys under which a record counts, with the content for each."""
     if not record.pod:
         return
     if isinstance(record, r.Actions) and record.decision:

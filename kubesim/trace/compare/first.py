@@ -1,4 +1,4 @@
-"""The first difference of two traces: the earliest record that the other side does not have in the same way."""
+"""The first difference of two traces: the earliest record without an equal record on the other side."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kubesim.trace.records import Record
 from kubesim.trace.stepping.stepper import Stepper
 from kubesim.values import value_object
 
-_AHEAD = 60  # records of a subject that are searched for a later one
+_AHEAD = 60  # the number of records of a subject to search for a later match
 
 
 @value_object
 class FirstDifference:
-    """The next record of the same subject on both sides; None: nothing more happens there.
+    """The next records of the same subject on both sides; None: no further record on that side.
 
-    `is_extra`: by side, whether the record is one that the other side does not have at all.
+    `is_extra`: for each side, whether its record does not occur on the other side at all.
     """
 
     left: Record | None
@@ -26,7 +26,7 @@ class FirstDifference:
 
     @property
     def moment(self) -> tuple[int, int]:
-        """Time and number of the earlier one of the two records."""
+        """Time and number of the earlier of the two records."""
         return min((each.t, each.seq) for each in (self.left, self.right) if each is not None)
 
     @property
@@ -35,7 +35,8 @@ class FirstDifference:
 
 
 def first_difference(left: Streams, right: Streams) -> FirstDifference | None:
-    """Of all subjects, the one that differs first. Until then records have the same numbers on both sides."""
+    """The earliest of the first differences of all subjects. All earlier records have the same numbers on both
+    sides."""
     found = [each for key in {**left, **right} if (each := _of_subject(left.get(key, []), right.get(key, [])))]
     return min(found, key=lambda each: each.moment, default=None)
 
@@ -51,19 +52,21 @@ def _of_subject(
     rest = left[position : position + _AHEAD], right[position : position + _AHEAD]
     ours, theirs = ([content for content, _ in each] for each in rest)
     extra = (bool(ours) and ours[0] not in theirs, bool(theirs) and theirs[0] not in ours)
-    if extra[0] == extra[1]:  # one took the place of the other
+    if extra[0] == extra[1]:  # one replaces the other
         extra = (False, False)
     records = [each[0][1] if each else None for each in rest]
     return FirstDifference(records[0], records[1], extra)
 
 
 def causes(records: Sequence[Record], record: Record) -> list[Record]:
-    """What led to the record: its cause, the cause of that, and so on."""
+    """The chain of causes of a record, without the record itself."""
     return Stepper(records).why(record.seq)[1:]
 
 
 def differing_fields(left: Record | None, right: Record | None) -> list[tuple[str, Any, Any]]:
-    """Where two records of one kind differ: `summary.containers.main.state`, and both values (None: not there)."""
+    """The fields in which two records of one kind differ (`summary.containers.main.state`), with both values (None:
+    absent).
+    """
     if left is None or right is None or left.KIND != right.KIND:
         return []
     skipped = {"seq", "cause", *left.EXTERNAL}

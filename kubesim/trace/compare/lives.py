@@ -1,4 +1,4 @@
-"""What a trace says of each pod, in a few facts, and which pods of two traces are the same."""
+"""Summaries of what a trace records about each pod, and the pairs of equal pods in two traces."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _ENDED = ("Succeeded", "Failed")
 
 @mutable
 class PodLife:
-    """Times are microseconds since the start; None: it did not come to that."""
+    """The summary of a pod. Times are microseconds since the start; None: it did not happen."""
 
     restarts: dict[str, int] = field(default_factory=dict)  # by container
-    phase: str = ""  # the last one that was reported, with its reason: `Failed/Evicted`
-    ready: int | None = None  # for the first time
+    phase: str = ""  # the last reported phase, with its reason: `Failed/Evicted`
+    ready: int | None = None  # when the pod was first ready
     ended: int | None = None
-    gone: int | None = None  # deleted by the kubelet, which has finished with it
+    gone: int | None = None  # when the kubelet deleted the pod after it had finished
     events: Counter[str] = field(default_factory=Counter)  # by reason
 
     @property
@@ -29,7 +29,7 @@ class PodLife:
 
 
 def pod_lives(records: Iterable[r.Record]) -> dict[str, PodLife]:
-    """By namespace and name, in the order in which the pods appear."""
+    """The summaries by namespace and name, in the order in which the pods appear."""
     lives: dict[str, PodLife] = {}
     for record in records:
         if not record.pod:
@@ -57,8 +57,9 @@ def _take_status(life: PodLife, record: r.ApiWrite) -> None:
 
 
 def paired_pods(left: Sequence[str], right: Sequence[str]) -> dict[str, str]:
-    """The name on the left of each pod on the right. Controllers draw the last part of a name: pods that are only on
-    one side are the same if the rest of their names is, the first with the first."""
+    """The name on the left for each pod on the right. Controllers generate the last part of a name: pods that exist
+    only on one side are paired in order if the rest of their names is equal.
+    """
     pairs = {name: name for name in right if name in left}
     free: dict[str, list[str]] = {}
     for name in left:

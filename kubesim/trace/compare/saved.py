@@ -1,6 +1,6 @@
-"""A saved trace (`kubesim run -o jsonl`) -> its records, or one line that says which line is no record.
+"""Reader of saved traces (`kubesim run -o jsonl`): records, or an InputError for the line that is not a record.
 
-The lines of a saved run (`kubesim run --save`) that are no records are passed over.
+Other lines of a saved run (`kubesim run --save`) are skipped.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from kubesim.trace.sinks.phrases import phrase
 _BY_NAME = {kind.KIND: kind for kind in KINDS}
 _DEFAULTS = {kind.KIND: {each.name: getattr(kind(), each.name) for each in fields(kind)} for kind in KINDS}
 _HINT = "give what `kubesim run -o jsonl` printed"
-_OF_A_SAVED_RUN = '{"type": '  # a record begins with its number
+_OF_A_SAVED_RUN = '{"type": '  # a record begins with its number instead
 
 
 def read_trace(lines: Iterable[str], source: str) -> list[Record]:
-    """The records of one run; `source` names the file in errors. Raises InputError."""
+    """Read the records of one run; `source` names the file in errors. Raises InputError."""
     records: list[Record] = []
     for number, line in enumerate(lines, start=1):
         if line.strip() and not line.startswith(_OF_A_SAVED_RUN):
@@ -35,12 +35,12 @@ def read_trace(lines: Iterable[str], source: str) -> list[Record]:
 
 
 def as_saved(records: Iterable[Record]) -> list[Record]:
-    """The records as they would be read from a file: to compare a run with a saved one."""
+    """The records as if read from a file, to compare a run with a saved one."""
     return read_trace(map(record_line, records), "this run")
 
 
 def _check_order(records: list[Record], source: str, line: int) -> None:
-    """Causes are record numbers, so no record may be missing."""
+    """Check that no record is missing, because causes are record numbers."""
     found, expected = records[-1].seq, len(records)
     if found == expected:
         return
@@ -70,13 +70,13 @@ def _record(line: str, source: str, number: int) -> Record:
     try:
         phrase(record)
         pod_lives([record])
-    except (AttributeError, KeyError, TypeError, ValueError):  # of what lies deeper in a field
+    except (AttributeError, KeyError, TypeError, ValueError):  # raised for values nested in a field
         raise InputError(source, f"does not fit a record of kind {kind}: {_HINT}", line=number) from None
     return record
 
 
 def _fits(value: Any, default: Any, name: str) -> bool:
-    """Whether a value from JSON has the type of a field; the default shows it."""
+    """Whether a JSON value has the type of a field, given the field's default."""
     if default is None and name not in ("cause", "requeue"):
         return True
     if isinstance(default, tuple):

@@ -1,4 +1,4 @@
-"""Facts of earlier records that log lines need: causes, the uid and the node of a pod, exit codes."""
+"""Facts from earlier records that log lines need: causes, the uid and node of a pod, exit codes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _KINDS = (r.ConfigUpdate, r.LoopSelect, r.PlegEvent, r.ProbeOutcome, r.CriCall, 
 
 
 class Causes:
-    """Remembers the newest records of the kinds that later lines refer to."""
+    """Keeps the newest records of the kinds that later lines refer to."""
 
     def __init__(self) -> None:
         self._kept: dict[int, r.Record] = {}
@@ -33,7 +33,7 @@ class Causes:
             self._uids[record.pod] = record.uid
 
     def of(self, record: r.Record | None) -> r.Record | None:
-        """The record that caused it."""
+        """The record that caused this record."""
         return None if record is None or record.cause is None else self._kept.get(record.cause)
 
     def uid(self, record: r.Record) -> str:
@@ -44,6 +44,6 @@ class Causes:
         return self._exit_codes.get((record.pod, record.container))
 
     def node(self, record: r.Record) -> str:
-        """The node whose kubelet writes the line."""
+        """The node whose kubelet logs the record."""
         pods = record.pods if isinstance(record, r.Handler) else (record.pod,)
         return record.node or next((self._nodes[pod] for pod in pods if pod in self._nodes), "")

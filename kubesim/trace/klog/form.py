@@ -1,4 +1,4 @@
-"""The two forms of a log line: klog's text, and the JSON of component-base (zap).
+"""The two formats of a log line: klog's text, and the JSON of component-base (zap).
 
 Mirrors: k8s.io/klog/v2 internal/serialize/keyvalues.go, internal/buffer/buffer.go FormatHeader;
 component-base/logs/json/json.go
@@ -15,7 +15,8 @@ from kubesim.trace.klog.line import KlogLine, Ref
 
 PROCESS_ID = 1  # klog pads the process id to seven columns; a kubelet in a container is process 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_HTML = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&"})  # Go's encoder escapes these, zap's does not
+# Go's encoder escapes these characters, zap's does not
+_HTML = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&"})
 
 
 def as_text(line: KlogLine, at: int) -> str:
@@ -28,7 +29,7 @@ def as_text(line: KlogLine, at: int) -> str:
 
 
 def _text_value(value: Any) -> str:
-    """The separator and the value: strings are quoted, or written as a block if they have several lines."""
+    """The separator and the value: strings are quoted, or formatted as a block if they have several lines."""
     if isinstance(value, Ref):
         return f'="{value}"'
     if isinstance(value, str):
@@ -60,7 +61,7 @@ def _compact(value: Any) -> str:
 
 
 def _milliseconds(at: int) -> int | float:
-    """Milliseconds since the epoch, with microseconds as decimals where there are any."""
+    """Milliseconds since the epoch, with microseconds as decimals if there are any."""
     whole, rest = divmod(at, 1000)
     return at / 1000 if rest else whole
 

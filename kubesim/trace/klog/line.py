@@ -1,4 +1,4 @@
-"""A structured log line before it has a form: the call site, verbosity, message and key/value pairs."""
+"""A structured log line before formatting: the call site, verbosity, message and key/value pairs."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from kubesim.values import value_object
 
 
 class Ref(str):
-    """The name of an object, `namespace/name`, as klog.KObj and klog.KRef give it."""
+    """The name of an object, `namespace/name`, as klog.KObj and klog.KRef print it."""
 
     __slots__ = ()
 
 
 @value_object
 class KlogLine:
-    """One call of logr: `Info` at a verbosity, or `Error`, which is written at every verbosity."""
+    """One call of logr: `Info` with a verbosity, or `Error`, which is logged at every verbosity."""
 
-    caller: str  # directory, file and line, as zap writes it: `kubelet/kubelet.go:2709`
+    caller: str  # directory, file and line, in zap's format: `kubelet/kubelet.go:2709`
     v: int
     message: str
     pairs: Mapping[str, Any]

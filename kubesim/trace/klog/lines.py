@@ -1,8 +1,8 @@
-"""The table from records of the trace to the kubelet's own log lines, with their files, verbosities and keys.
+"""The table from records of the trace to the kubelet's log lines, with their files, verbosities and keys.
 
-Each line names the call site in kubelet v1.36.4. A kind without a line is something that a kubelet does not log: CNI
-calls belong to the container runtime, faults and expectations to the simulation. The trace contains the changes of
-probe results and the sync ticks with work, so the log contains those and not every probe and every tick.
+Each line names its call site in kubelet v1.36.4. The kubelet logs nothing for a kind without a line: CNI calls belong
+to the container runtime, faults and expectations to the simulation. The trace has only changed probe results and sync
+ticks with work, so the log has these and not every probe and tick.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _Lines = Iterator[KlogLine]
 
 
 def lines(record: r.Record, causes: Causes) -> _Lines:
-    """The lines that a kubelet writes for a record, in order."""
+    """The lines that a kubelet logs for a record, in order."""
     table = _TABLE.get(type(record))
     return iter(()) if table is None else table(record, causes)
 
@@ -40,7 +40,7 @@ _OPERATIONS = {"ADD": (2709, 2), "UPDATE": (2716, 2), "REMOVE": (2719, 2), "RECO
 
 
 def _handler(record: r.Handler, causes: Causes) -> _Lines:
-    """The sync loop logs the item that it took from a channel, then calls the handler."""
+    """The sync loop logs the item that it received from a channel, then calls the handler."""
     pods = tuple(map(Ref, record.pods))
     chosen = causes.of(record)
     taken = causes.of(chosen)
@@ -60,14 +60,14 @@ def _handler(record: r.Handler, causes: Causes) -> _Lines:
 
 
 _PROBE_STATUS = {
-    "liveness": ("unhealthy", "healthy"),  # the loop acts on failures only
+    "liveness": ("unhealthy", "healthy"),  # the loop acts only on failures
     "readiness": ("not ready", "ready"),
     "startup": ("unhealthy", "started"),
 }
 
 
 def _pleg(record: r.PlegEvent, causes: Causes) -> _Lines:
-    """The states before and after, which the kubelet logs at 4, are not in the trace."""
+    """The trace does not contain the states before and after, which the kubelet logs at verbosity 4."""
     code = causes.exit_code(record)
     if record.type == "ContainerDied" and code is not None:
         finished = {"podID": record.uid, "containerID": record.id.rpartition("/")[2], "exitCode": code}
@@ -76,7 +76,7 @@ def _pleg(record: r.PlegEvent, causes: Causes) -> _Lines:
 
 def _probe(record: r.ProbeOutcome, causes: Causes) -> _Lines:
     about = {"probeType": record.probe.capitalize(), **_pod(record, causes), "containerName": record.container}
-    # The initial result of a container, or one that a deletion sets, is not from a probe.
+    # The initial result of a container, or a result set by a deletion, does not come from a probe.
     if " succeeded " in record.why:
         yield info("prober/prober.go:113", 3, "Probe succeeded", **about)
     elif " failed " in record.why:
@@ -93,7 +93,8 @@ def _note(record: r.Note, causes: Causes) -> _Lines:
 
 _LOOP_ERRORS = {
     "Update channel is closed, exiting the sync loop": "kubelet/kubelet.go:2703",
-    "Kubelet does not support snapshot update": "kubelet/kubelet.go:2614",  # the line of v1.35.8, the last that had it
+    # the line of v1.35.8, the last version with this line
+    "Kubelet does not support snapshot update": "kubelet/kubelet.go:2614",
 }
 
 
@@ -157,7 +158,7 @@ def _sync_begin(record: r.SyncBegin, causes: Causes) -> _Lines:
 def _sync_end(record: r.SyncEnd, causes: Causes) -> _Lines:
     about = _pod(record, causes)
     work, _, leave = _WORK[record.sync]
-    # A sync that succeeded and is followed by another state at once has found that the pod ended.
+    # A successful sync that is requeued at once has found that the pod ended.
     terminal = {"isTerminal": not record.error and record.requeue == 0} if record.sync == "SyncPod" else {}
     yield info(f"kubelet/kubelet.go:{leave}", 4, f"{record.sync} exit", **about, **terminal)
     if record.error.endswith("context canceled"):  # wrapped errors end with their cause
@@ -188,7 +189,7 @@ def _api_write(record: r.ApiWrite, causes: Causes) -> _Lines:
 
 
 def _event(record: r.EventRecorded, causes: Causes) -> _Lines:
-    """Events of other components, which have no uid here, are in their own logs."""
+    """Events of other components, which have no uid here, appear in the logs of those components."""
     if record.pod and not record.uid:
         return
     node = not record.pod

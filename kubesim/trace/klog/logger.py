@@ -1,6 +1,6 @@
-"""The logger: a chain of structlog processors from a line to the written text.
+"""The logger: a chain of structlog processors from a line to the output.
 
-    verbosity  ->  redaction  ->  klog's text or JSON  ->  writer
+verbosity  ->  redaction  ->  klog's text or JSON  ->  writer
 
 structlog is imported only by the commands that write a log.
 """
@@ -21,21 +21,21 @@ FORMS: dict[str, Callable[[KlogLine, int], str]] = {"text": as_text, "json": as_
 
 
 class Writer(Protocol):
-    """The part of a text file that a log needs."""
+    """The methods of a text file that a log needs."""
 
     def write(self, text: str, /) -> object: ...
     def flush(self) -> object: ...
 
 
 class KubeletLogger(structlog.BoundLoggerBase):
-    """Writes lines at their time (microseconds since the epoch)."""
+    """Writes lines with their times (microseconds since the epoch)."""
 
     def put(self, line: KlogLine, at: int) -> None:
         self._proxy_to_logger("error" if line.is_error else "info", line.message, line=line, at=at)
 
 
 def make_logger(out: Writer, form: str, verbosity: int, secrets: Iterable[str] = ()) -> KubeletLogger:
-    """A logger that writes lines up to a verbosity in one of FORMS."""
+    """A logger that writes the lines up to a verbosity in one of the FORMS."""
     chain: list[Processor] = [_up_to(verbosity), _redacted(Redaction(secrets)), _rendered(FORMS[form])]
     writer = structlog.WriteLogger(cast(TextIO, out))
     made: KubeletLogger = structlog.wrap_logger(writer, processors=chain, wrapper_class=KubeletLogger).bind()

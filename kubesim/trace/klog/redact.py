@@ -1,8 +1,8 @@
-"""Secrets are removed from every text that a log line quotes: Events, errors, the output of probes.
+"""Redaction of secrets in every text that a log line quotes: Events, errors, the output of probes.
 
-A line never contains a command, an environment or a request's headers in the first place. A container may still print a
-secret, and a probe's output is part of an Event. So the values of the Secrets and environment variables of a run are
-replaced wherever they occur, and so are credentials recognised by their format.
+A line never contains a command, an environment or the headers of a request. A container may still print a secret, and
+the output of a probe becomes part of an Event. Therefore the values of Secrets and environment variables of a run are
+replaced wherever they occur, and so are credentials with a known format.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kubesim.trace.klog.line import KlogLine, Ref
 from kubesim.values import replace
 
 REDACTED = "--- REDACTED ---"
-WORD = 4  # a shorter secret is replaced only where it is a whole word
+WORD = 4  # a shorter secret is replaced only as a whole word
 _CREDENTIALS = (
     (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]+"), rf"\1 {REDACTED}"),
     (re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"), REDACTED),  # https://user:password@host
@@ -28,7 +28,7 @@ _CREDENTIALS = (
 
 
 class Redaction:
-    """Replaces the given values, and everything with the form of a credential."""
+    """Replaces the given values, and every text in the format of a credential."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         found = sorted({value for value in values if value.strip()}, key=lambda value: (-len(value), value))
@@ -60,9 +60,10 @@ def _pattern(value: str) -> str:
 
 
 def confidential(content: Any) -> Iterator[str]:
-    """The confidential values of anything that contains manifests: data of Secrets, values of environment variables.
+    """The confidential values in anything that contains manifests: data of Secrets, values of environment variables.
 
-    Numbers and short words of an environment are no secrets: ports and log levels would vanish from the log.
+    Numbers and short words in an environment are not secrets; otherwise ports and log levels would disappear from the
+    log.
     """
     if isinstance(content, Mapping):
         if content.get("kind") == "Secret":
@@ -89,7 +90,9 @@ def _secret(secret: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _both_forms(data: bytes) -> Iterator[str]:
-    """As it is and in base64, and each of its parts: lines, or the values of a JSON object (.dockerconfigjson)."""
+    """A value in plain text and in base64, and each of its parts: lines, or the values of a JSON object
+    (.dockerconfigjson).
+    """
     yield base64.b64encode(data).decode()
     text = data.decode(errors="replace")
     yield text

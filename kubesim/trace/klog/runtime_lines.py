@@ -1,4 +1,4 @@
-"""The lines of the kubelet's runtime manager and of its CRI client, for decisions and calls.
+"""The lines of the kubelet's runtime manager and of its CRI client, for decisions and runtime calls.
 
 Mirrors: pkg/kubelet/kuberuntime, k8s.io/cri-client/pkg remote_runtime.go, remote_image.go (v1.36.4)
 """
@@ -17,7 +17,7 @@ _MANAGER = "kuberuntime/kuberuntime_manager.go"
 _CONTAINER = "kuberuntime/kuberuntime_container.go"
 _CLIENT = "pkg/remote_runtime.go"
 
-# Call -> the key of its id, the lines of the request, the response and the failure in remote_runtime.go.
+# Call -> the key of its id, and the lines of the request, the response and the failure in remote_runtime.go.
 _CALLS = {
     "RunPodSandbox": ("podSandboxID", 226, 250, 237),
     "StopPodSandbox": ("podSandboxID", 259, 271, 267),
@@ -46,7 +46,7 @@ def decision_lines(record: r.Actions, causes: Causes) -> Iterator[KlogLine]:
 
 
 def _actions(plan: Any) -> str:
-    """podActions in Go's format, with the names of containers where the kubelet has their indexes and ids."""
+    """podActions in Go's format, with container names where the kubelet has indexes and ids."""
 
     def yes(name: str) -> str:
         return "true" if plan.get(name) else "false"
@@ -100,7 +100,8 @@ def return_lines(record: r.CriReturn, causes: Causes) -> Iterator[KlogLine]:
 
 
 def _failure(record: r.CriReturn, args: dict[str, Any]) -> Iterator[KlogLine]:
-    """Only the identity of a sandbox or container is logged, never a command or its output."""
+    """The line of a failed call. Only the identity of a sandbox or container is logged, never a command or its
+    output."""
     pod = Ref(record.pod)
     if record.call == "PullImage":
         message = "PullImage from image service failed"

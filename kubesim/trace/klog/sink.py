@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class KlogSink:
-    """Writes the lines of every record at its virtual time. With several nodes each line names its node."""
+    """Logs the lines of every record at its virtual time. With several nodes, each line names its node."""
 
     def __init__(self, logger: KubeletLogger, start: int, *, several_nodes: bool = False) -> None:
         self._logger = logger

@@ -1,1 +1,1 @@
-"""What a trace shows of each pod over time: bands in lanes, for pictures of a run."""
+"""The history of each pod as bands in lanes, for pictures of a run."""

@@ -1,4 +1,4 @@
-"""The time axis of a picture: where its ticks are, and what is written beside them."""
+"""The time axis of a picture: the positions and labels of its ticks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DAY = 86_400_000
 
 
 def ticks(end: int, most: int = 10) -> Sequence[tuple[int, str]]:
-    """Round times from 0 to `end` (microseconds), with their texts; no more than `most` and the one at 0."""
+    """Round times from 0 to `end` (microseconds) with their labels; at most `most`, not counting 0."""
     span = max(end, 1)
     steps = (*_STEPS, *(_DAY * days for days in (1, 2, 7, 14, 30, 90, 365)))
     step = next((step for step in steps if span <= step * _MILLISECOND * most), steps[-1]) * _MILLISECOND
@@ -21,7 +21,7 @@ def ticks(end: int, most: int = 10) -> Sequence[tuple[int, str]]:
 
 
 def _text(t: int) -> str:
-    """In Go's format, without the zeros at its end: `5m`, not `5m0s`."""
+    """A duration in Go's format without trailing zero units: `5m`, not `5m0s`."""
     text = duration(t)
     for zero in ("m0s", "h0m"):
         text = text.removesuffix(zero) + zero[0] if text.endswith(zero) else text

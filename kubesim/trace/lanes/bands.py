@@ -1,6 +1,6 @@
-"""The life of each pod as lanes of bands: phase, conditions, containers and probes, from when to when.
+"""The life of each pod as lanes of bands: phase, conditions, containers and probes over time.
 
-Phase, conditions and states of containers are those of the API server: what kubectl shows.
+Phase, conditions and container states are those at the API server: what kubectl shows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WORKER: dict[str, Tone] = {"terminating": "ending", "terminated": "done", "fini
 
 @value_object
 class Band:
-    """Microseconds since the start; `seq` is the record that began it."""
+    """An interval in a lane, in microseconds since the start; `seq` is the number of the record that began it."""
 
     begin: int
     end: int
@@ -37,13 +37,13 @@ class Band:
 @value_object
 class Lane:
     kind: LaneKind
-    name: str  # of the condition, container or probe
+    name: str  # the name of the condition, container or probe
     bands: tuple[Band, ...]
 
 
 @value_object
 class PodLanes:
-    """`events` are the records of Events about the pod."""
+    """The lanes of a pod; `events` are the records of Events about the pod."""
 
     pod: str
     node: str
@@ -53,7 +53,9 @@ class PodLanes:
 
 @value_object
 class ChangedPod:
-    """`number` is its index in the order of appearance; each lane has a flag for whether its last band is open."""
+    """A pod whose lanes changed. `number` is its index in the order of appearance; the flag of a lane: is its last band
+    still open?
+    """
 
     number: int
     pod: str
@@ -66,13 +68,13 @@ class _OpenPod:
     node: str = ""
     open: dict[tuple[LaneKind, str], Band] = field(default_factory=dict)
     done: dict[tuple[LaneKind, str], list[Band]] = field(default_factory=dict)
-    changed: dict[tuple[LaneKind, str], int] = field(default_factory=dict)  # the number of the last change of a lane
+    changed: dict[tuple[LaneKind, str], int] = field(default_factory=dict)  # the number of each lane's last change
     events: list[r.EventRecorded] = field(default_factory=list)
 
 
 @value_object
 class _Moment:
-    """`seq` is the last record; `number` grows with each record and each change of an object."""
+    """A time with the last record (`seq`) and a `number` that grows with each record and each change of an object."""
 
     t: int
     seq: int
@@ -80,10 +82,10 @@ class _Moment:
 
 
 class LaneSink:
-    """A sink that follows each pod; `pods` answers with what is known so far.
+    """A sink that follows each pod; `pods` returns the lanes so far.
 
-    With `sees_objects`, phase, conditions and containers are those of the objects that it is shown: other components
-    write them, too. Without, they are those that the kubelet wrote.
+    With `sees_objects`, phase, conditions and containers come from the objects passed to `show`, because other
+    components also write them. Otherwise they come from the statuses that the kubelet wrote.
     """
 
     def __init__(self, *, sees_objects: bool = False) -> None:
@@ -94,11 +96,13 @@ class LaneSink:
 
     @property
     def number(self) -> int:
-        """Of the last record or change of an object."""
+        """The number of the last record or change of an object."""
         return self._last.number
 
     def show(self, t: int, name: str, node: str, status: Mapping[str, Any] | None) -> None:
-        """A pod was created or changed; the status is summarized as in the trace. None: the pod is gone."""
+        """Record that a pod was created or changed; the status is summarized as in the trace. None: the pod was
+        deleted.
+        """
         now = self._last = _Moment(max(t, self._last.t), self._last.seq, self._last.number + 1)
         pod = self._pods.get(name)
         if pod is None:
@@ -138,14 +142,14 @@ class LaneSink:
             _begin(pod, ("worker", ""), "syncing", "running", now)
 
     def _end_probes(self, node: str, now: _Moment) -> None:
-        """The verdicts of probes are in the kubelet's memory, and so are its workers."""
+        """End the bands of probes and workers on a node: they exist only in the kubelet's memory."""
         for pod in self._pods.values():
             if pod.node == node:
                 for key in [key for key in pod.open if key[0] in ("probe", "worker")]:
                     _end(pod, key, now)
 
     def pods(self, end: int | None = None) -> list[PodLanes]:
-        """In the order in which the pods appear; open bands go on until `end`, or until the last record."""
+        """The lanes of all pods in the order of appearance; open bands extend to `end`, or to the last record."""
         until = self._last.t if end is None else end
         return [
             PodLanes(name, pod.node, tuple(_lanes(pod, until)), tuple(pod.events))
@@ -154,8 +158,9 @@ class LaneSink:
         ]
 
     def changed(self, number: int, t: int, end: int) -> Iterator[ChangedPod]:
-        """The pods with lanes that have changed after this number, and of each such lane the bands that end at `t` or
-        later. A lane may have no such band any more."""
+        """The pods with lanes that changed after `number`, with the bands of each such lane that end at `t` or later,
+        if any.
+        """
         for index, (name, pod) in enumerate(self._pods.items()):
             keys = [key for key, changed in pod.changed.items() if changed > number]
             if keys:
@@ -175,7 +180,9 @@ def _status_bands(summary: Mapping[str, Any]) -> Iterator[tuple[tuple[LaneKind, 
 
 
 def container_band(state: Mapping[str, Any]) -> tuple[str, Tone]:
-    """`running, ready`, `waiting/CrashLoopBackOff`, `terminated/1/Error`, with the number of restarts."""
+    """The text and tone of a container's band: `running, ready`, `waiting/CrashLoopBackOff` or `terminated/1/Error`,
+    with the number of restarts.
+    """
     text = state["state"] or "not started"
     kind, _, rest = text.partition("/")
     if kind == "running":
@@ -203,7 +210,7 @@ def _begin(pod: _OpenPod, key: tuple[LaneKind, str], text: str, tone: Tone, now:
     _end(pod, key, now)
     pod.open[key] = Band(now.t, now.t, text, tone, now.seq)
     pod.changed[key] = now.number
-    pod.done.setdefault(key, [])  # lanes stay in the order in which they appear
+    pod.done.setdefault(key, [])  # lanes keep the order in which they appear
 
 
 def _end(pod: _OpenPod, key: tuple[LaneKind, str], now: _Moment) -> None:

@@ -1,1 +1,1 @@
-"""The trace for the Perfetto UI: slices in tracks, and arrows from causes to effects."""
+"""The trace in Perfetto's format: slices in tracks, and arrows from causes to effects."""

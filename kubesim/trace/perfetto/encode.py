@@ -1,4 +1,4 @@
-"""Tracks and slices as the bytes that the Perfetto UI and its trace processor read.
+"""Encoder of tracks and slices in the format of the Perfetto UI and its trace processor.
 
 Mirrors: perfetto protos/perfetto/trace/track_event/track_event.proto
 """
@@ -13,12 +13,13 @@ from kubesim.trace.perfetto.tracks import Path, TrackSpan
 if TYPE_CHECKING:
     from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import DebugAnnotation, TracePacket
 
-SEQUENCE = 1  # all packets come from one writer
-NANOSECONDS = 1_000  # of a microsecond
+SEQUENCE = 1  # there is only one writer
+NANOSECONDS = 1_000  # per microsecond
 
 
 def encoded(spans: Sequence[TrackSpan]) -> bytes:
-    """Slices with an end, instants without one, and an arrow wherever a cause stands in another track."""
+    """The encoded trace: slices with an end, instants without one, and an arrow wherever a cause is in another
+    track."""
     from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 
     builder = TraceProtoBuilder()
@@ -72,15 +73,16 @@ class _Tracks:
 
 
 def _moments(spans: Iterable[TrackSpan]) -> list[tuple[int, TrackSpan, bool]]:
-    """Beginnings and ends in the order of the records, which is that of time."""
+    """The begins and ends of all spans in the order of their records, which is the order of time."""
     begins = [(each.begun_by, each, True) for each in spans]
     ends = [(each.ended_by, each, False) for each in spans if each.end is not None]
     return sorted(begins + ends, key=lambda moment: moment[0])
 
 
 def _arrows(spans: Iterable[TrackSpan]) -> dict[int, tuple[list[int], int | None]]:
-    """By the record that began a slice: the arrows that leave it, and the one that ends there. An arrow is known by the
-    number of the record at its end."""
+    """Arrows by the record that began a slice: the arrows that start there, and the one that ends there. An arrow's id
+    is the number of the record at its end.
+    """
     by_record: dict[int, TrackSpan] = {}
     arrows: dict[int, tuple[list[int], int | None]] = {}
     for each in spans:

@@ -1,10 +1,10 @@
-"""Where a record stands in the picture: which track, which slice, and which record caused it.
+"""Position of each record in the Perfetto trace: its track, its slice, and its cause.
 
-A node is a process. It has a track for its sync loop, its PLEG, and so on, and a track for each pod worker; the
-worker's calls to the runtime are below that track. Slices of one track must nest, so calls that overlap (containers
-that are stopped at the same time) stand in lanes beside each other.
+A node is a process. It has a track for its sync loop, its PLEG, and so on, and a track for each pod worker, with the
+worker's runtime calls below. Slices of one track must nest, so overlapping calls (containers that are stopped at the
+same time) are in separate lanes.
 
-Syncs have the names of the kubelet's own spans. Where the kubelet has no span, the name is the one of the call.
+Syncs have the names of the kubelet's own spans. If the kubelet has no span, the name is the name of the call.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from kubesim.trace.pod_nodes import PodNodes
 from kubesim.trace.sinks.phrases import phrase
 from kubesim.values import mutable, value_object
 
-Path = tuple[str, ...]  # the names of a track and of the tracks above it, the node first
-CLUSTER = "cluster"  # the process of records that name no node
-UNFINISHED = 1 << 62  # the number of a record that never came
+Path = tuple[str, ...]  # the names of a track's ancestors and of the track itself, beginning with the node
+CLUSTER = "cluster"  # the process of records without a node
+UNFINISHED = 1 << 62  # the number of a record that does not exist
 
-# The part of the kubelet, or of the cluster, whose track shows records of a kind as instants.
+# The part of the kubelet or the cluster whose track shows records of a kind as instants.
 _PARTS: dict[type[r.Record], str] = {
     r.SourceSnapshot: "sources", r.ConfigUpdate: "sources", r.LoopSelect: "sync loop", r.Handler: "sync loop",
     r.PlegEvent: "PLEG", r.ProbeOutcome: "probes", r.StatusSet: "status manager", r.ApiWrite: "API server",
@@ -33,8 +33,9 @@ _OF_WORKER = (r.WorkerUpdate, r.WorkerState, r.Actions)
 
 @mutable
 class TrackSpan:
-    """Times are microseconds since the start; `end` is None for an instant. The records that begin and end it are known
-    by their numbers."""
+    """A slice or an instant. Times are microseconds since the start; `end` is None for an instant. `begun_by` and
+    `ended_by` are numbers of records.
+    """
 
     track: Path
     name: str
@@ -53,14 +54,14 @@ class _Call:
 
 
 class TrackSink:
-    """A sink; `spans` returns what was recorded, in the order in which it began."""
+    """A sink; `spans` returns the slices in the order in which they began."""
 
     def __init__(self) -> None:
         self._nodes = PodNodes()
         self._spans: list[TrackSpan] = []
         self._syncs: dict[str, TrackSpan] = {}  # by uid of the pod
         self._calls: dict[int, _Call] = {}  # by the record that began the call
-        self._busy: dict[Path, set[int]] = {}  # lanes of a track that have a call in progress
+        self._busy: dict[Path, set[int]] = {}  # lanes of a track with a call in progress
         self._last = 0
 
     def record(self, record: r.Record) -> None:
@@ -87,7 +88,7 @@ class TrackSink:
         return CLUSTER if is_of_cluster or not node else node
 
     def spans(self) -> list[TrackSpan]:
-        """What is still under way ends with the trace."""
+        """All slices; those still open end with the trace."""
         for each in (*self._syncs.values(), *(call.span for call in self._calls.values())):
             each.end = self._last
         return self._spans
@@ -112,7 +113,7 @@ class TrackSink:
             self._busy[call.span.track[:-1]].discard(call.lane)
 
     def _kubelet_ends(self, node: str, record: r.Record) -> None:
-        """What it was doing ends here."""
+        """End everything that the kubelet of the node was doing."""
         for uid, sync in list(self._syncs.items()):
             if sync.track[0] == node:
                 _end(self._syncs.pop(uid), record)
@@ -140,5 +141,5 @@ def _worker(record: r.Record) -> str:
 
 
 def _details(record: r.Record) -> dict[str, Any]:
-    """All that the record says, except what its track and its time show."""
+    """All fields of a record except those that its track and time show."""
     return {key: value for key, value in record.to_json().items() if key not in ("t", "node")}

@@ -1,4 +1,4 @@
-"""Mermaid text: what may stand in it, and a diagram in a block of Markdown."""
+"""Text and diagrams in Mermaid's syntax."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _OTHER = re.compile(r"[^\w .,/()=+*'→·-]")
 
 
 def words(content: str, most: int = MOST) -> str:
-    """Text for a message or a note: everything that Mermaid could read as its own is an entity."""
+    """Text for a message or a note: characters with a meaning in Mermaid become entities."""
     line = " ".join(content.split())
     if len(line) > most:
         line = line[: most - 1] + "…"

@@ -1,7 +1,7 @@
 """The calls and messages about a pod as a Mermaid sequence diagram: the user, the API server, the parts of the kubelet,
 the container runtime and the CNI plugins.
 
-Syncs without work, repetitions and the output of containers are left out.
+It omits syncs without work, repetitions and the output of containers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PARTS = {
 class _Diagram:
     lines: list[str] = field(default_factory=list)
     parts: set[str] = field(default_factory=set)
-    held: list[str] = field(default_factory=list)  # the beginning of a sync, until it does something
+    held: list[str] = field(default_factory=list)  # the beginning of a sync without an effect so far
     left_out: int = 0
     status: Mapping[str, Any] | None = None
 
@@ -49,11 +49,11 @@ class _Diagram:
 
 
 class SequenceSink:
-    """A sink; `diagrams` answers with the lines of one diagram for each pod."""
+    """A sink; `diagrams` returns the lines of one diagram for each pod."""
 
     def __init__(self) -> None:
         self._pods: dict[str, _Diagram] = {}
-        self._calls: dict[int, int] = {}  # when each call in progress began
+        self._calls: dict[int, int] = {}  # the time at which each call in progress began
 
     def record(self, record: r.Record) -> None:
         handle = _SHOWN.get(type(record))
@@ -82,7 +82,7 @@ class SequenceSink:
             diagram.say("user", "api", f"{record.verb} {record.resource} (by {record.by or 'somebody'})")
 
     def _config(self, diagram: _Diagram, record: r.ConfigUpdate) -> None:
-        if record.op != "RECONCILE":  # only echoes what the kubelet wrote itself
+        if record.op != "RECONCILE":  # only echoes the kubelet's own write
             diagram.say(
                 "api" if record.source == "api" else "user", "syncloop", f"{record.op} from source {record.source}"
             )
@@ -150,7 +150,7 @@ def _text(pod: str, diagram: _Diagram) -> list[str]:
 
 
 def as_markdown(diagrams: Mapping[str, list[str]]) -> str:
-    """A heading and a block for each pod."""
+    """Markdown with a heading and a diagram for each pod."""
     lines: list[str] = []
     for pod, diagram in diagrams.items():
         lines += [f"## Pod {pod.removeprefix('default/')}", "", *block(diagram), ""]

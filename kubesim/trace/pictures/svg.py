@@ -1,6 +1,6 @@
-"""Elements of an SVG picture that is readable on a light and on a dark page, as text.
+"""SVG elements, as text, for pictures that are readable on light and dark pages.
 
-All text from outside is escaped here. Colours are custom properties, set once for light and once for dark.
+All text from outside is escaped here. Colours are custom properties with one value for light and one for dark pages.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from kubesim.golang.text import printable
 
 FONT = 12  # pixels
-_WIDTH_OF_A_CHARACTER = 0.56  # of the font's size, for a proportional one
+_WIDTH_OF_A_CHARACTER = 0.56  # average, relative to the size of a proportional font
 TONES = ("paper", "waiting", "running", "good", "bad", "done", "off", "ending")
 
 STYLE = """
@@ -34,7 +34,7 @@ STYLE = """
 
 
 def escaped(text: str) -> str:
-    """Text for XML. Control characters are escaped as in the other views; XML cannot hold most of them."""
+    """Text escaped for XML. Control characters are escaped as in the other views, because XML allows few of them."""
     plain = "\n".join(map(printable, text.split("\n")))
     for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
         plain = plain.replace(char, entity)
@@ -50,7 +50,7 @@ def text(x: float, y: float, content: str, style: str = "", *, anchor: str = "st
 def rectangle(
     x: float, y: float, width: float, height: float, *, fill: str = "", style: str = "", title: str = ""
 ) -> str:
-    """`fill` is the name of a colour of the style; `title` is its tooltip."""
+    """A rectangle. `fill` is the name of a colour of the style; `title` is the tooltip."""
     shape = f'x="{_number(x)}" y="{_number(y)}" width="{_number(width)}" height="{_number(height)}"'
     names = " ".join(filter(None, (style, fill and f"fill-{fill}")))
     if not title:
@@ -64,7 +64,7 @@ def line(x1: float, y1: float, x2: float, y2: float, style: str, title: str = ""
 
 
 def document(width: float, height: float, title: str, elements: list[str]) -> str:
-    """The whole picture on its own background, with a title for screen readers."""
+    """The complete SVG document with its own background, and a title for screen readers."""
     size = f'width="{_number(width)}" height="{_number(height)}" viewBox="0 0 {_number(width)} {_number(height)}"'
     begin = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-labelledby="title">'
     paper = rectangle(0, 0, width, height, fill="paper")
@@ -73,7 +73,7 @@ def document(width: float, height: float, title: str, elements: list[str]) -> st
 
 
 def fitted(content: str, width: float) -> str:
-    """As much of it as fits, or nothing if that would say nothing."""
+    """As much of the text as fits, or an empty text if too little would remain."""
     most = int(width / (FONT * _WIDTH_OF_A_CHARACTER))
     if len(content) <= most:
         return content

@@ -11,7 +11,7 @@ from kubesim.trace.pictures.svg import document, fitted, line, rectangle, text
 
 WIDTH, MARGIN, NAMES = 1000, 16, 210  # pixels
 HEAD, ROW, BAND, GAP = 62, 20, 16, 12
-SHORT = 12  # with more pods than these, only the phase of each is drawn
+SHORT = 12  # the maximum number of pods with all their lanes; with more pods, only phases are drawn
 _SHOWN = ("phase", "container", "probe")
 _CONDITIONS = ("Ready",)
 _LEGEND = (
@@ -21,7 +21,7 @@ _LEGEND = (
 
 
 class Timeline:
-    """`end` is microseconds since the start."""
+    """The picture of a run. `end` is microseconds since the start."""
 
     def __init__(self, title: str, pods: Sequence[PodLanes], end: int) -> None:
         self._title, self._end = title, max(end, 1)
@@ -31,7 +31,7 @@ class Timeline:
         self._scale = (WIDTH - MARGIN - self._left) / self._end
 
     def svg(self, below: Sequence[str] = (), room: float = 0) -> str:
-        """The picture; `below` are elements for the part under the timeline, which need so much `room`."""
+        """The SVG text; `below` are elements to place under the timeline, in `room` pixels."""
         body: list[str] = []
         y: float = HEAD
         for pod in self._pods:

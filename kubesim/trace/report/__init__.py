@@ -1,1 +1,1 @@
-"""The report of a run as one HTML file: what is in it, as data (here), and how it is shown (page/)."""
+"""The report of a run as one HTML file: its content as data (here), and its presentation (page/)."""

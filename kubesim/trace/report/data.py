@@ -1,7 +1,7 @@
-"""A run as data for the report: its records in columns, with each text once; lanes; changes of facts.
+"""Data of the report: records in columns with each text stored once, lanes, and changes of facts.
 
-Times are microseconds since the start; numbers of records and times are differences to the one before, which are short.
-Calls of probes that led to nothing are left out: they are most of a long run, and no decision.
+Times are microseconds since the start. Record numbers and times are stored as short differences from the previous one.
+Probe calls without an effect are omitted: they are most of a long run, and no decision.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _TONES = {"plain": 0, "good": 1, "warning": 2, "bad": 3}
 
 
 class RunDataSink:
-    """A sink that collects what a report shows. With `sees_objects` it is shown each change of a pod, too."""
+    """A sink that collects the data of a report. With `sees_objects` it also gets each change of a pod."""
 
     def __init__(self, *, sees_objects: bool = False) -> None:
         self._strings = Strings()
         self._columns: dict[str, list[int]] = {name: [] for name in COLUMNS}
-        self._more: dict[int, dict[str, Any]] = {}  # what else a record has to show, by its number
+        self._more: dict[int, dict[str, Any]] = {}  # further values to show for a record, by its number
         self._lanes, self._facts, self._nodes = LaneSink(sees_objects=sees_objects), FactSink(), PodNodes()
         self._statuses: dict[str, Mapping[str, Any]] = {}
-        self._held: dict[int, r.Record] = {}  # calls of probes, until something is caused by them
+        self._held: dict[int, r.Record] = {}  # probe calls that have caused nothing so far
         self._seq = self._t = 0
-        self.seen_seq = self.seen_t = 0  # of the last record, even of one that is left out
+        self.seen_seq = self.seen_t = 0  # of the last record, even if it is omitted
         self.left_out = 0
 
     def record(self, record: r.Record) -> None:
@@ -50,14 +50,14 @@ class RunDataSink:
             if isinstance(record, r.CriReturn) and not record.error:
                 self.left_out += 2
                 return
-            self.left_out += 1  # of the call itself the failure says enough
+            self.left_out += 1  # the record of the failure contains enough about the call
             record_cause = cause.cause
         else:
             record_cause = record.cause
         self._add(record, record_cause)
 
     def show_pod(self, t: int, name: str, node: str, status: Mapping[str, Any] | None) -> None:
-        """A pod has changed at the API server; None: it is gone."""
+        """Record that a pod changed at the API server; None: it was deleted."""
         self._lanes.show(t, name, node, status)
 
     def _add(self, record: r.Record, cause: int | None) -> None:
@@ -85,7 +85,7 @@ class RunDataSink:
         return Phrase(said.part, f"{said.text}: {', '.join(changes) or 'times and messages'}", said.reasons, said.tone)
 
     def data(self, end: int) -> dict[str, Any]:
-        """As a value that JSON can represent."""
+        """The data as a JSON value."""
         text = self._strings
         lanes = [
             {"pod": text[pod.pod], "node": text[pod.node], "lanes": [self._lane(lane) for lane in pod.lanes]}
@@ -96,7 +96,7 @@ class RunDataSink:
         return {"end": end, "records": records, "lanes": lanes, "facts": facts, "strings": text.all()}
 
     def since(self, mark: Mark, end: int) -> dict[str, Any]:
-        """What has been added since a mark, for a page that has the rest; growth.js puts both together."""
+        """The data added since a mark, for a page that has the rest; growth.js combines both."""
         text = self._strings
         lanes = [
             {
@@ -118,7 +118,7 @@ class RunDataSink:
         return {"end": end, "records": records, "lanes": lanes, "facts": facts, "strings": strings}
 
     def mark(self, t: int) -> Mark:
-        """How far the data is now; nothing that is added later is before `t`."""
+        """The current extent of the data; nothing added later is before `t`."""
         return Mark(self.seen_seq, t, len(self._columns["seq"]), len(self._strings), self._lanes.number)
 
     def _lane(self, lane: Lane) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class RunDataSink:
 
 
 def _more(record: r.Record) -> dict[str, Any]:
-    """The input and output of a CNI plugin; the values of a decision or a call."""
+    """The input and output of a CNI plugin; the values of a decision or call."""
     if isinstance(record, r.CniExec):
         given = {"environ": dict(record.environ), "stdin": record.stdin, "result": record.result, "error": record.error}
         return {name: value for name, value in given.items() if value}
@@ -141,7 +141,7 @@ def _more(record: r.Record) -> dict[str, Any]:
 
 
 def run_data(records: Sequence[r.Record], end: int | None = None) -> dict[str, Any]:
-    """Of a finished trace."""
+    """The data of a finished trace."""
     sink = RunDataSink()
     for record in records:
         sink.record(record)

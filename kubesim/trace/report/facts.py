@@ -1,7 +1,7 @@
 """The state of a pod after each record, as facts with a name and a text: its worker, sandboxes, containers, calls in
-progress, probes, and the status that the kubelet wrote. Only changes are kept.
+progress, probes, and the status that the kubelet wrote. Only changes are stored.
 
-`Picture` (trace/stepping/state.py) puts the state together from the records; there is one for each pod.
+`Picture` (trace/stepping/state.py) derives the state from the records; there is one for each pod.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHORT_ID = 12
 
 @value_object
 class FactChange:
-    """`text` is empty where a fact holds no more."""
+    """A change of a fact; `text` is empty if the fact no longer applies."""
 
     seq: int
     name: str
@@ -31,7 +31,7 @@ class FactChange:
 
 
 class FactSink:
-    """A sink; `changes` are by pod, those of a node under the empty name."""
+    """A sink; `changes` has the changes by pod, those of a node under the empty name."""
 
     def __init__(self) -> None:
         self.changes: dict[str, list[FactChange]] = {}

@@ -1,4 +1,4 @@
-"""How far the reader of a growing run has read: what it sends with its next request."""
+"""The position of a reader in a growing run, which the reader sends with its next request."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ _FORM = re.compile(r"\d{1,18}(?:\.\d{1,18}){4}", re.ASCII)
 
 @value_object
 class Mark:
-    """The last record that was seen and the time of it; how many records, texts and changes of lanes the
-    reader has."""
+    """The number and time of the last record read, and how many records, texts and lane changes the reader has."""
 
     seq: int = 0
     t: int = 0
@@ -25,5 +24,5 @@ class Mark:
 
 
 def parse_mark(text: str) -> Mark | None:
-    """None: it is none."""
+    """Parse a mark; None if the text is not a mark."""
     return Mark(*map(int, text.split("."))) if _FORM.fullmatch(text) else None

@@ -1,8 +1,8 @@
-"""The HTML file: the template with its style, its scripts and its data in it. It loads nothing from anywhere; a page
-that follows a run asks the server that it came from, and nothing else.
+"""The HTML file: the template with its style, scripts and data embedded.
 
-The data is JSON in an element that no browser executes, with `<`, `>`, `&` and line separators escaped, so that no text
-of a run can end the element. The Content-Security-Policy allows this very script and style and nothing else.
+The file loads nothing from elsewhere; a page that follows a run only sends requests to its own server. The data is JSON
+in an element that no browser executes, with `<`, `>`, `&` and line separators escaped, so that no text of a run can end
+the element. The Content-Security-Policy allows only this script and this style.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ SCRIPTS = (
     "namespace.js", "time.js", "link.js", "dom.js", "run.js", "tables.js", "search.js", "rows.js", "canvas.js",
     "lanes.js", "list.js", "details.js", "cluster.js", "network.js", "view.js", "theme.js", "heading.js", "app.js",
 )  # fmt: skip
-LIVE_SCRIPTS = (*SCRIPTS[:-1], "growth.js", "live.js", SCRIPTS[-1])  # of a page that follows a run
+LIVE_SCRIPTS = (*SCRIPTS[:-1], "growth.js", "live.js", SCRIPTS[-1])  # for a page that follows a run
 _ESCAPES = (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"))
 
 
 def page(title: str, data: dict[str, Any], drawing: str = "", *, live: bool = False) -> str:
-    """The whole file; `drawing` is SVG of the network, already escaped. One that is `live` asks its server for more."""
+    """The complete HTML file; `drawing` is SVG of the network, already escaped. A `live` page polls its server for
+    more.
+    """
     style = "\n".join(asset(name) for name in STYLES)
     script = "\n".join(asset(name) for name in (LIVE_SCRIPTS if live else SCRIPTS))
     parts = {
@@ -46,7 +48,7 @@ def asset(name: str) -> str:
 
 
 def embedded_json(data: dict[str, Any]) -> str:
-    """ASCII, so that it contains no line separator."""
+    """JSON text that is safe in HTML; it is ASCII, so it contains no line separators."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=True)
     for char, escape in _ESCAPES:
         text = text.replace(char, escape)

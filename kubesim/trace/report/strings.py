@@ -1,4 +1,4 @@
-"""Texts that repeat, each once: records of a report hold numbers instead."""
+"""A table of texts, each stored once: records of a report contain indexes instead."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import islice
 
 
 class Strings:
-    """Text -> its number. The empty text is 0."""
+    """Maps each text to its index. The empty text has index 0."""
 
     def __init__(self) -> None:
         self._numbers = {"": 0}
@@ -18,7 +18,7 @@ class Strings:
         return number
 
     def after(self, count: int) -> list[str]:
-        """Without the first `count`."""
+        """The texts without the first `count`."""
         return list(islice(self._numbers, count, None))
 
     def __len__(self) -> int:

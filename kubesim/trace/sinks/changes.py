@@ -1,4 +1,4 @@
-"""What changed between two summaries of a pod's status, in a few words each."""
+"""Short descriptions of what changed between two summaries of a pod's status."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CONTAINER_KINDS = ("initContainers", "containers", "ephemeralContainers")
 
 
 def status_changes(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> list[str]:
-    """`Pending → Running`, `Ready: False → True`, `web: waiting/ContainerCreating → running`, ..."""
+    """The changes: `Pending → Running`, `Ready: False → True`, `web: waiting/ContainerCreating → running`, ..."""
     before = old or _NOTHING
     out = []
     if new.get("phase") != before.get("phase"):
@@ -37,7 +37,7 @@ def _containers(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[s
         if new["restartCount"] != old.get("restartCount", 0):
             words.append(f"restart {new['restartCount']}")
         for flag in ("started", "ready"):
-            # A container that stops is neither; saying so would only repeat its new state.
+            # A container that stops is neither; printing this would only repeat its new state.
             if new[flag] != old.get(flag, False) and new["state"] == "running":
                 words.append(flag if new[flag] else f"not {flag}")
         known = old.get("devices", _NOTHING)

@@ -1,11 +1,11 @@
-"""The timeline for a reader: one line for each thing that happened, with the reason where it teaches.
+"""The timeline for a reader: one line for each thing that happened, with a reason if it explains something.
 
-    TIME     PART     POD          WHAT HAPPENED
+TIME     PART     POD          WHAT HAPPENED
     0.000    source   hello        ADD from source api — the uid is new to this source
              loop     hello        config → HandlePodAdditions
 
-A time is written once for all lines it holds for. What a sync did stands behind a bar, from `┌` to `└`.
-Lines are written as they come, so a paced run can be watched.
+Lines with the same time show it only once. A bar from `┌` to `└` marks the actions of a sync. Lines are written as they
+arrive, so a paced run can be watched.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ Level = Literal["quiet", "story", "verbose"]
 
 _DETAILS = (r.RuntimeStep, r.ContainerEvent)
 _IN_SYNC = (r.Actions, r.CriCall, r.CriReturn, r.CniExec, r.EventRecorded, r.StatusSet, *_DETAILS)
-_CHAPTERS = (r.ConfigUpdate, r.Handler, r.PlegEvent, r.ProbeOutcome, r.Note, r.Fault)  # begin something new
+_CHAPTERS = (r.ConfigUpdate, r.Handler, r.PlegEvent, r.ProbeOutcome, r.Note, r.Fault)  # begin a new paragraph
 _SHOWN_QUIETLY = (r.ApiWrite, r.EventRecorded, r.Expectation, r.Fault)
-_OUTPUT_LINES = 10  # of a container, from one start to the next
-_LONG_CALL = 1_000_000  # a call that takes longer is also printed when it returns
-_PLAIN_UPDATE = "the worker will sync the pod"  # says nothing that the update does not say
-_FOLLOWS_SOURCE = {"SET", "ADD", "UPDATE", "DELETE", "REMOVE"}  # RECONCILE only echoes what the kubelet wrote itself
+_OUTPUT_LINES = 10  # of a container, between two starts
+_LONG_CALL = 1_000_000  # a longer call is printed again when it returns
+_PLAIN_UPDATE = "the worker will sync the pod"  # adds nothing to the text of the update
+_FOLLOWS_SOURCE = {"SET", "ADD", "UPDATE", "DELETE", "REMOVE"}  # RECONCILE only echoes the kubelet's own write
 
 
 class ConsoleSink:
-    """A sink; `level` is how much is printed: `quiet` outcomes only, `story` the default, `verbose` every record.
+    """A sink; `level`: `quiet` prints only outcomes, `story` the default timeline, `verbose` every record.
 
-    Of an attached agent, which writes nothing, it shows what it would write. With `nodes` every line names the node.
+    For an attached agent, which writes nothing, the timeline shows what the agent would write. With `nodes`, every line
+    names the node.
     """
 
     def __init__(
@@ -52,14 +53,15 @@ class ConsoleSink:
         self._attached = attached
         self._layout = Layout(out, width, colour=colour, numbered=level == "verbose", nodes=nodes)
         self._nodes: dict[str, str] = {}  # the node of each pod, by namespace and name
-        self._node = ""  # of the record that is being written
+        self._node = ""  # the node of the current record
         self._output: dict[tuple[str, str], int] = {}  # lines of output by pod and container, since its last start
         self._statuses: dict[str, Mapping[str, Any]] = {}  # the summary written last, by uid
         self._syncs: dict[int, str] = {}  # open syncs, by the number of the record that began them
-        self._calls: dict[int, tuple[int, int | None]] = {}  # runtime calls in progress: when they began, in which sync
-        self._selected: r.LoopSelect | None = None  # waits for its handler, to be printed in one line
-        self._pending: list[Line] = []  # the beginning of a sync that may turn out to have had nothing to do
-        self._verdicts: list[Line] = []  # expectations of this instant: printed after the records that met them
+        # runtime calls in progress: when and in which sync they began
+        self._calls: dict[int, tuple[int, int | None]] = {}
+        self._selected: r.LoopSelect | None = None  # printed in one line with its handler
+        self._pending: list[Line] = []  # the beginning of a sync that may have no effect
+        self._verdicts: list[Line] = []  # expectations of this instant: printed after the records that fulfilled them
         self._said: set[tuple[str, Phrase]] = set()  # lines of loop and workers in this instant, by subject
         self._said_at = -1
         self._now = 0
@@ -74,13 +76,13 @@ class ConsoleSink:
             self._layout.write(line, apart=isinstance(record, _CHAPTERS))
 
     def _node_of(self, record: r.Record) -> str:
-        """Its own, or the node that its pod was last seen on."""
+        """The record's node, or the last known node of its pod."""
         if record.node and record.pod:
             self._nodes[record.pod] = record.node
         return record.node or self._nodes.get(record.pod, "")
 
     def close(self) -> None:
-        """Write what was held back, and how much output was left out."""
+        """Write the pending lines, and how many lines of output were omitted."""
         self._write_held()
         for pod, container in list(self._output):
             for line in self._folded(pod, container):
@@ -139,13 +141,13 @@ class ConsoleSink:
             if record.call == "StartContainer":
                 return [*self._folded(record.pod, record.container), self._line(record, phrase(record))]
             if record.call == "ExecSync" and record.cause not in self._syncs:
-                return []  # a probe; it is printed when its result changes
+                return []  # a probe; only a changed result is printed
         if isinstance(record, r.Note) and record.container:
             return [*self._folded(record.pod, record.container), self._line(record, phrase(record))]
         return [self._line(record, phrase(record))]
 
     def _log(self, record: r.LogOutput) -> Iterable[Line]:
-        """The first lines of output since a container started; the rest is counted."""
+        """The first lines of output since a container started; further lines are only counted."""
         key = (record.pod, record.container)
         self._output[key] = self._output.get(key, 0) + 1
         return [self._line(record, phrase(record))] if self._output[key] <= _OUTPUT_LINES else []
@@ -178,7 +180,7 @@ class ConsoleSink:
         return self._once(record, subject(record), said)
 
     def _once(self, record: r.Record, about: str, said: Phrase) -> Iterable[Line]:
-        """Several causes at one instant often have the same text for a pod: print it once."""
+        """Print the same text for a pod only once per instant, although several causes may produce it."""
         if self._said_at != record.t:
             self._said_at, self._said = record.t, set()
         line = (about, said)
@@ -197,7 +199,7 @@ class ConsoleSink:
         return []
 
     def _sync_end(self, record: r.SyncEnd) -> Iterable[Line]:
-        """A sync that had nothing to do is one line."""
+        """End a sync; a sync without an effect is one line."""
         self._syncs.pop(record.cause or 0, None)
         said = phrase(record)
         held = self._pending
@@ -214,7 +216,7 @@ class ConsoleSink:
         said = phrase(record)
         took = (record.t - begun) / 1_000_000
         if not record.error:
-            # The Event of a pull says how long it took.
+            # The Event Pulled reports how long a pull took.
             if record.t - begun < _LONG_CALL or record.call in ("PullImage", "ExecSync"):
                 return []
             said = Phrase(said.part, f"{record.call} returned after {took:.3g}s")
@@ -263,5 +265,5 @@ class ConsoleSink:
 
 
 def would_write(record: r.Record) -> bool:
-    """Whether the record is a write of the kubelet, which an attached one does not send."""
+    """Whether the record is a write of the kubelet, which an attached agent does not send."""
     return isinstance(record, r.EventRecorded) or (isinstance(record, r.ApiWrite) and record.by == "kubelet")

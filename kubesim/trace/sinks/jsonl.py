@@ -1,4 +1,4 @@
-"""The trace for machines: one JSON object per line, in the order of time."""
+"""The trace for machines: one JSON object per line, in order of time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class JsonLinesSink:
 
 
 def record_line(record: Record) -> str:
-    """A record as JSON, its time with all six decimals."""
+    """A record as JSON; its time always has six decimals."""
     content = record.to_json()
     del content["seq"], content["t"]
     rest = printable_json(content)

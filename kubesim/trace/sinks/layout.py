@@ -1,4 +1,4 @@
-"""Lines of a timeline on a page of a given width: columns, wrapping, colours."""
+"""Layout of timeline lines for a given width: columns, wrapping, colours."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TONE_COLOURS = {"plain": "", "good": "\x1b[32m", "warning": "\x1b[33m", "bad": 
 
 @value_object
 class Line:
-    """One thing that happened. `mark` shows the sync it belongs to; the rest is for a numbered timeline.
+    """A line of the timeline. `mark` draws the bar of its sync; `seq` and `cause` are for a numbered timeline.
 
     A detail has no number: its `seq` is 0.
     """
@@ -50,7 +50,7 @@ class Line:
 
 
 class Layout:
-    """Writes lines; remembers the last time, to print each time once, and the width of the pods' names."""
+    """Writes lines. Remembers the last time, to print each time once, and the width of pod names."""
 
     def __init__(self, out: TextIO, width: int, *, colour: bool, numbered: bool, nodes: bool = False) -> None:
         self._out = out
@@ -58,7 +58,7 @@ class Layout:
         self._colour = colour
         self._numbered = numbered
         self._subject_width = 16
-        self._node_width = 8 if nodes else 0  # no column for the nodes if there is only one
+        self._node_width = 8 if nodes else 0  # no node column if there is only one node
         self._last: int | None = None
 
     def header(self) -> None:
@@ -68,7 +68,7 @@ class Layout:
         self._out.write(self._styled(columns, _DIM) + "\n")
 
     def write(self, line: Line, *, apart: bool = False) -> None:
-        """`apart`: begin a paragraph if the last line was at another time; as after a pause."""
+        """Write a line. `apart`: begin a paragraph if the time differs from the last line's, as after a pause."""
         if self._last is None:
             self.header()
         elif not self._numbered and line.t != self._last and (apart or line.t - self._last >= _PAUSE):
@@ -100,7 +100,7 @@ class Layout:
         return f"{_shortened(printable(name), width):<{width}} " if width else ""
 
     def _wrapped(self, line: Line, margin: int) -> list[str]:
-        """The text in words of one colour each, filled into rows."""
+        """The text as coloured words, filled into rows."""
         phrase = line.phrase
         room = max(_NARROWEST_TEXT, self._width - margin - len(line.mark))
         words = [(word, _TONE_COLOURS[phrase.tone]) for word in _words(phrase.text, room)]
@@ -111,7 +111,7 @@ class Layout:
         rows: list[list[tuple[str, str]]] = [[]]
         used = 0
         for word, colour in words:
-            # A row that continues is indented by two.
+            # A continuation row is indented by two.
             if rows[-1] and used + 1 + len(word) > room - (2 if len(rows) > 1 else 0):
                 rows.append([])
                 used = -1
@@ -133,12 +133,12 @@ class Layout:
 
 
 def together(items: list[str]) -> str:
-    """Items in a row; each is kept on one line where it fits on one."""
+    """Items in a row; an item is not broken across lines if it fits on one."""
     return f"{_GLUE}· ".join(item.replace(" ", _GLUE) for item in items)
 
 
 def _words(text: str, room: int) -> Iterator[str]:
-    """Words that must not be separated; they are separated after all if they are longer than a row."""
+    """Words that are not broken across lines, unless they are longer than a line."""
     for word in _printable(text).split(" "):
         if len(word) > room - 2:
             yield from word.split(_GLUE)
@@ -147,12 +147,12 @@ def _words(text: str, room: int) -> Iterator[str]:
 
 
 def _printable(text: str) -> str:
-    """Without anything that drives a terminal; our own glue stays."""
+    """The text without terminal control characters; our own glue remains."""
     return text if text.isprintable() else _GLUE.join(map(printable, text.split(_GLUE)))
 
 
 def _shortened(text: str, width: int) -> str:
-    """The end of a name says more than its middle."""
+    """A shortened name: it keeps the beginning and the end, because the end matters more than the middle."""
     if len(text) <= width:
         return text
     tail = (width - 1) * 2 // 3

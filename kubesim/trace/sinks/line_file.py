@@ -1,8 +1,8 @@
-"""A file of lines while it is written: after every write it is complete, whatever happens to the process.
+"""A file of lines that is complete after every write, even if the process dies.
 
-Lines are collected up to `batch` bytes and written in one go. A compressed file is one deflate stream that is flushed
-with every write, with gzip's trailer behind it; the next one overwrites the trailer with its own bytes and a new
-trailer, in one write.
+Lines are collected up to `batch` bytes and written at once. A compressed file is one deflate stream that is flushed
+with every write, followed by gzip's trailer; the next write overwrites the trailer with new data and a new trailer, in
+one write.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ import zlib
 from kubesim.errors import UsageError
 
 _GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
-_LAST_BLOCK = b"\x03\x00"  # an empty one
+_LAST_BLOCK = b"\x03\x00"  # an empty final block
 _MODULUS = 1 << 32
 
 
 class LineFile:
-    """Overwrites `path`; gzip if it ends in .gz. Raises UsageError, with the flag that named the file."""
+    """Overwrites `path`; compressed with gzip if the path ends in .gz. Raises UsageError, with the flag that named the
+    file.
+    """
 
     def __init__(self, path: str, flag: str, batch: int = 0) -> None:
         self._path, self._flag, self._batch = path, flag, batch
@@ -34,7 +36,7 @@ class LineFile:
             raise self._unusable(error) from None
 
     def write(self, line: bytes) -> None:
-        """A line with its end."""
+        """Add a line; it includes its line break."""
         self._lines.append(line)
         self._collected += len(line)
         if self._collected >= self._batch:

@@ -1,6 +1,6 @@
-"""Every kind of record in words: which part of the kubelet speaks, and what it says.
+"""The text for every kind of record: the component of the kubelet, and what it did.
 
-Used by every display of a trace. One function per kind, found by the record's type.
+Every view of a trace uses these texts. One function per kind, found by the record's type.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ Tone = Literal["plain", "good", "warning", "bad"]
 
 @value_object
 class Phrase:
-    """`part` is the component (source, loop, worker, ...); `reasons` are sentences that say why."""
+    """The text of a record. `part` is the component (source, loop, worker, ...); `reasons` are sentences that say
+    why."""
 
     part: str
     text: str
@@ -30,7 +31,7 @@ def phrase(record: r.Record) -> Phrase:
 
 
 def subject(record: r.Record) -> str:
-    """What it is about: `pod`, `pod:container`, `Deployment/web`; the namespace only if it is not `default`."""
+    """The subject of a record: `pod`, `pod:container`, `Deployment/web`; the namespace only if it is not `default`."""
     about = getattr(record, "object", "")
     if about:
         kind, _, name = about.partition(" ")
@@ -103,10 +104,10 @@ def _actions(record: r.Actions) -> Phrase:
 
 
 def decision(plan: Mapping[str, Any]) -> str:
-    """The plan of compute_pod_actions, in the order in which it is carried out."""
+    """The plan of compute_pod_actions, in the order of its steps."""
     steps = []
     attempt = plan.get("attempt", 0)
-    # For its first sandbox a pod is "killed" too; there is nothing to stop yet.
+    # A pod without a sandbox is also "killed" first, although there is nothing to stop.
     if plan.get("killPod") and (attempt or not plan.get("createSandbox")):
         steps.append("stop the whole pod")
     for key, verb in (("kill", "stop"), ("reset", "stop and remove")):

@@ -1,4 +1,4 @@
-"""Where requests with spans go: into a file, a request in each line, or to a collector after the run.
+"""Destinations of requests with spans: a file, with one request per line, or a collector after the run.
 
 Mirrors: OTLP/HTTP with JSON (POST /v1/traces); OTLP's file exporter
 """
@@ -20,7 +20,7 @@ MAX_ANSWER = 64 * 1024
 
 
 class SpanWriter(Protocol):
-    """Collects requests; those to be sent are sent when it is closed."""
+    """Collects requests, and sends them when it is closed unless they are written at once."""
 
     def write(self, request: Request) -> None: ...
     def close(self) -> None: ...
@@ -31,7 +31,7 @@ def is_url(target: str) -> bool:
 
 
 class FileWriter:
-    """Lines of JSON. `name` is for messages."""
+    """Writes requests as lines of JSON. `name` is for messages."""
 
     def __init__(self, out: TextIO, name: str) -> None:
         self._out = out
@@ -48,7 +48,7 @@ class FileWriter:
 
 
 class Collector:
-    """Keeps requests until it is closed: a real exchange has no place in virtual time."""
+    """Sends requests to a collector when it is closed, because a real exchange does not fit into virtual time."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -70,7 +70,7 @@ class Collector:
             connection.request("POST", url.path, request.encode(), {"Content-Type": "application/json"})
             response = connection.getresponse()
             answer = response.read(MAX_ANSWER)
-        except (OSError, HTTPException, ValueError) as error:  # ValueError: a host name that cannot be one
+        except (OSError, HTTPException, ValueError) as error:  # ValueError: an invalid host name
             problem = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise self._failed(f"{problem}; is a collector listening there?") from error
         finally:
@@ -85,7 +85,7 @@ class Collector:
 
 
 def parse_collector(text: str) -> SplitResult:
-    """The address to which spans are sent: `http://localhost:4318` leads to /v1/traces there."""
+    """The address of a collector: spans for `http://localhost:4318` are sent to /v1/traces there."""
     try:
         url = urlsplit(text)
         is_usable = url.scheme in ("http", "https") and url.hostname and (url.port is None or url.port > 0)
@@ -102,7 +102,7 @@ def encoded(request: Request) -> str:
 
 
 def _rejected(answer: bytes) -> str:
-    """What a collector says that it did not take; empty if it took all."""
+    """Why a collector rejected spans; empty if it accepted all."""
     try:
         content: Any = json.loads(answer or b"{}")
     except ValueError:

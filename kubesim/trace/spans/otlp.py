@@ -1,6 +1,6 @@
-"""Spans, and the requests that carry them to a collector in OTLP's JSON encoding.
+"""OpenTelemetry spans, and export requests in OTLP's JSON encoding.
 
-In that encoding ids are hexadecimal, times are texts of nanoseconds, and kinds and status codes are numbers.
+In this encoding, ids are hexadecimal, times are strings of nanoseconds, and kinds and status codes are numbers.
 
 Mirrors: opentelemetry-proto trace.proto, and its JSON mapping
 """
@@ -20,7 +20,7 @@ Request = dict[str, Any]  # an ExportTraceServiceRequest
 
 @mutable
 class OtlpSpan:
-    """Times are microseconds since the epoch. `scope` is the name and the version of the instrumentation."""
+    """A span. Times are microseconds since the epoch. `scope` is the name and version of the instrumentation."""
 
     node: str
     scope: tuple[str, str]
@@ -32,7 +32,7 @@ class OtlpSpan:
     start: int
     attributes: dict[str, str]
     end: int = 0
-    error: str | None = None  # the message of the status, if that is an error
+    error: str | None = None  # the message of the status, if the span failed
     events: list[tuple[int, str, dict[str, str]]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class OtlpSpan:
 
 
 def export_request(spans: Iterable[OtlpSpan]) -> Request:
-    """All in one request: by node, then by scope, then in the given order."""
+    """One request with all spans: by node, then by scope, then in the given order."""
     nodes: dict[str, dict[tuple[str, str], list[dict[str, Any]]]] = {}
     for span in spans:
         nodes.setdefault(span.node, {}).setdefault(span.scope, []).append(span.to_json())
@@ -75,7 +75,7 @@ def export_request(spans: Iterable[OtlpSpan]) -> Request:
 
 
 def _resource(node: str) -> dict[str, str]:
-    """The kubelet has a service and a host name; the name of the node is added."""
+    """The attributes of a node's resource: the kubelet's service and host name, and the node name."""
     return {"service.name": "kubelet", "host.name": node, "k8s.node.name": node}
 
 

@@ -1,7 +1,7 @@
-"""A sink that makes spans from records: the syncs of pods, and the calls of the runtime within and beside them.
+"""A sink that converts records to spans: pod syncs, and runtime calls within and outside them.
 
-What the kubelet has spans for and the trace has no records of (requests to the API server, calls that only read, the
-rounds of garbage collection) has none here. A killed kubelet loses its open spans.
+Some spans of the kubelet are missing, because the trace has no such records: requests to the API server, read-only
+runtime calls, garbage collection. A killed kubelet loses its open spans.
 
 Mirrors: pkg/kubelet/kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatedPod; cri-client remote_runtime.go (otelgrpc);
 component-base/tracing/utils.go NewProvider (sampling)
@@ -18,7 +18,7 @@ from kubesim.trace.klog.redact import Redaction
 from kubesim.trace.pod_nodes import PodNodes
 from kubesim.trace.spans.otlp import OtlpSpan, Request, export_request
 
-BATCH = 512  # spans of a request, as in OpenTelemetry's batch processor
+BATCH = 512  # spans per request, as in OpenTelemetry's batch processor
 _KUBELET = ("k8s.io/kubernetes/pkg/kubelet", "")
 _GRPC = ("go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc", "0.65.0")
 _SYNCS = {
@@ -33,8 +33,9 @@ _GRPC_ERROR = re.compile(r"rpc error: code = (\w+) desc = (.*)", re.DOTALL)
 
 class SpanSink:
     """Calls `write` with requests of up to 512 spans. Ids come from `identity` (the scenario and its seed); `origin` is
-    the time at which the trace begins, in microseconds. Without a sampling rate every span is written. Errors are
-    redacted, as those of the log are."""
+    the start time of the trace, in microseconds. Without a sampling rate, every span is written. Errors are redacted as
+    in the log.
+    """
 
     def __init__(
         self,
@@ -51,7 +52,7 @@ class SpanSink:
         self._origin = origin
         self._rate = 1_000_000 if sampling_rate_per_million is None else sampling_rate_per_million
         self._nodes = PodNodes()
-        self._open: dict[int, OtlpSpan] = {}  # by the record that began it
+        self._open: dict[int, OtlpSpan] = {}  # by the number of the record that began the span
         self._syncs: dict[str, int] = {}  # uid of a pod -> the record that began its sync
         self._ended: list[OtlpSpan] = []
 
@@ -69,7 +70,7 @@ class SpanSink:
             self._open = {seq: span for seq, span in self._open.items() if span.node != node}
 
     def flush(self) -> None:
-        """Write what has ended."""
+        """Write the spans that have ended."""
         if self._ended:
             self._write(export_request(self._ended))
             self._ended = []
@@ -92,13 +93,13 @@ class SpanSink:
         span = self._open.pop(self._syncs.pop(record.uid, 0), None)
         if span is None:
             return
-        if record.error and span.name != "syncTerminatedPod":  # which keeps its errors to itself
+        if record.error and span.name != "syncTerminatedPod":  # upstream does not record its errors in the span
             span.error = self._redacted(record.error)
             span.events.append((self._origin + record.t, "exception", {"exception.message": span.error}))
         self._end(span, record)
 
     def _call_begins(self, record: r.CriCall, node: str) -> None:
-        """A call is part of the sync that caused it."""
+        """Open the span of a call, within the sync that caused the call."""
         service = "ImageService" if record.call in _IMAGE_CALLS else "RuntimeService"
         name = f"runtime.v1.{service}/{record.call}"
         trace_id, span_id = self._ids(record, node)
@@ -130,11 +131,11 @@ class SpanSink:
             self.flush()
 
     def _ids(self, record: r.Record, node: str) -> tuple[bytes, bytes]:
-        """The ids of a trace and of a span, the same for the same run."""
+        """The ids of a trace and a span, the same for the same run."""
         digest = hashlib.sha256(f"{self._identity} {node} {record.seq}".encode()).digest()
         return digest[:16], digest[16:24]
 
 
 def is_sampled(trace_id: bytes, rate_per_million: int) -> bool:
-    """Whether a trace is among this many of a million, by its id alone; all of its spans have the same answer."""
+    """Whether a trace is sampled, by its id alone, so that all its spans agree."""
     return int.from_bytes(trace_id[8:], "big") >> 1 < rate_per_million * (1 << 63) // 1_000_000

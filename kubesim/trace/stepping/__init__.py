@@ -1,6 +1,6 @@
-"""Walking through a trace: the position, the node's state there, why, and what comes next.
+"""The stepper: a position in a trace, the node's state there, the causes, and the next steps.
 
-Nothing here reads a key or writes a screen by itself, so that a terminal, a script and a test can drive it.
+Nothing here reads keys or writes to a screen, so a terminal, a script or a test can drive it.
 """
 
 from kubesim.trace.stepping.conditions import RecordCondition

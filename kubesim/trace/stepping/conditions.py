@@ -1,11 +1,11 @@
-"""Conditions for records: `pleg.event ContainerDied`, `cri.call call=StartContainer pod=web`, `t>=10s api.write`.
+"""Conditions on records: `pleg.event ContainerDied`, `cri.call call=StartContainer pod=web`, `t>=10s api.write`.
 
 All words of a condition must match. A word is
 
-- the name of a kind, which may have stars (`cri.*`);
-- FIELD=VALUE, FIELD!=VALUE (stars are allowed; one item of a list must match), FIELD~TEXT (the field contains
-  this text), FIELD<VALUE, <=, >, >= (numbers; `t` takes durations). A field inside another one is written with dots:
-  `summary.containers.main.restartCount>=2`. A pod without a namespace is one of `default`;
+- the name of a kind, possibly with wildcards (`cri.*`);
+- FIELD=VALUE, FIELD!=VALUE (wildcards are allowed; for a list, one item must match), FIELD~TEXT (the field contains
+  this text), FIELD<VALUE, <=, >, >= (numbers; `t` takes durations). Nested fields are separated by dots:
+  `summary.containers.main.restartCount>=2`. A pod without a namespace is in `default`;
 - anything else: the value of one of the record's fields.
 
 Used by `kubesim run --break-on` and by the questions of labs.
@@ -39,7 +39,7 @@ _ORDERS: dict[str, Callable[[float, float], bool]] = {
 class Test:
     """One word of a condition; a word without a field has the operator `word`."""
 
-    __test__ = False  # no case for pytest
+    __test__ = False  # not a test class for pytest
     field: str
     operator: str
     value: str
@@ -59,14 +59,14 @@ class Test:
 
 @value_object
 class RecordCondition:
-    """`text` as it was written."""
+    """A condition on records; `text` is the original text."""
 
     text: str
     tests: tuple[Test, ...]
 
     @staticmethod
     def parse(text: str) -> RecordCondition:
-        """Raises UsageError."""
+        """Parse a condition. Raises UsageError."""
         try:
             words = shlex.split(text)
         except ValueError as error:
@@ -103,7 +103,7 @@ def _own_values(record: Record) -> list[tuple[str, Any]]:
 
 
 def look_up(record: Record, path: str) -> Any:
-    """The value at a path with dots; a key may itself have dots in it."""
+    """The value at a dotted path; a key may itself contain dots."""
     name, _, rest = path.partition(".")
     value: Any = record.KIND if name == "kind" else getattr(record, name, None)
     while rest and isinstance(value, Mapping):

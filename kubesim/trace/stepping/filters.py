@@ -1,7 +1,7 @@
-"""A filter of the stepper: only the records of some pods, or of a node.
+"""A filter of the stepper, to show only the records of some pods or of a node.
 
-Written as words: `web`, `pod=kube-system/dns*` (a name may be a glob; one without a namespace is of `default`),
-`node=node-1`. Several words must all hold.
+A filter consists of words: `web`, `pod=kube-system/dns*` (a name may be a glob; without a namespace it is in
+`default`), `node=node-1`. All words must match.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kubesim.values import value_object
 
 @value_object
 class RecordFilter:
-    """`text` as it was written; an empty pattern lets everything through."""
+    """A filter; `text` is the original text, and an empty pattern matches everything."""
 
     text: str
     pod: str = ""
@@ -23,7 +23,7 @@ class RecordFilter:
 
     @staticmethod
     def parse(text: str) -> RecordFilter:
-        """Raises UsageError."""
+        """Parse a filter. Raises UsageError."""
         parts = {"pod": "", "node": ""}
         for word in text.split():
             field, equals, value = word.partition("=")
@@ -36,11 +36,11 @@ class RecordFilter:
         return RecordFilter(" ".join(text.split()), pod if "/" in pod or not pod else f"default/{pod}", parts["node"])
 
     def lets_through(self, record: Record, node: str) -> bool:
-        """`node` is the one that the record is about, also if the record itself does not name it."""
+        """Whether the filter matches. `node` is the record's node, even if the record itself does not name it."""
         if self.node and not fnmatchcase(node, self.node):
             return False
         if not self.pod:
             return True
-        several = getattr(record, "pods", ())  # a snapshot has only their number
+        several = getattr(record, "pods", ())  # a snapshot records only the number of its pods
         pods = (record.pod, *several) if isinstance(several, tuple) else (record.pod,)
         return any(fnmatchcase(pod, self.pod) for pod in pods)

@@ -1,7 +1,7 @@
-"""Parts of a screen of the stepper as lines of text: the record in focus, the sync loop's channels, pods, the network
-of a sandbox, logs, what comes next, and the whole state of a node.
+"""Panes of the stepper as lines of text: the record in focus, the sync loop's channels, pods, the network of a sandbox,
+logs, what comes next, and the whole state of a node.
 
-The caller cuts and escapes them (`fitted`).
+The caller truncates and escapes the lines (`fitted`).
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from kubesim.trace.stepping.state import Picture, Sandbox, WorkerPicture
 from kubesim.trace.stepping.stepper import Due, Stepper, record_text
 
 MARGIN = 9
-# In the order in which the kubelet's select names them; a device's health has a channel only with device plugins.
+# In the order of the kubelet's select. Device health has a channel only with device plugins.
 CHANNELS = ("config", "pleg", "sync", "liveness", "readiness", "startup", "housekeeping")
-_ID = 12  # of a sandbox's identifier, so many characters are shown
+_ID = 12  # displayed characters of a sandbox id
 
 
 UNSEEN = "cannot be seen from outside"
 
 
 def fitted(lines: Iterable[str], width: int, height: int) -> list[str]:
-    """At most this many lines of at most this width, with control characters escaped."""
+    """At most `height` lines of at most `width` characters, with control characters escaped."""
     found = [printable(line)[:width].rstrip() for line in lines]
     if len(found) <= height or height < 2:
         return found[:height]
@@ -44,7 +44,8 @@ def labelled(label: str, text: str, width: int) -> list[str]:
 
 
 def decision_lines(stepper: Stepper, width: int) -> list[str]:
-    """What happened, why, which upstream function it mirrors, what caused it, and which break stopped here."""
+    """The text of the current record, its reasons, the upstream function, its cause, and the break that stopped
+    here."""
     here = stepper.here
     said = phrase(here)
     text = said.text
@@ -71,7 +72,7 @@ def text_of(stepper: Stepper, record: Record) -> str:
 
 
 def _changes(stepper: Stepper) -> list[str]:
-    """Of the status that is being written."""
+    """The changes of the status that is being written."""
     here = stepper.here
     for record in reversed(stepper.records[: stepper.position]):
         if isinstance(record, ApiWrite) and record.pod == here.pod and record.is_pod_status:
@@ -83,8 +84,9 @@ def _changes(stepper: Stepper) -> list[str]:
 
 
 def channel_lines(stepper: Stepper, picture: Picture) -> list[str]:
-    """The sync loop's channels: `>` before the one that was received from, `*` before the others that were ready. Then
-    the handler that was called."""
+    """The sync loop's channels: `>` marks the one that it received from, `*` the others that were ready. Then the
+    called handler.
+    """
     loop = picture.loop
     if not loop.channel:
         return [UNSEEN if stepper.is_observed else "nothing received yet"]
@@ -96,7 +98,7 @@ def channel_lines(stepper: Stepper, picture: Picture) -> list[str]:
 
 
 def pod_lines(stepper: Stepper, picture: Picture) -> Iterator[str]:
-    """Each pod with its phase and its worker, the one in focus first and with its containers and calls."""
+    """Each pod with its phase and worker; the pod in focus is first, with its containers and calls."""
     here, several = stepper.here.pod, stepper.has_several_nodes
     workers = {worker.pod: worker for worker in picture.workers.values()}
     sandboxes = {sandbox.pod for sandbox in picture.sandboxes.values()}
@@ -146,7 +148,7 @@ def _inside(picture: Picture, pod: str) -> Iterator[str]:
 
 
 def network_lines(stepper: Stepper, picture: Picture) -> Iterator[str]:
-    """The sandboxes of the pod in focus (or of all pods) and what CNI plugins did for the newest one."""
+    """The sandboxes of the pod in focus (or of all pods), and the results of CNI plugins for the newest one."""
     here = stepper.here.pod
     sandboxes = [each for each in picture.sandboxes.values() if here in ("", each.pod)]
     for sandbox in sandboxes:
@@ -186,7 +188,7 @@ def _plugin_lines(pod: str, executions: Sequence[CniExec]) -> Iterator[str]:
 
 
 def _result_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """Of the last plugin that succeeded: the links, addresses and routes that the sandbox has now."""
+    """The interfaces, addresses and routes of the sandbox, from the result of the last successful plugin."""
     links = [each for each in result.get("interfaces") or () if isinstance(each, Mapping)]
     for address in result.get("ips") or ():
         number = address.get("interface")
@@ -215,7 +217,7 @@ def _log_line(line: LogOutput, *, with_pod: bool) -> str:
 
 
 def timeline_lines(stepper: Stepper, height: int) -> list[str]:
-    """The records around the one in focus, which `>` marks; with a filter, those that it lets through."""
+    """The records around the current one, which `>` marks; with a filter, only those that match."""
     records, here = stepper.records, stepper.position
     before: list[int] = []
     index = here - 1
@@ -235,7 +237,9 @@ def timeline_lines(stepper: Stepper, height: int) -> list[str]:
 def node_lines(
     picture: Picture, width: int, here: Record, *, with_node: bool = False, with_loop: bool = True
 ) -> Iterator[str]:
-    """The pod that the record is about comes first. `with_node`: each line names the node of its pod."""
+    """The whole state of the node; the current record's pod comes first. `with_node`: each line names the node of its
+    pod.
+    """
 
     def named(pod: str) -> str:
         return f"{picture.nodes.get(pod, '-')} {short(pod)}" if with_node else short(pod)
@@ -288,7 +292,7 @@ def short(pod: str) -> str:
 
 
 def next_lines(stepper: Stepper, width: int) -> list[str]:
-    """The next decision of the trace, and what is due."""
+    """The next decision in the trace, and the steps that are due."""
     ahead = stepper.next_decision
     if ahead is not None:
         wait = (ahead.t - stepper.here.t) / 1_000_000
@@ -306,7 +310,7 @@ def _due_line(label: str, due: Due, stepper: Stepper) -> str:
 
 
 def follow_lines(stepper: Stepper, width: int) -> list[str]:
-    """All that is due, and what the record in focus leads to."""
+    """All steps that are due, and the effects of the current record."""
     lines = ["What next?", "", *next_lines(stepper, width)]
     follows = stepper.follows()
     if follows:
@@ -315,7 +319,7 @@ def follow_lines(stepper: Stepper, width: int) -> list[str]:
 
 
 def why_lines(stepper: Stepper, width: int) -> list[str]:
-    """The chain of causes."""
+    """The chain of causes of the current record."""
     lines = ["Why? Newest first: each record was caused by the one below it.", ""]
     for record in stepper.why():
         lines.append(_numbered(stepper, record))

@@ -1,4 +1,4 @@
-"""Playing a trace as it happened: so many virtual seconds for each second of the user, up to a break or the end."""
+"""Playback of a trace: virtual seconds per real second, until a break or the end."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ SPEEDS = (0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)
 
 
 class Playback:
-    """`passed` moves a stepper by the time that is over."""
+    """The state of the playback; `passed` moves a stepper by the elapsed time."""
 
     def __init__(self) -> None:
         self.playing = False
         self.speed = 1.0
-        self._now = 0.0  # of the run, in microseconds
+        self._now = 0.0  # position in the run, in microseconds
 
     @property
     def text(self) -> str:
-        """For the title, while it plays."""
+        """Text for the title during playback."""
         return f"  playing at {self.speed:g}x" if self.playing else ""
 
     def key(self, key: str, stepper: Stepper) -> str:
-        """`r` starts and stops, `+` and `-` change the speed. Returns what to say about it."""
+        """Handle a key: `r` starts and stops, `+` and `-` change the speed. Returns a message."""
         if key == "r":
             self.playing = not self.playing
             self._now = float(stepper.here.t)
@@ -34,7 +34,7 @@ class Playback:
         self.playing = False
 
     def passed(self, elapsed: int, stepper: Stepper) -> str:
-        """`elapsed` is microseconds. Returns why it stopped, if it did."""
+        """Advance by `elapsed` microseconds of real time. Returns why playback stopped, if it did."""
         self._now += elapsed * self.speed
         while True:
             position = stepper.position

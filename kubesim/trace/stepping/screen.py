@@ -1,9 +1,9 @@
-"""A screen of the stepper as lines of text, for use without a terminal: exactly `height` of them, none longer than
-`width`, no colours.
+"""A screen of the stepper as exactly `height` lines of at most `width` characters without colours, for use without a
+terminal.
 
-Views: `step` (the record, the node, what is next), `why` (the chain of causes), `next` (all that is due), `node` (the
-whole state of the node), `network`, `logs` and `help`. In a terminal the view `step` is made of panes instead
-(`cli/tui`); the others are pages there, too.
+Views: `step` (the record, the node, the next steps), `why` (the chain of causes), `next` (all steps that are due),
+`node` (the whole state of the node), `network`, `logs` and `help`. In a terminal, the view `step` consists of panes
+(`cli/tui`), and the others are pages.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ q                 quit"""
 def render(
     stepper: Stepper, view: str, title: str, width: int = 80, height: int = 24, *, page: int = 0, message: str = ""
 ) -> list[str]:
-    """`page` is for views that are longer than the screen; `message` stands in the last line instead of the keys."""
+    """The lines of a view. `page` selects a part of a view that is longer than the screen; `message` replaces the keys
+    in the last line.
+    """
     width, height = max(width, NARROWEST), max(height, LOWEST)
     room = height - 3
     body = _step(stepper, width, room) if view == "step" else page_lines(stepper, view, width, room, page)
@@ -68,7 +70,7 @@ def head(stepper: Stepper, title: str, width: int) -> str:
 
 
 def page_lines(stepper: Stepper, view: str, width: int, room: int, page: int) -> list[str]:
-    """A page of a view; its last line says how much follows."""
+    """A page of a view; its last line shows how much follows."""
     body = _VIEWS[view](stepper, width)
     start = min(page, (len(body) - 1) // (room - 1)) * (room - 1)
     rows = body[start : start + room]

@@ -1,6 +1,6 @@
-"""What the keys of the stepper do. A terminal, a script and a test drive the same object.
+"""The effect of each key of the stepper. A terminal, a script and a test use the same object.
 
-Keys are characters, and the names `left`, `right`, `up`, `down`, `home`, `end`, `escape`, `page up` and `page down`.
+Keys are characters, or the names `left`, `right`, `up`, `down`, `home`, `end`, `escape`, `page up` and `page down`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _VIEWS = {"w": "why", "x": "next", "s": "node", "a": "network", "l": "logs", "?"
 _ENTER, _ERASE = ("\n", "\r"), ("\x7f", "\b")
 _FORWARD = ("n", " ", "\n", "right", "down", "page down")
 _BACK = ("p", "left", "up", "page up")
-# Keys after which something is typed, up to a line break.
+# Keys that prompt for a line of text.
 PROMPTS = {
     "g": "go to (a number or a time)",
     "/": "search",
@@ -33,17 +33,17 @@ PROMPTS = {
 
 
 class Injections(Protocol):
-    """Plays the run again with more steps and faults in it; raises UsageError, and then nothing has changed."""
+    """Repeats the run with further steps and faults; raises UsageError without changing anything."""
 
     def add(self, text: str, t: int) -> Stepper: ...
     def remove(self) -> Stepper: ...
 
 
 class StepSession:
-    """`key` answers False when the user has had enough.
+    """The state of the stepper's screen; `key` returns False when the user quits.
 
-    A run that has to be played again is not played within `key`: `wish` says how, and `fulfil` does it, wherever the
-    caller can wait for it.
+    `key` never repeats a run, because that takes time: `wish` stores the request, and the caller runs `fulfil` where
+    waiting is possible.
     """
 
     def __init__(self, stepper: Stepper, title: str, injections: Injections | None = None) -> None:
@@ -53,18 +53,18 @@ class StepSession:
         self.playback = Playback()
         self.wish: Callable[[], Stepper] | None = None
         self._follows = False
-        self._newest = 0  # the index up to which it was followed
+        self._newest = 0  # the index of the last record that was followed
         self._injections = injections
         self._title = title
         self._page = 0
-        self._prompt = ""  # the key after which something is being typed
+        self._prompt = ""  # the key whose prompt is open; empty: none
         self._typed = ""
         self._searched = ""
 
     # -- what is shown ------------------------------------------------------------------------------------------
 
     def screen(self, width: int, height: int) -> list[str]:
-        """All of it as lines of text."""
+        """The complete screen as lines of text."""
         return render(self.stepper, self.view, self.title, width, height, page=self._page, message=self.footer)
 
     @property
@@ -74,14 +74,14 @@ class StepSession:
 
     @property
     def footer(self) -> str:
-        """A message or what is being typed; empty: the keys can be shown."""
+        """The open prompt or a message; empty: the caller may show the keys."""
         return f"{PROMPTS[self._prompt]}: {self._typed}" if self._prompt else self.message
 
     def head(self, width: int) -> str:
         return head(self.stepper, self.title, width)
 
     def page(self, width: int, height: int) -> list[str]:
-        """The present page of a view other than `step`."""
+        """The current page of a view other than `step`."""
         return page_lines(self.stepper, self.view, width, height, self._page)
 
     # -- keys ---------------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ class StepSession:
         return True
 
     def _show(self, view: str) -> None:
-        """A change of the view shows its first page."""
+        """Change the view, beginning at its first page."""
         self.view, self._page = view, 0
 
     def _move(self, key: str) -> None:
@@ -128,7 +128,7 @@ class StepSession:
                 self.message = edge
 
     def _moves(self) -> dict[str, tuple[Callable[[], bool], str]]:
-        """What a key does, and what is said if there is nothing in that direction."""
+        """The move of each key, with the message if nothing is in that direction."""
         stepper = self.stepper
         forward, back = stepper.forward, stepper.back
         last, first = "this is the last decision of the run", "this is the first decision of the run"
@@ -154,18 +154,19 @@ class StepSession:
     # -- time that passes ---------------------------------------------------------------------------------------
 
     def passed(self, elapsed: int) -> None:
-        """So many microseconds of the user's time are over: playing goes on."""
+        """Advance the playback by `elapsed` microseconds of real time."""
         if self.playback.playing and self.view == "step" and not self._prompt:
             self.message = self.playback.passed(elapsed, self.stepper)
 
     def follow(self) -> None:
-        """Records come while the user looks: the position follows the newest record until the user moves, and again at
-        the end."""
+        """Follow a trace that grows: the position stays at the newest record until the user moves away, and again once
+        the user is back at the end.
+        """
         self._follows = True
         self.grew()
 
     def grew(self) -> None:
-        """More records may have come."""
+        """React to records that may have been added."""
         stepper = self.stepper
         if self._follows and stepper.position == self._newest:
             stepper.go_last()
@@ -217,7 +218,7 @@ class StepSession:
             self.message = f"no record of {text}"
 
     def _search(self, text: str, *, back: bool) -> None:
-        """Without a text, for the last one again."""
+        """Search for a text; without one, for the last text again."""
         self._searched = text or self._searched
         if not self._searched:
             self.message = "nothing to search for"
@@ -241,7 +242,7 @@ class StepSession:
             self.wish = lambda: play(injections)
 
     def fulfil(self) -> None:
-        """Play the run that is wished for, if one is, and continue at the same position."""
+        """Repeat the run if requested, and continue at the same position."""
         wish, self.wish = self.wish, None
         if wish is None:
             return
@@ -262,7 +263,7 @@ class StepSession:
 
 
 def _common(one: Stepper, other: Stepper) -> int:
-    """How many records at the beginning are the same, apart from what comes from outside the simulation."""
+    """The number of leading records that are equal, apart from values from outside the simulation."""
     pairs = zip(one.records, other.records, strict=False)
     differ = (n for n, (a, b) in enumerate(pairs) if a.KIND != b.KIND or (a != b and differing_fields(a, b)))
     return next(differ, min(len(one.records), len(other.records)))

@@ -1,7 +1,7 @@
-"""What the node looks like after a part of the trace, put together from the records alone.
+"""The state of a node after part of a trace, derived from the records alone.
 
-`Picture` holds the sync loop, the workers, sandboxes and containers, calls in progress and writes to the API server;
-`take` adds one record to it. A picture is copied before it is changed, so that earlier ones stay available.
+`Picture` has the sync loop, the workers, sandboxes and containers, calls in progress and writes to the API server;
+`take` applies one record. A picture is copied before it is changed, so that earlier ones remain available.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ENDED = re.compile(r"container \S+ ended with exit code (\d+) \((.*)\)")
 
 @value_object
 class LoopPicture:
-    """The sync loop's last turn."""
+    """The last iteration of the sync loop."""
 
     channel: str = ""
     ready: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class LoopPicture:
 
 @value_object
 class WorkerPicture:
-    """A pod worker: its state, the update that waits for it, the sync it is in, and when it syncs again."""
+    """A pod worker: its state, its pending update, its current sync, and the time of its next sync."""
 
     pod: str
     state: str = "syncing"
@@ -52,7 +52,7 @@ class Sandbox:
 
 @value_object
 class ContainerPicture:
-    """`state`: created, running, stopping, exited; `since` is when it got there."""
+    """A container. `state`: created, running, stopping or exited; `since` is the time of the last change."""
 
     id: str
     pod: str
@@ -65,7 +65,7 @@ class ContainerPicture:
 
 @value_object
 class CallPicture:
-    """A call to the runtime that has not returned."""
+    """A runtime call in progress."""
 
     seq: int
     call: str
@@ -77,20 +77,21 @@ class CallPicture:
 
 @mutable
 class Picture:
-    """By uid where the records have one, else by id. `plugins` are the executions of CNI plugins for the newest sandbox
-    of a pod."""
+    """The state of a node. Maps are keyed by uid if the records have one, else by id. `plugins` are the CNI plugin
+    executions for the newest sandbox of a pod.
+    """
 
     loop: LoopPicture = field(default_factory=LoopPicture)
     workers: dict[str, WorkerPicture] = field(default_factory=dict)
     sandboxes: dict[str, Sandbox] = field(default_factory=dict)
     containers: dict[str, ContainerPicture] = field(default_factory=dict)
     calls: dict[int, CallPicture] = field(default_factory=dict)
-    statuses: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # pod -> what was written last
+    statuses: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # pod -> the summary written last
     probes: dict[tuple[str, str, str], str] = field(default_factory=dict)  # pod, container, probe -> result
     node: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # node -> conditions
-    notes: dict[str, str] = field(default_factory=dict)  # node -> what is unusual about it
+    notes: dict[str, str] = field(default_factory=dict)  # node -> its unusual condition
     nodes: dict[str, str] = field(default_factory=dict)  # pod -> its node
-    plugins: dict[str, tuple[r.CniExec, ...]] = field(default_factory=dict)  # pod -> in their order
+    plugins: dict[str, tuple[r.CniExec, ...]] = field(default_factory=dict)  # pod -> the executions in order
 
     def copy(self) -> Picture:
         return Picture(
@@ -108,7 +109,7 @@ class Picture:
         )
 
     def take(self, record: r.Record) -> None:
-        """Continue by one record."""
+        """Apply one record."""
         if record.pod and record.node:
             self.nodes[record.pod] = record.node
         handle = _TAKE.get(type(record))

@@ -1,8 +1,8 @@
 """The stepper: a movable position in a trace, and the queries at that position.
 
-`forward`, `back`, `go_on`, `go_back`, `go_to`, `search` move; `picture` is the state of the node; `why` the chain of
-causes, `due` what is on its way and when. All of it is computed from the records; more may be added at the end. With a
-filter, moving passes over the records that it does not let through.
+`forward`, `back`, `go_on`, `go_back`, `go_to`, `search` move; `picture` is the state of the node, `why` the chain of
+causes, `due` the expected steps with their times. Everything is computed from the records; more records may be added at
+the end. With a filter, moves skip the records that do not match.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from kubesim.trace.stepping.filters import RecordFilter
 from kubesim.trace.stepping.state import CallPicture, Picture, WorkerPicture
 from kubesim.values import value_object
 
-_EVERY = 200  # a picture is kept for every this many records
+_EVERY = 200  # records between two stored pictures
 
 
 @value_object
 class Due:
-    """An expected step: what, for which pod, when (None: not known yet)."""
+    """An expected step of a pod. `t` None: its time is not known yet."""
 
     t: int | None
     text: str
     subject: str = ""
-    seq: int = 0  # the record at which it comes, 0 if it does not come in this trace
+    seq: int = 0  # the number of its record, 0 if this trace does not contain it
 
 
 class Stepper:
-    """Stands on one record of a trace, at first on the first one."""
+    """A position in a trace, at first on the first record."""
 
     def __init__(self, records: Sequence[r.Record], breaks: Sequence[RecordCondition] = ()) -> None:
         assert records, "a trace without records cannot be stepped through"
@@ -41,10 +41,10 @@ class Stepper:
         self.breaks = tuple(breaks)
         self.filter: RecordFilter | None = None
         self.position = 0
-        self.has_several_nodes = False  # then texts name the node
-        self.is_observed = False  # from outside: what only the kubelet and the runtime know is not in the records
+        self.has_several_nodes = False  # if True, texts name the node
+        self.is_observed = False  # the trace of an observer: it lacks what only the kubelet and the runtime know
         self._kept: list[Picture] = [Picture()]  # before record 0, _EVERY, 2 * _EVERY, ...
-        self._newest: tuple[int, Picture] | None = None  # the last picture, with its index
+        self._newest: tuple[int, Picture] | None = None  # the last picture with its index
         self._index = _Index()
 
     @property
@@ -55,10 +55,10 @@ class Stepper:
     def at_end(self) -> bool:
         return self.position == len(self.records) - 1
 
-    # -- moving: each answers whether it moved -------------------------------------------------------------------
+    # -- moves: each returns whether the position changed -------------------------------------------------------------
 
     def forward(self, *, every_record: bool = False) -> bool:
-        """To the next decision, or to the very next record."""
+        """Move to the next decision, or with `every_record` to the next record."""
         return self._move(1, every_record)
 
     def back(self, *, every_record: bool = False) -> bool:
@@ -66,7 +66,7 @@ class Stepper:
 
     @property
     def next_decision(self) -> r.Record | None:
-        """Where `forward` leads to."""
+        """The record to which `forward` would move."""
         position = self.position
         found = self.here if self.forward() else None
         self.position = position
@@ -82,7 +82,7 @@ class Stepper:
         return False
 
     def go_on(self) -> bool:
-        """To the next record that a condition is about; without one, False, and the stepper stays where it is."""
+        """Move to the next record that matches a break; without one, stay and return False."""
         return self._find(range(self.position + 1, len(self.records)))
 
     def go_back(self) -> bool:
@@ -96,7 +96,7 @@ class Stepper:
         return False
 
     def search(self, text: str, *, back: bool = False) -> bool:
-        """To the next record, or the one before, whose line, reason or output has this text; case does not matter."""
+        """Move to the next or previous record whose line, reason or output contains the text, ignoring case."""
         wanted = text.casefold()
         positions = range(self.position - 1, -1, -1) if back else range(self.position + 1, len(self.records))
         for position in positions:
@@ -108,14 +108,14 @@ class Stepper:
         return False
 
     def go_first(self) -> bool:
-        """To the first record that is shown."""
+        """Move to the first record that is shown."""
         return self._jump(range(self.position))
 
     def go_last(self) -> bool:
         return self._jump(range(len(self.records) - 1, self.position, -1))
 
     def go_to_shown(self) -> bool:
-        """Stay, or go to the next record that is shown, or else to the last one before."""
+        """Stay if the record is shown; else move to the next one that is, or to the last one before."""
         return self._jump([*range(self.position, len(self.records)), *range(self.position - 1, -1, -1)])
 
     def _jump(self, positions: Iterable[int]) -> bool:
@@ -135,21 +135,23 @@ class Stepper:
         return next((condition for condition in self.breaks if condition.matches(record)), None)
 
     def go_to(self, seq: int) -> bool:
-        """To the record with this number."""
+        """Move to the record with this number."""
         if 1 <= seq <= len(self.records):
             self.position = seq - 1
             return True
         return False
 
     def go_to_time(self, t: int) -> None:
-        """To the first record at or after this time (microseconds), or to the last one."""
+        """Move to the first record at or after a time (microseconds), or to the last record."""
         self.position = min(bisect_left(self.records, t, key=attrgetter("t")), len(self.records) - 1)
 
-    # -- looking -------------------------------------------------------------------------------------------------
+    # -- queries ------------------------------------------------------------------------------------------------------
 
     @property
     def picture(self) -> Picture:
-        """The node just after the record on which we stand. Nobody changes it: several parts of a screen request it."""
+        """The state of the node after the current record. Callers must not change it, because several parts of a screen
+        share it.
+        """
         if self._newest is None or self._newest[0] != self.position:
             self._newest = self.position, self._made_picture()
         return self._newest[1]
@@ -168,18 +170,18 @@ class Stepper:
         return picture
 
     def why(self, seq: int | None = None) -> list[r.Record]:
-        """The record, what caused it, what caused that, and so on."""
+        """The record, its cause, the cause of that, and so on."""
         chain = [self.here if seq is None else self.records[seq - 1]]
         while (cause := chain[-1].cause) is not None and cause < chain[-1].seq:
             chain.append(self.records[cause - 1])
         return chain
 
     def follows(self) -> list[r.Record]:
-        """What the record on which we stand led to."""
+        """The effects of the current record."""
         return [self.records[index] for index in self._indexed.effects.get(self.here.seq, ())]
 
     def logs(self, pod: str, limit: int) -> list[r.LogOutput]:
-        """The last lines that the containers of a pod have written by now; an empty name: those of all pods."""
+        """The last lines that the containers of a pod have written so far; an empty name: of all pods."""
         logs = self._indexed.logs
         lines: list[r.LogOutput] = []
         for number in range(bisect_right(logs, self.position) - 1, -1, -1):
@@ -191,7 +193,7 @@ class Stepper:
         return lines[::-1]
 
     def due(self) -> list[Due]:
-        """What is under way or waits for its time here, soonest first."""
+        """The steps that are in progress or scheduled at this position, soonest first."""
         picture = self.picture
         out = [self._return_of(call) for call in picture.calls.values()]
         for uid, worker in picture.workers.items():
@@ -227,10 +229,10 @@ class Stepper:
 
 
 class _Index:
-    """What is looked up in the records, which may become more: their nodes, effects and lines of output."""
+    """Indexes of the records, which may grow: their nodes, effects and lines of output."""
 
     def __init__(self) -> None:
-        self.nodes: list[str] = []  # of each record
+        self.nodes: list[str] = []  # the node of each record
         self.effects: dict[int, list[int]] = {}  # number of a record -> indexes of the records that it caused
         self.logs: list[int] = []  # indexes
         self._pod_nodes = PodNodes()
@@ -246,7 +248,9 @@ class _Index:
 
 
 def is_decision(record: r.Record) -> bool:
-    """Not an echo: a source's raw words, a status that waits to be written, a call that came back well, output."""
+    """Whether the record is a decision, not an echo such as a source's snapshot, a status that waits to be written, a
+    successful return or output.
+    """
     if isinstance(record, r.SourceSnapshot | r.StatusSet | r.LogOutput):
         return False
     if isinstance(record, r.CriReturn):
@@ -261,7 +265,7 @@ def is_decision(record: r.Record) -> bool:
 
 
 def record_text(record: r.Record, *, with_node: bool = False) -> str:
-    """One line: `decide crash: start main`, `decide node-1 crash: start main`."""
+    """A record as one line: `decide crash: start main`, or with the node `decide node-1 crash: start main`."""
     said = phrase(record)
     about = subject(record)
     if with_node:

@@ -31,14 +31,14 @@ from kubesim.values import value_object
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
-# A startup probe has the rule of a liveness probe: a single success is enough.
+# A startup probe has the rule of a liveness probe: successThreshold must be 1.
 _PROBES = {
     "livenessProbe": validate_liveness_probe,
     "readinessProbe": validate_readiness_probe,
     "startupProbe": validate_liveness_probe,
 }
 _ONLY_WITH_RESTART = ("lifecycle", *_PROBES)
-# Everything else of a container would make an ephemeral one a part of the pod's service; upstream's order.
+# The other fields would make an ephemeral container part of the pod's service; in upstream's order.
 _NOT_FOR_EPHEMERAL = (
     *("ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules"),
     *("livenessProbe", "readinessProbe", "startupProbe", "lifecycle"),
@@ -47,7 +47,7 @@ _NOT_FOR_EPHEMERAL = (
 
 @value_object
 class PodContext:
-    """What the containers of one pod share."""
+    """Values shared by the containers of a pod."""
 
     volumes: Volumes
     claim_names: Set[str]
@@ -121,7 +121,7 @@ def _validate_host_port_conflicts(errors: Errors, containers: list[JsonObject], 
 
 
 def _validate_running(errors: Errors, container: JsonObject, path: str, pod: PodContext) -> None:
-    """Hooks and probes: for containers that run permanently."""
+    """Validate hooks and probes, which only long-running containers may have."""
     if container.get("lifecycle") is not None:
         validate_lifecycle(errors, container["lifecycle"], pod.grace, f"{path}.lifecycle", pod.os)
     for name, validate in _PROBES.items():
@@ -160,7 +160,7 @@ def validate_init_containers(
             errors.duplicate(f"{where}.name", name)
         elif name:
             names.add(name)
-        # They run one by one; upstream counts each of them as the first of its list.
+        # Init containers run one by one, so upstream checks each of them as a list of its own.
         _validate_host_port_conflicts(errors, [container], path)
         sidecar = container.get("restartPolicy") == "Always"
         if sidecar:
@@ -207,7 +207,7 @@ def validate_ephemeral_containers(
         if target and target not in other_names:
             errors.not_found(f"{where}.targetContainerName", target)
         for field in _NOT_FOR_EPHEMERAL:
-            # Resources are no pointer upstream: they count as set only if something is in them.
+            # Resources are not a pointer upstream: they count as set only if they are not empty.
             if container.get(field) is not None and (field != "resources" or container[field] != {}):
                 errors.forbidden(f"{where}.{field}", "cannot be set for an Ephemeral Container")
         for m, mount in enumerate(container.get("volumeMounts") or ()):

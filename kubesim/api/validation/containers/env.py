@@ -1,4 +1,4 @@
-"""Environment variables: env, envFrom and the fields they may be taken from (also used by downward API volumes).
+"""Environment variables: env, envFrom, and field references (also used by downward API volumes).
 
 Mirrors: pkg/apis/core/validation ValidateEnv, ValidateEnvFrom, validateObjectFieldSelector
 """
@@ -47,7 +47,7 @@ _RESOURCE_FIELDS = (
     "requests.memory",
 )
 _HUGE_PAGES = ("limits.hugepages-", "requests.hugepages-")
-# Upstream's names for them in errors about divisors.
+# Upstream's names of resources in errors about divisors.
 _DIVIDED = {
     f"{kind}.{name}": called
     for kind in ("limits", "requests")
@@ -91,7 +91,7 @@ def _validate_value_from(errors: Errors, variable: JsonObject, path: str, option
 
 
 def validate_field_ref(errors: Errors, ref: JsonObject, allowed: tuple[str, ...], path: str) -> None:
-    """A field of the pod, `metadata.labels['key']` included."""
+    """Validate a reference to a field of the pod, including `metadata.labels['key']`."""
     version, field_path = ref.get("apiVersion", ""), ref.get("fieldPath", "")
     if not field_path:
         errors.required(f"{path}.fieldPath")
@@ -112,7 +112,7 @@ def validate_field_ref(errors: Errors, ref: JsonObject, allowed: tuple[str, ...]
 
 
 def split_subscript(field_path: str) -> tuple[str, str | None]:
-    """`a['b']` -> (`a`, `b`); no subscript -> None."""
+    """Split a subscript from a field path: `a['b']` -> (`a`, `b`). The second is None without a subscript."""
     name, found, subscript = field_path.removesuffix("']").partition("['")
     if not field_path.endswith("']") or not found or not name:
         return field_path, None

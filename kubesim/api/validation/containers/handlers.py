@@ -22,7 +22,7 @@ _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 
 
 def validate_liveness_probe(errors: Errors, probe: JsonObject, grace: int, path: str) -> None:
-    """Also the rule for startup probes: a single success is enough."""
+    """Validate a liveness or startup probe: successThreshold must be 1."""
     _validate_probe(errors, probe, grace, path)
     if probe.get("successThreshold", 0) != 1:
         errors.invalid(f"{path}.successThreshold", probe.get("successThreshold", 0), "must be 1")
@@ -64,7 +64,7 @@ def _validate_stop_signal(errors: Errors, signal: str, path: str, os: str | None
 
 
 def _validate_handler(errors: Errors, handlers: dict[str, JsonObject | None], grace: int, path: str) -> None:
-    """Exactly one; only the first of several is validated."""
+    """Check that there is exactly one handler. Only the first of several is validated further."""
     found = False
     for kind, handler in handlers.items():
         if handler is None:
@@ -107,7 +107,7 @@ def _validate_http_get(errors: Errors, action: JsonObject, path: str) -> None:
 
 
 def validate_port(errors: Errors, port: int | str, path: str) -> None:
-    """A number, or the name of a container port."""
+    """Validate a port: a number, or the name of a container port."""
     errors.all_invalid(path, port, formats.port_name(port) if isinstance(port, str) else formats.port_number(port))
 
 

@@ -1,4 +1,4 @@
-"""The policies of a container: when its image is pulled, when it is restarted, what a resize does to it.
+"""The policies of a container: image pulls, restarts, and restarts after a resize.
 
 Mirrors: pkg/apis/core/validation validatePullPolicy, validateResizePolicy, validateContainerRestartPolicy
 """
@@ -36,7 +36,7 @@ def validate_resize_policy(errors: Errors, policies: list[JsonObject], path: str
 
 
 def validate_restart_policy(errors: Errors, container: JsonObject, path: str, options: PodValidationOptions) -> None:
-    """The container's own policy and the rules that make exceptions from it."""
+    """Validate the container's own restart policy and the rules for exceptions."""
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or []
     if policy is None:
         if not rules:

@@ -1,4 +1,4 @@
-"""Requests, limits, resource claims, and how the pod's own resources bound those of its containers.
+"""Requests, limits, resource claims, and pod-level resources as bounds for the containers.
 
 Mirrors: pkg/apis/core/validation validateResourceRequirements, validatePodResources, validatePodResourceClaims
 """
@@ -161,7 +161,7 @@ def _validate_claim_references(errors: Errors, claims: list[JsonObject], known: 
             if key in seen:
                 errors.duplicate(where, key)
             elif not request:
-                # The whole claim, after some of its requests were named one by one.
+                # The whole claim is listed after some of its requests.
                 for other in seen:
                     if other.partition("/")[0] == name:
                         errors.duplicate(where, name)
@@ -175,7 +175,7 @@ def validate_pod_resource_claims(errors: Errors, claims: list[JsonObject], path:
     seen: set[str] = set()
     for n, claim in enumerate(claims):
         if mirror:
-            # The path of this error is empty, which prints as an index without a number.
+            # The path of this error is empty upstream, which prints as an index without a number.
             errors.forbidden("[]", "static pods do not support resource claims")
         else:
             _validate_pod_resource_claim(errors, claim, seen, f"{path}[{n}]")
@@ -202,7 +202,7 @@ def _validate_pod_resource_claim(errors: Errors, claim: JsonObject, seen: set[st
 
 
 def validate_pod_resources(errors: Errors, spec: JsonObject, claim_names: Set[str], path: str) -> None:
-    """`spec.resources`: cpu, memory and huge pages of the whole pod."""
+    """Validate `spec.resources`: cpu, memory and huge pages of the whole pod."""
     resources = spec.get("resources")
     if resources is None:
         return
@@ -217,7 +217,9 @@ def validate_pod_resources(errors: Errors, spec: JsonObject, claim_names: Set[st
 
 
 def _validate_pod_resource_consistency(errors: Errors, spec: JsonObject, resources: JsonObject, path: str) -> None:
-    """The containers together must fit into what the pod requests, and each of them into its limits."""
+    """Check that the containers' total requests do not exceed the pod's, and that no container's limit exceeds the
+    pod's.
+    """
     pod = resources_pod(spec)
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     for name, amount in container_requests(pod).items():

@@ -143,7 +143,7 @@ def _validate_sysctls(errors: Errors, spec: JsonObject, sysctls: list[JsonObject
 
 
 def _sysctl_namespace(name: str) -> str:
-    """The kernel namespace that a sysctl belongs to; `net/ipv4/ip_forward` is another way to write it."""
+    """The kernel namespace of a sysctl; `net/ipv4/ip_forward` is an alternative spelling."""
     separator = re.search(r"[./]", name)
     if separator and separator[0] == "/":
         name = name.translate(_SWAP_SEPARATORS)

@@ -1,4 +1,4 @@
-"""Windows: options of security contexts, host-process pods, and what a pod may not set for its operating system.
+"""Windows: options of security contexts, host-process pods, and fields that the operating system of a pod forbids.
 
 Mirrors: pkg/apis/core/validation validateWindowsSecurityContextOptions, validateWindowsHostProcessPod, validateOS
 """
@@ -75,7 +75,7 @@ def _user_name(text: str) -> list[str]:
 def validate_host_process_pod(
     errors: Errors, spec: JsonObject, containers: Containers, path: str, options: PodValidationOptions
 ) -> None:
-    """All containers or none are host processes, and then on the host's network."""
+    """Check that all containers or none are host processes, and that host processes use the host's network."""
     of_pod = _host_process(spec)
     host_processes = 0
     for container, where in containers:
@@ -126,7 +126,7 @@ def _validate_linux(errors: Errors, spec: JsonObject, path: str) -> None:
 def _validate_windows(errors: Errors, spec: JsonObject, path: str) -> None:
     context = spec.get("securityContext") or {}
     for name in _POD_CONTEXT.split():
-        # A dot: upstream keeps it in the security context, the API in the spec.
+        # A dot marks a field of the security context in upstream's internal type that is a field of the spec in v1.
         owner, where = (spec, path) if name[0] == "." else (context, f"{path}.securityContext")
         if _is_set(owner, name.lstrip(".")):
             errors.forbidden(f"{where}.{name.lstrip('.')}", "cannot be set for a windows pod")

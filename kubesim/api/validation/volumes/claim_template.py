@@ -1,4 +1,4 @@
-"""The claim that an ephemeral volume makes for itself.
+"""The claim template of an ephemeral volume.
 
 Mirrors: pkg/apis/core/validation ValidatePersistentVolumeClaimTemplate, ValidatePersistentVolumeClaimSpec
 """
@@ -21,7 +21,7 @@ def validate_claim_template(errors: Errors, template: JsonObject, path: str) -> 
 
 
 def validate_template_metadata(errors: Errors, meta: JsonObject, path: str) -> None:
-    """Only labels and annotations make sense; nothing else may be set."""
+    """Check that only labels and annotations are set."""
     validate_annotations(errors, meta.get("annotations") or {}, f"{path}.annotations")
     validate_labels(errors, meta.get("labels") or {}, f"{path}.labels")
     for name, field in struct_fields("ObjectMeta").items():
@@ -30,7 +30,7 @@ def validate_template_metadata(errors: Errors, meta: JsonObject, path: str) -> N
             continue
         if value in ("", 0) and not field.type.pointer:
             continue
-        # The name in the message is Go's with a small first letter.
+        # The message has Go's field name with a lower-case initial.
         errors.forbidden(f"{path}.{_UID_FIELDS.get(name, name)}", "cannot be set")
 
 
@@ -74,7 +74,7 @@ def _validate_data_sources(errors: Errors, spec: JsonObject, path: str) -> None:
             errors.all_invalid(f"{path}.dataSourceRef.namespace", namespace, formats.dns1123_label(namespace))
     if source is None or reference is None:
         return
-    # The bad value is a path object, whose content is not printed.
+    # Upstream's bad value is a path object, whose content is not printed.
     if namespace:
         errors.invalid(path, Raw("{}"), "may not be specified when dataSourceRef.namespace is specified")
     elif any(source.get(name) != reference.get(name) for name in ("apiGroup", "kind", "name")):

@@ -1,4 +1,4 @@
-"""Where volumes appear in a container: mounts and block devices.
+"""Volume mounts and block devices of a container.
 
 Mirrors: pkg/apis/core/validation ValidateVolumeMounts, ValidateVolumeDevices
 """
@@ -30,7 +30,7 @@ def validate_volume_mounts(errors: Errors, container: JsonObject, volumes: Volum
             detail = "must not already exist as a path in volumeDevices"
             errors.invalid(f"{where}.mountPath", mount_path, detail)
         _validate_sub_path(errors, mount, path, where)
-        # These are reported at the list, not at its element.
+        # Errors about these fields are reported at the list, not at its element.
         propagation, read_only = mount.get("mountPropagation"), mount.get("recursiveReadOnly")
         if propagation is not None:
             _validate_propagation(errors, propagation, container, f"{path}.mountPropagation")

@@ -1,4 +1,4 @@
-"""Files inside volumes, mounts and profiles: their paths and modes.
+"""Paths and modes of files in volumes, mounts and profiles.
 
 Mirrors: pkg/apis/core/validation validateLocalDescendingPath, validatePathNoBacksteps, ValidateLocalNonReservedPath,
 validateKeyToPath

@@ -1,4 +1,4 @@
-"""Volumes that are put together from secrets, config maps, the downward API, tokens and certificates.
+"""Projected volumes: files from secrets, config maps, the downward API, tokens and certificates.
 
 Mirrors: pkg/apis/core/validation validateProjectionSources, validateDownwardAPIVolumeFile; names.go
 """
@@ -29,7 +29,7 @@ _SIGNER_MAX = formats.SUBDOMAIN_MAX + (formats.SUBDOMAIN_MAX + formats.LABEL_MAX
 
 
 class _Paths:
-    """The files that the sources put into the volume; none may come twice."""
+    """The paths that the sources project into the volume; each must be unique."""
 
     def __init__(self, errors: Errors, volume_path: str) -> None:
         self.errors = errors
@@ -137,7 +137,7 @@ def _validate_trust_bundle(errors: Errors, source: JsonObject, path: str, files:
 
 
 def _trust_bundle_name(name: str) -> Sequence[str]:
-    """The name of a bundle that belongs to a signer begins with the signer's."""
+    """Check the name of a trust bundle: the bundle of a signer has the signer's name as prefix."""
     prefix, colon, rest = name.rpartition(":")
     if not colon:
         return formats.dns1123_subdomain(name)

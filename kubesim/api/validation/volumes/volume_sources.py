@@ -1,4 +1,4 @@
-"""The rules of the single volume sources that need only themselves: all but that of images.
+"""Validation rules of each volume source except images.
 
 Mirrors: pkg/apis/core/validation validateHostPathVolumeSource, validateNFSVolumeSource and their siblings
 """
@@ -134,7 +134,7 @@ def _quobyte(errors: Errors, source: JsonObject, path: str) -> None:
 
 
 def _is_host_port(text: str) -> bool:
-    """`host:port`, `:port` or `[host]:port`, as Go's net.SplitHostPort takes it."""
+    """Whether the text is `host:port`, `:port` or `[host]:port`, as accepted by Go's net.SplitHostPort."""
     return bool(re.fullmatch(r"\[[^\[\]]*\]:[^\[\]:]*|[^\[\]:]*:[^\[\]:]*", text))
 
 
@@ -161,7 +161,7 @@ def _flex_options(errors: Errors, source: JsonObject, path: str) -> None:
 
 
 def _azure_disk(errors: Errors, source: JsonObject, path: str) -> None:
-    """Caching mode and kind got their defaults."""
+    """Validate an Azure disk after defaulting."""
     caching, kind, uri = source.get("cachingMode", ""), source.get("kind", ""), source.get("diskURI", "")
     errors.unless_one_of(f"{path}.cachingMode", caching, ("None", "ReadOnly", "ReadWrite"))
     errors.unless_one_of(f"{path}.kind", kind, ("Dedicated", "Managed", "Shared"))
@@ -205,7 +205,7 @@ def _ephemeral(errors: Errors, source: JsonObject, path: str) -> None:
         validate_claim_template(errors, template, f"{path}.volumeClaimTemplate")
 
 
-# In the order in which upstream checks them; of several, all but the first are rejected unread.
+# In upstream's order; of several sources, only the first is validated.
 SOURCES: Mapping[str, SourceRule] = {
     "emptyDir": _empty_dir,
     "hostPath": _host_path,

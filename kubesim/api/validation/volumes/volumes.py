@@ -1,4 +1,4 @@
-"""The volumes of a pod: names, and exactly one source each.
+"""Volumes of a pod: names, and exactly one source for each.
 
 Mirrors: pkg/apis/core/validation ValidateVolumes, validateVolumeSource
 """
@@ -16,9 +16,9 @@ Volumes = dict[str, JsonObject]
 
 _ISCSI_NAME_MAX = 64
 
-# In the order in which upstream checks them; of several, all but the first are rejected unread.
+# In upstream's order; of several sources, only the first is validated.
 _ORDER = {kind: position for position, kind in enumerate((*SOURCES, "image"))}
-# Upstream's spelling in two of its messages.
+# Upstream's spelling of two names in its messages.
 _REFUSED_AS = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 _LOOKED_INTO_AS = {"gcePersistentDisk": "persistentDisk"}
 
@@ -26,7 +26,7 @@ _LOOKED_INTO_AS = {"gcePersistentDisk": "persistentDisk"}
 def validate_volumes(
     errors: Errors, volumes: list[JsonObject], pod_name: str, path: str, options: PodValidationOptions
 ) -> Volumes:
-    """The volumes that mounts may refer to: those without a fault, by name."""
+    """Validate the volumes. Returns those without errors by name, to which mounts may refer."""
     good: Volumes = {}
     created_claims = {
         f"{pod_name}-{volume.get('name', '')}" for volume in volumes if pod_name and volume.get("ephemeral") is not None
@@ -55,7 +55,7 @@ def validate_volumes(
 def _validate_source(
     errors: Errors, volume: JsonObject, path: str, pod_name: str, options: PodValidationOptions
 ) -> None:
-    """There is at least one: a volume without a source has become an emptyDir."""
+    """Check that there is only one source. Defaulting has turned a volume without a source into an emptyDir."""
     found = False
     for kind in sorted(_ORDER.keys() & volume.keys(), key=_ORDER.__getitem__):
         source = volume[kind]
@@ -80,7 +80,7 @@ def _validate_image(errors: Errors, source: JsonObject, path: str, options: PodV
 
 
 def _validate_claim_name(errors: Errors, volume_name: str, pod_name: str, path: str) -> None:
-    """The claim that will be made for an ephemeral volume is named after pod and volume."""
+    """Check the name of an ephemeral volume's claim, which consists of the names of pod and volume."""
     if not pod_name or not volume_name:
         return
     claim_name = f"{pod_name}-{volume_name}"

@@ -1,1 +1,1 @@
-"""Defaults and validation of the kinds that controllers act on."""
+"""Defaults and validation of the kinds that controllers reconcile."""

@@ -38,12 +38,12 @@ from kubesim.golang.cron import CronError, load_location, parse_schedule
 
 UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
-CRON_JOB_NAME_MAX = 52  # a Job's name has 11 characters more
+CRON_JOB_NAME_MAX = 52  # the name of a Job has 11 more characters
 _POLICIES = ("Allow", "Forbid", "Replace")
 _ZONE_PART = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
 
 
-_IMMUTABLE: Mapping[str, Callable[[Any], Any]] = {  # with the way in which a message shows the value
+_IMMUTABLE: Mapping[str, Callable[[Any], Any]] = {  # with the function that formats the value for messages
     "completionMode": lambda mode: Named(mode) if mode else mode,
     "podFailurePolicy": failure_policy_json,
     "backoffLimitPerIndex": lambda limit: limit,
@@ -56,7 +56,8 @@ _IMMUTABLE: Mapping[str, Callable[[Any], Any]] = {  # with the way in which a me
 
 
 def _default_job(job: JsonObject) -> None:
-    """Without labels of its own a Job has those of its template; the same ones, so that it gets generated ones too."""
+    """Set the defaults of a Job. Without labels of its own it shares those of its template, including generated
+    ones."""
     spec = job.setdefault("spec", {})
     template = spec.setdefault("template", {})
     default_pod_template(template)
@@ -68,7 +69,7 @@ def _default_job(job: JsonObject) -> None:
 
 
 def _default_cron_job(cron_job: JsonObject) -> None:
-    """The Job inside gets its defaults when it is created."""
+    """Set the defaults of a CronJob. The Job template gets most defaults only when a Job is created."""
     spec = cron_job.setdefault("spec", {})
     job_spec = spec.setdefault("jobTemplate", {}).setdefault("spec", {})
     default_pod_template(job_spec.setdefault("template", {}))
@@ -80,7 +81,9 @@ def _default_cron_job(cron_job: JsonObject) -> None:
 
 
 def _generate_selector(job: JsonObject) -> None:
-    """Labels that only the pods of this Job have. Those that a client set stay, and validation may refuse them."""
+    """Add the selector and labels that match only the pods of this Job. Labels set by a client remain, and validation
+    may reject them.
+    """
     spec, metadata = job["spec"], job["metadata"]
     if spec.get("manualSelector"):
         return
@@ -146,8 +149,9 @@ def _validate_generated_selector(errors: Errors, job: JsonObject) -> None:
 
 
 def _validate_job_update(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    """What cannot change. The scheduling fields of the template can change while the Job is suspended and has no
-    pods."""
+    """Check the immutable fields. The scheduling fields of the template are mutable while the Job is suspended and has
+    no pods.
+    """
     spec, before = new["spec"], old["spec"]
     _validate_spec_and_selector(errors, spec)
     _validate_completions_update(errors, spec, before)
@@ -186,7 +190,7 @@ def _validate_template_update(errors: Errors, spec: JsonObject, old: JsonObject)
 
 
 def _encoded(template: JsonObject) -> JsonObject:
-    """A template in the form in which equal ones are equal."""
+    """A template in canonical form, so that equal templates compare equal."""
     encoded: JsonObject = encode(Job.__name__, {"spec": {"template": template}})["spec"]["template"]
     return encoded
 
@@ -198,7 +202,8 @@ def _has_no_pods(status: JsonObject) -> bool:
 
 
 def _allow_placement(template: JsonObject, before: JsonObject) -> None:
-    """In place: node affinity, node selector, tolerations and gates of the old template become those of the new."""
+    """Copy node affinity, node selector, tolerations and scheduling gates of the new template to the old one, in
+    place."""
     new_spec, old_spec = template["spec"], before["spec"]
     new_affinity, old_affinity = new_spec.get("affinity"), dict(old_spec.get("affinity") or {})
     old_affinity.pop("nodeAffinity", None)

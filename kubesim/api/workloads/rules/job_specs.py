@@ -1,4 +1,4 @@
-"""Validation of the spec of a Job, also of one inside a CronJob.
+"""Validation of a Job's spec, also inside a CronJob.
 
 Mirrors: pkg/apis/batch/validation/validation.go validateJobSpec, validatePodFailurePolicy, validateSuccessPolicy,
 validateIndexesFormat
@@ -15,7 +15,7 @@ from kubesim.api.workloads.rules.pod_templates import validate_pod_template
 from kubesim.golang.json import InOrder, dumps
 from kubesim.golang.text import quoted
 
-MAX_INDEXED = 100_000  # parallelism and failed indexes of an Indexed Job
+MAX_INDEXED = 100_000  # maximum parallelism and number of failed indexes of an Indexed Job
 MANY_COMPLETIONS, MAX_WITH_MANY_COMPLETIONS = 100_000, 10_000
 MAX_RULES, MAX_PATTERNS, MAX_EXIT_CODES = 20, 20, 255
 MAX_MANAGED_BY = 63
@@ -31,7 +31,7 @@ _NONNEGATIVE = ("parallelism", "completions", "activeDeadlineSeconds", "backoffL
 
 
 def validate_job_spec(errors: Errors, spec: JsonObject, path: str) -> None:
-    """All but the selector, which a Job inside a CronJob does not have."""
+    """Validate everything except the selector, which a Job inside a CronJob does not have."""
     for name in _NONNEGATIVE:
         if spec.get(name) is not None:
             errors.nonnegative(f"{path}.{name}", spec[name])
@@ -156,7 +156,7 @@ def _validate_failure_rule(errors: Errors, spec: JsonObject, rule: JsonObject, p
 
 
 def _listed(values: tuple[str, ...]) -> str:
-    """As Go prints a list of strings."""
+    """A list of strings in Go's format."""
     return "[" + " ".join(quoted(value) for value in values) + "]"
 
 
@@ -234,7 +234,7 @@ def _validate_success_rule(errors: Errors, rule: JsonObject, completions: int, p
 
 
 def count_indexes(text: str, completions: int) -> int:
-    """How many indexes a text such as `0-2,5` has; raises ValueError."""
+    """The number of indexes in a text such as `0-2,5`; raises ValueError."""
     last, total = -1, 0
     for part in text.split(",") if text else ():
         first, end = _parse_interval(part, completions)
@@ -265,7 +265,7 @@ def _parse_index(text: str, completions: int) -> int:
 
 
 def success_policy_json(policy: JsonObject | None) -> Raw:
-    """The policy in a message: JSON with Go's own field names."""
+    """A successPolicy in messages: JSON with Go's field names."""
     if policy is None:
         return Raw("null")
     rules = [
@@ -276,7 +276,7 @@ def success_policy_json(policy: JsonObject | None) -> Raw:
 
 
 def failure_policy_json(policy: JsonObject | None) -> Raw:
-    """The same of a podFailurePolicy."""
+    """A podFailurePolicy in messages: JSON with Go's field names."""
     if policy is None:
         return Raw("null")
     rules = []
@@ -296,7 +296,7 @@ def failure_policy_json(policy: JsonObject | None) -> Raw:
 
 
 def default_job_spec(spec: JsonObject) -> None:
-    """In place: what a client left out, apart from the template."""
+    """Set the defaults of a Job's spec except those of the template, in place."""
     defaults: dict[str, Any] = {"parallelism": 1, "completionMode": "NonIndexed", "suspend": False}
     if spec.get("completions") is None and spec.get("parallelism") is None:
         defaults["completions"] = 1
@@ -310,7 +310,7 @@ def default_job_spec(spec: JsonObject) -> None:
 
 
 def default_failure_conditions(spec: JsonObject) -> None:
-    """In place: a condition without a status means True."""
+    """Default the status of pod conditions to True, in place."""
     for rule in (spec.get("podFailurePolicy") or {}).get("rules") or ():
         for pattern in rule.get("onPodConditions") or ():
             pattern["status"] = pattern.get("status") or "True"

@@ -1,6 +1,6 @@
-"""`KindRules`: what a kind that controllers act on adds to the rules that hold for every object.
+"""`KindRules`: the rules of a kind in addition to those of all objects.
 
-All functions take JSON objects as the decoder gives them, and change or check them in place.
+All functions take JSON objects from the decoder, and change or check them in place.
 
 Mirrors: pkg/registry/*/strategy.go; pkg/apis/*/v1/defaults.go; pkg/apis/*/validation
 """
@@ -19,19 +19,19 @@ def _nothing(*_: object) -> None: ...
 
 @value_object
 class KindRules:
-    """`default` fills in what a client left out, `prepare` sets what a client cannot decide about a new object.
+    """The rules of a kind. `default` sets defaults, `prepare` sets the fields of a new object that clients cannot set.
 
-    `validate` checks a new object and the new state of an old one, `validate_update` what cannot change;
-    `prepare_update` sets in the new state what follows from the old one. `validate_status` checks a new status.
+    `validate` checks the state of new and updated objects, `validate_update` the immutable fields; `prepare_update`
+    sets fields of the new state that depend on the old one. `validate_status` checks a new status.
     """
 
     default: Callable[[JsonObject], None] = _nothing
     prepare: Callable[[JsonObject], None] = _nothing
     validate: Callable[[Errors, JsonObject], None] = _nothing
     validate_update: Callable[[Errors, JsonObject, JsonObject], None] = _nothing
-    has_generation: bool = True  # it grows with each change of the spec
+    has_generation: bool = True  # the generation increases with each change of the spec
     prepare_update: Callable[[JsonObject, JsonObject], None] = _nothing
-    has_fixed_spec: bool = False  # an update is checked by `validate_update` alone
+    has_fixed_spec: bool = False  # only `validate_update` checks an update
     validate_status: Callable[[Errors, JsonObject, JsonObject], None] = _nothing
 
 
@@ -50,7 +50,7 @@ _MODULES: Mapping[str, str] = {
 
 
 def rules_of(kind: str) -> KindRules | None:
-    """None: the kind has no rules of its own, or they are elsewhere (pods, nodes, ConfigMaps)."""
+    """The rules of a kind. None: it has none, or they are defined elsewhere (pods, nodes, ConfigMaps)."""
     module = _MODULES.get(kind)
     if module is None:
         return None

@@ -1,7 +1,7 @@
-"""Defaults and validation of the pod template inside a workload, and of the selector that must match it.
+"""Defaults and validation of the pod template in a workload, and of the selector that must match it.
 
-All functions take JSON objects as the decoder gives them. Defaults of a template are fewer than those of a pod: those
-that belong to the pod alone are set when a controller creates it.
+All functions take JSON objects from the decoder. A template has fewer defaults than a pod: some are only set when a
+controller creates the pod.
 
 Mirrors: pkg/apis/core/validation ValidatePodTemplateSpec; pkg/apis/core/v1/defaults.go SetDefaults_PodSpec;
 pkg/apis/apps/validation ValidatePodTemplateSpecForReplicaSet
@@ -32,7 +32,7 @@ IMMUTABLE = "field is immutable"
 
 
 def default_pod_template(template: JsonObject) -> None:
-    """In place: what a client left out of a pod template."""
+    """Set the defaults of a pod template, in place."""
     set_pod_spec_defaults(template.setdefault("spec", {}))
     convert_pod(template)
 
@@ -40,7 +40,7 @@ def default_pod_template(template: JsonObject) -> None:
 def validate_pod_template(
     errors: Errors, template: JsonObject, path: str, options: PodValidationOptions = DEFAULT_OPTIONS
 ) -> None:
-    """The template itself; its owner checks its own requirements (restartPolicy, selector)."""
+    """Validate the template itself; the callers check their own requirements (restartPolicy, selector)."""
     meta, spec = template.get("metadata") or {}, template.get("spec") or {}
     validate_labels(errors, meta.get("labels") or {}, f"{path}.labels")
     validate_annotations(errors, meta.get("annotations") or {}, f"{path}.annotations")
@@ -56,7 +56,7 @@ def validate_pod_template(
 def validate_always_running_template(
     errors: Errors, template: JsonObject, selector: JsonObject | None, path: str, kind: str
 ) -> None:
-    """The template of a kind whose pods run until they are deleted; the messages name the kind."""
+    """Validate the template of a kind whose pods run until they are deleted; messages contain the kind."""
     validate_matching_labels(errors, template, selector, path)
     validate_pod_template(errors, template, path)
     spec = template.get("spec") or {}
@@ -66,7 +66,7 @@ def validate_always_running_template(
 
 
 def validate_matching_labels(errors: Errors, template: JsonObject, selector: JsonObject | None, path: str) -> None:
-    """The pods of the template must be those that the selector selects."""
+    """Check that the selector matches the labels of the template."""
     labels = (template.get("metadata") or {}).get("labels")
     if not is_empty_selector(selector) and not selector_matches(selector, labels or {}):
         errors.invalid(f"{path}.metadata.labels", labels, DOES_NOT_MATCH)
@@ -76,7 +76,7 @@ def validate_matching_labels(errors: Errors, template: JsonObject, selector: Jso
 
 
 def validate_selector(errors: Errors, selector: JsonObject | None, path: str, empty: str) -> bool:
-    """A selector that is required and must not be empty; whether it can be compared with labels."""
+    """Validate a required, non-empty selector. Returns whether it can be compared with labels."""
     if selector is None:
         errors.required(path)
         return True
@@ -96,7 +96,7 @@ def validate_immutable_selector(errors: Errors, new: JsonObject | None, old: Jso
 
 
 def is_empty_selector(selector: Mapping[str, Any] | None) -> bool:
-    """It selects everything. A missing selector selects nothing."""
+    """Whether the selector is empty and selects everything. A missing selector selects nothing."""
     return selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions")
 
 
@@ -125,7 +125,7 @@ def _requirement_matches(requirement: Mapping[str, Any], labels: Mapping[str, st
 
 
 def validate_int_or_percent(errors: Errors, value: int | str | None, path: str) -> None:
-    """A number that is not negative, or a percentage such as `25%`."""
+    """Validate a nonnegative number, or a percentage such as `25%`."""
     if isinstance(value, str):
         errors.all_invalid(path, Named(value), formats.percent(value))
     else:
@@ -133,7 +133,7 @@ def validate_int_or_percent(errors: Errors, value: int | str | None, path: str) 
 
 
 def percentage(value: int | str | None) -> int | None:
-    """The number before the percent sign; None for anything else."""
+    """The number before the percent sign; None for any other value."""
     return int(value[:-1]) if isinstance(value, str) and not formats.percent(value) else None
 
 

@@ -46,7 +46,7 @@ def _validate_int_or_percent(errors: Errors, value: int | str, path: str) -> Non
 
 
 def _spec_json(spec: JsonObject) -> str:
-    """In the order of the internal type."""
+    """The spec as JSON with the fields of the internal type in order."""
     selector = spec.get("selector")
     fields = {
         "MinAvailable": spec.get("minAvailable"),

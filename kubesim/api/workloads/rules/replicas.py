@@ -21,7 +21,7 @@ from kubesim.api.workloads.rules.pod_templates import (
 )
 from kubesim.golang.json import dumps
 
-_EMPTY_SELECTOR = "empty selector is invalid for deployment"  # the words for a ReplicaSet too
+_EMPTY_SELECTOR = "empty selector is invalid for deployment"  # upstream uses this text for ReplicaSets, too
 _STRATEGIES = ("Recreate", "RollingUpdate")
 
 
@@ -63,7 +63,7 @@ def _default_replication_controller(controller: JsonObject) -> None:
 
 
 def _prepare_deployment_update(new: JsonObject, old: JsonObject) -> None:
-    """New annotations are a new generation too, because they are copied to the ReplicaSets."""
+    """Increase the generation also if annotations changed, because they are copied to the ReplicaSets."""
     before, after = (obj["metadata"].get("annotations") or {} for obj in (old, new))
     if before != after:
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
@@ -119,7 +119,7 @@ def _validate_rolling_update(errors: Errors, rolling: JsonObject, path: str) -> 
 
 
 def _amount(value: int | str | None) -> int:
-    """The number of a count or of a percentage; text that is neither counts as 0."""
+    """The number in a count or percentage; other text counts as 0."""
     if isinstance(value, str):
         return percentage(value) or 0
     return value or 0

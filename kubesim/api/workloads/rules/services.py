@@ -82,7 +82,7 @@ def _prepare(service: JsonObject) -> None:
 
 
 def _prepare_update(new: JsonObject, old: JsonObject) -> None:
-    """Clear what a change of the type makes meaningless, unless the client changed that too."""
+    """Clear fields that a change of the type makes meaningless, unless the client changed them too."""
     spec, before = new["spec"], old["spec"]
     if needs_cluster_ip(before) and not needs_cluster_ip(spec):
         if _same(spec, before, "clusterIP") and _same(spec, before, "clusterIPs"):
@@ -126,7 +126,7 @@ def _node_ports(spec: JsonObject) -> set[int]:
 def _validate(errors: Errors, service: JsonObject) -> None:
     spec, annotations = service["spec"], service["metadata"].get("annotations") or {}
     name = service["metadata"].get("name", "")
-    if not formats.dns1123_subdomain(name):  # other errors have been added already
+    if not formats.dns1123_subdomain(name):  # other errors have already been added
         errors.all_invalid("metadata.name", name, formats.dns1123_label(name))
     hints, mode = annotations.get(_TOPOLOGY_HINTS), annotations.get(_TOPOLOGY_MODE)
     if hints is not None and mode is not None and hints != mode:
@@ -194,7 +194,7 @@ def _validate_session_affinity(errors: Errors, spec: JsonObject) -> None:
 
 
 def validate_cluster_ips(errors: Errors, spec: JsonObject) -> None:
-    """Cluster IPs, families and the policy, as far as they depend on each other.
+    """Validate cluster IPs, IP families and the family policy where they depend on each other.
 
     Mirrors: ValidateServiceClusterIPsRelatedFields
     """
@@ -325,7 +325,9 @@ def _validate_traffic_policies(errors: Errors, spec: JsonObject) -> None:
 
 
 def _validate_update(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    """An address stays, unless the Service becomes or was an external name, or stays headless."""
+    """Check that cluster IPs do not change, unless the type changes to or from ExternalName, or the Service remains
+    headless.
+    """
     spec, before = new["spec"], old["spec"]
     if needs_cluster_ip(spec) and needs_cluster_ip(before) and not (is_headless(spec) and is_headless(before)):
         addresses, former = spec.get("clusterIPs") or [], before.get("clusterIPs") or []
@@ -379,7 +381,7 @@ def _default_slice(endpoint_slice: JsonObject) -> None:
 
 
 def _prepare_slice_update(new: JsonObject, old: JsonObject) -> None:
-    """Its generation grows with everything but annotations."""
+    """Increase the generation if anything but annotations changed."""
     content, before = ({k: v for k, v in obj.items() if k != "metadata"} for obj in (new, old))
     labels, former = ((obj["metadata"].get("labels") or {}) for obj in (new, old))
     if content != before or labels != former:

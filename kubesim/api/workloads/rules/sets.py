@@ -75,7 +75,7 @@ def _default_claim_template(claim: JsonObject) -> None:
 
 
 def _prepare_stateful_set(obj: JsonObject) -> None:
-    """The field maxUnavailable belongs to a feature that is off."""
+    """Drop the field maxUnavailable: its feature gate is off."""
     _prepare_stateful_set_update(obj, {})
 
 
@@ -113,7 +113,7 @@ def _validate_stateful_set(errors: Errors, obj: JsonObject) -> None:
 
 
 def _validate_stateful_set_selector(errors: Errors, selector: JsonObject | None) -> bool:
-    """Whether it can be compared with labels."""
+    """Validate the selector. Returns whether it can be compared with labels."""
     if selector is None:
         errors.required("spec.selector")
         return True
@@ -136,7 +136,9 @@ def _validate_always_running(errors: Errors, pod_spec: JsonObject, kind: str) ->
 
 
 def _completed_template(spec: JsonObject) -> JsonObject:
-    """As the controller will complete it: its volumes are there, host name and subdomain do not matter."""
+    """The template as the controller completes it: with the volumes of claim templates, without host name and
+    subdomain.
+    """
     template: JsonObject = spec["template"]
     names = [(claim.get("metadata") or {}).get("name", "") for claim in spec.get("volumeClaimTemplates") or ()]
     volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
@@ -160,7 +162,7 @@ def _validate_stateful_set_strategy(errors: Errors, strategy: JsonObject, path: 
 
 
 def _stateful_rolling(rolling: JsonObject | None) -> str:
-    """As the API server prints its own type."""
+    """A rolling update in the format of the API server's internal type."""
     if rolling is None:
         return "null"
     shown = {"Partition": rolling.get("partition", 0), "MaxUnavailable": rolling.get("maxUnavailable")}
@@ -168,7 +170,7 @@ def _stateful_rolling(rolling: JsonObject | None) -> str:
 
 
 def _validate_label_name(errors: Errors, name: str) -> None:
-    """The name begins the host names of pods, so it must be a label: that takes the place of the general rule."""
+    """Check that the name is a DNS label, instead of the general rule, because host names of pods begin with it."""
     complaints = formats.dns1123_label(name) if name else ()
     if not complaints:
         return
@@ -207,7 +209,7 @@ def _prepare_daemon_set(obj: JsonObject) -> None:
 
 
 def _prepare_daemon_set_update(new: JsonObject, old: JsonObject) -> None:
-    """The generation of the template is the server's: it grows with each change of the template."""
+    """Set the template generation, which only the server increases, with each change of the template."""
     templates = [encode("PodTemplateSpec", obj["spec"]["template"]) for obj in (new, old)]
     _set_generation(new, _generation(old) + (templates[0] != templates[1]))
 
@@ -255,7 +257,7 @@ def _daemon_rolling(rolling: JsonObject) -> JsonObject:
 
 
 def _validate_daemon_set_rolling(errors: Errors, rolling: JsonObject, path: str) -> None:
-    """Exactly one of the two must be more than zero."""
+    """Check that exactly one of maxUnavailable and maxSurge is greater than zero."""
     names = ("maxUnavailable", "maxSurge")
     for name in names:
         validate_int_or_percent(errors, rolling.get(name), f"{path}.{name}")
@@ -271,12 +273,12 @@ def _validate_daemon_set_rolling(errors: Errors, rolling: JsonObject, path: str)
 
 
 def _number(value: int | str | None) -> int:
-    """Of a number or a percentage; a text that is neither counts as 0."""
+    """The number in a count or percentage; other text counts as 0."""
     return percentage(value) or 0 if isinstance(value, str) else value or 0
 
 
 def _validate_daemon_set_update(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    """Changes of immutable fields are reported before errors in the new spec."""
+    """Report changes of immutable fields before errors in the new spec."""
     found = Errors()
     validate_immutable_selector(found, new["spec"].get("selector"), old["spec"].get("selector"), "spec.selector")
     index = sum(error.field.startswith("metadata.") for error in errors)

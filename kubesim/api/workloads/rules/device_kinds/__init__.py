@@ -1,1 +1,1 @@
-"""Defaults and validation of claims for devices, their templates, device classes and resource slices."""
+"""Defaults and validation of resource claims, their templates, device classes and resource slices."""

@@ -1,4 +1,4 @@
-"""Claims and their templates: defaults, what must hold for the devices that they request, and for a claim's status.
+"""Resource claims and their templates: defaults, validation of device requests, and of a claim's status.
 
 Mirrors: pkg/apis/resource/v1/defaults.go; pkg/apis/resource/validation ValidateResourceClaim,
 ValidateResourceClaimStatusUpdate, ValidateResourceClaimTemplate
@@ -36,7 +36,7 @@ _RESULTS_MAX = 32
 _NOT_A_REQUEST = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 _ONE_OF = "exactly one of `exactly` or `firstAvailable` is required"
 
-RequestNames = Mapping[str, frozenset[str]]  # the names of the subrequests by the name of their request
+RequestNames = Mapping[str, frozenset[str]]  # the names of the subrequests of each request
 
 
 def default_claim(claim: JsonObject) -> None:
@@ -80,7 +80,7 @@ def _unchanged(errors: Errors, struct: str, new: JsonObject, old: JsonObject) ->
         errors.invalid("spec", printed(struct, spec), IMMUTABLE)
 
 
-# -- what a claim requests ------------------------------------------------------------------------------------------
+# -- spec: requests --------------------------------------------------------------------------------------------------
 
 
 def validate_claim_spec(errors: Errors, spec: JsonObject, path: str) -> None:
@@ -200,7 +200,7 @@ def _validate_request_reference(errors: Errors, name: str, names: RequestNames, 
         errors.invalid(path, name, _NOT_A_REQUEST)
 
 
-# -- what it got ----------------------------------------------------------------------------------------------------
+# -- status: allocations ---------------------------------------------------------------------------------------------
 
 
 def validate_claim_status(errors: Errors, new: JsonObject, old: JsonObject) -> None:
@@ -238,7 +238,7 @@ def _validate_consumer(errors: Errors, consumer: JsonObject, path: str) -> None:
 
 
 def _device_id(device: JsonObject) -> str:
-    """As messages print it: driver/pool/device, and the share of a device that is shared."""
+    """A device in messages: driver/pool/device, with the share ID of a shared device."""
     shown = "/".join(device.get(name, "") for name in ("driver", "pool", "device"))
     return f"{shown}/{device['shareID']}" if device.get("shareID") else shown
 

@@ -116,7 +116,7 @@ def _validate_slice_nodes(errors: Errors, spec: JsonObject) -> None:
 
 
 def _given_nodes(errors: Errors, of: JsonObject, path: str, when_empty: str) -> list[str]:
-    """Which of the three ways to name nodes are used."""
+    """The node fields that are set, of the three alternatives."""
     given = []
     name = of.get("nodeName")
     if name:

@@ -1,4 +1,4 @@
-"""Parts that the kinds of resource.k8s.io share: sets of items, names, selectors, configuration.
+"""Validation of parts that the kinds of resource.k8s.io share: sets of items, names, selectors, configuration.
 
 Mirrors: pkg/apis/resource/validation validateSet, validateMap, validateSelector, validateDeviceConfiguration
 """
@@ -38,7 +38,7 @@ Item = Callable[[Errors, Any, str], None]
 def validate_set(
     errors: Errors, items: Sequence[Any], limit: int, item: Item, path: str, key: Callable[[Any], Any] | None = None
 ) -> None:
-    """At most this many items, each valid; with a `key`, no two with the same."""
+    """Check that there are at most `limit` items, that each is valid, and, with a `key`, that the keys are unique."""
     if 0 <= limit < len(items):
         errors.too_many(path, len(items), limit)
         return
@@ -76,7 +76,7 @@ def validate_pool_name(errors: Errors, name: str, path: str) -> None:
 
 
 def validate_qualified_name(errors: Errors, name: str, path: str) -> None:
-    """`name` or `domain/name`."""
+    """Check a name of the form `name` or `domain/name`."""
     parts = name.split("/")
     if len(parts) == 1:
         _validate_identifier(errors, name, path)
@@ -127,7 +127,7 @@ def validate_configuration(errors: Errors, config: JsonObject, path: str) -> Non
 
 
 def validate_object(errors: Errors, value: Any, path: str) -> None:
-    """A value that its driver understands: any JSON object."""
+    """Check opaque parameters for a driver, which can be any JSON object."""
     if value is None:
         errors.required(path)
     elif formats.size(dumps(value)) > _PARAMETERS_MAX:
@@ -161,12 +161,12 @@ def _validate_label_key(errors: Errors, name: str, path: str) -> None:
 
 # -- values in messages ---------------------------------------------------------------------------------------------
 
-# Where Go's internal name of a field is not the JSON name with a capital.
+# Go's internal field names that are not simply the capitalized JSON name.
 _INTERNAL_NAMES = {"cel": "CEL", "apiGroup": "APIGroup", "uid": "UID", "ips": "IPs", "shareID": "ShareID"}
 
 
 def printed(type_name: str, value: Any) -> Raw:
-    """A value as the API server prints its internal struct: Go's field names, and all fields."""
+    """A value in the format of the API server's internal struct: Go's field names, and all fields."""
     return Raw(dumps_in_order(_internal(parse_type(type_name), value)))
 
 

@@ -1,1 +1,1 @@
-"""Rules of claims, volumes, classes and CSI objects."""
+"""Rules of PersistentVolumeClaims, PersistentVolumes, StorageClasses and CSI kinds."""

@@ -1,4 +1,4 @@
-"""Claims: their defaults, what must hold for one, and what of it can change.
+"""PersistentVolumeClaims: defaults, validation and immutable fields.
 
 Mirrors: pkg/apis/core/v1/defaults.go SetDefaults_PersistentVolumeClaim; pkg/apis/core/validation
 ValidatePersistentVolumeClaim, ValidatePersistentVolumeClaimUpdate; pkg/registry/core/persistentvolumeclaim
@@ -57,7 +57,9 @@ def validate_claim_update(errors: Errors, new: JsonObject, old: JsonObject) -> N
 
 
 def _check_class(errors: Errors, new: JsonObject, old: JsonObject, spec: JsonObject, before: JsonObject) -> None:
-    """A class can be given once to a claim that has none, and can move from the annotation into the spec."""
+    """Check changes of the storage class: a claim without a class can get one once, and a class can move from the
+    annotation to the spec.
+    """
     annotation = (new["metadata"].get("annotations") or {}).get(CLASS_ANNOTATION)
     had = (old["metadata"].get("annotations") or {}).get(CLASS_ANNOTATION)
     name, old_name = spec.get("storageClassName"), before.get("storageClassName")
@@ -93,7 +95,7 @@ def _storage(spec: JsonObject | None) -> Any:
 
 
 def _canonical(value: Any) -> Any:
-    """Without what is empty, and quantities by their value."""
+    """A value without empty parts, and with canonical quantities, for comparison."""
     if isinstance(value, dict):
         items = ((name, _canonical(item)) for name, item in value.items())
         found = {name: item for name, item in items if item not in (None, {}, [], "")}
@@ -104,6 +106,6 @@ def _canonical(value: Any) -> Any:
 
 
 def difference(old: JsonObject, new: JsonObject) -> str:
-    """The lines that differ. (Upstream compares its internal structs, which have other names.)"""
+    """The lines that differ. (Upstream compares its internal structs, whose fields have other names.)"""
     before, after = (json.dumps(value, indent=1, sort_keys=True).splitlines() for value in (old, new))
     return "".join(f"{line.rstrip()}\n" for line in difflib.unified_diff(before, after, n=3, lineterm=""))

@@ -1,4 +1,4 @@
-"""Persistent volumes: their defaults, what must hold for one, and what of it can change.
+"""PersistentVolumes: defaults, validation and immutable fields.
 
 Mirrors: pkg/apis/core/v1/defaults.go SetDefaults_PersistentVolume; pkg/apis/core/validation ValidatePersistentVolume,
 ValidatePersistentVolumeSpec, ValidatePersistentVolumeUpdate; pkg/registry/core/persistentvolume

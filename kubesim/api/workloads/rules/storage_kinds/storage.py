@@ -1,4 +1,4 @@
-"""Defaults and validation of storage classes and of CSIDrivers and CSINodes; all rules of storage.
+"""Storage classes, CSIDrivers and CSINodes: defaults and validation; also the table of all storage rules.
 
 Mirrors: pkg/apis/storage/v1/defaults.go; pkg/apis/storage/validation
 """
