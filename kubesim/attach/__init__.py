@@ -1,1 +1,1 @@
-"""What a real kubelet is doing, seen from outside: explanations of pods, and a shadow that follows what is observed."""
+"""Observes a real kubelet from outside: explains its pods, and predicts its next actions."""

@@ -1,4 +1,4 @@
-"""The right answer to a question, looked up in the trace of the run, and the verdict on a learner's answer.
+"""Looks up the right answer to a question in the trace of the run, and judges a learner's answer.
 
 No right answer is stored here: a question names the records that have it. Pure functions over records.
 """
@@ -17,7 +17,7 @@ from kubesim.trace.stepping import RecordCondition
 from kubesim.trace.stepping.conditions import look_up
 from kubesim.values import value_object
 
-_NARROW = 0.5  # a range of times may be this part of the time wide: a back-off plus jitter of up to 50 %
+_NARROW = 0.5  # width of a range as a part of its time: a back-off plus jitter of up to 50 %
 TOO_WIDE = "The run is inside your range, but the rule gives a narrower one."
 
 
@@ -28,25 +28,25 @@ class Truth:
     value: Any
     text: str
     records: tuple[Record, ...] = ()
-    origin: int = 0  # for a time: the moment from which it counts
+    origin: int = 0  # for a time: its starting point
     allowed: AnswerRange | None = None  # for a time or a count: the range that the rule allows for every seed
 
 
 @value_object
 class AnswerVerdict:
-    """`hint` is for a wrong answer. `difference` is the first record at which answer and run differ; for a right answer
-    it is the record that shows it."""
+    """The verdict on an answer. `hint` is for a wrong answer. `difference` is the first record at which answer and run
+    differ; for a right answer it is the record that shows it."""
 
     right: bool
     answer: str
     truth: Truth
     hint: str = ""
     difference: Record | None = None
-    expected_at: int | None = None  # the learner expected something at this time, and it comes later
+    expected_at: int | None = None  # the learner expected it at this time, but it comes later
 
 
 def find(records: Sequence[Record], moment: Moment) -> Record | None:
-    """The record that a moment names."""
+    """The record that a moment refers to."""
     start = 0
     if moment.after is not None:
         earlier = find(records, moment.after)
@@ -63,7 +63,7 @@ def find(records: Sequence[Record], moment: Moment) -> Record | None:
 
 
 def look_up_truth(records: Sequence[Record], question: Question) -> Truth:
-    """Raises NoAnswer if the run has no record that the question looks for."""
+    """Look up the right answer. Raises NoAnswer if the run has no record that the question refers to."""
     if question.time is not None:
         at = _found(records, question.time.at)
         since = None if question.time.since is None else _found(records, question.time.since)
@@ -123,7 +123,7 @@ def _between(records: Sequence[Record], lookup: CountLookup | ValuesLookup) -> t
 
 
 def _field(record: Record, field: str) -> str:
-    """Its text; a pod of the namespace default is written without it, as in kubectl."""
+    """The text of a field; a pod in the namespace default is shown without its namespace, as in kubectl."""
     text = _plain(look_up(record, field))
     return text.removeprefix("default/") if field == "pod" else text
 
@@ -140,7 +140,7 @@ def _plain(value: Any) -> str:
 
 
 def judge(records: Sequence[Record], question: Question, answer: str) -> AnswerVerdict:
-    """Raises NoAnswer if the answer cannot be read."""
+    """Judge an answer. Raises NoAnswer if it cannot be parsed."""
     given = read_answer(question, answer)
     truth = look_up_truth(records, question)
     if _is_right(question, given, truth):
@@ -168,12 +168,12 @@ def _folded(value: Any) -> Any:
 
 
 def _wrong(question: Question, given: Given) -> str:
-    """The hint of the common wrong answer that is exactly this one."""
+    """The hint of the common wrong answer that equals this answer."""
     return next((wrong.hint for wrong in question.wrong if read_answer(question, wrong.answer) == given), "")
 
 
 def _hint(question: Question, given: Given, truth: Truth) -> str:
-    """That of the common wrong answer, of the nearest one for a time; else the question's own."""
+    """The hint of the matching common wrong answer (for a time, of the nearest one), otherwise the question's own."""
     exact = _wrong(question, given)
     if exact or not isinstance(given, AnswerRange):
         return exact or question.hint
@@ -190,7 +190,8 @@ def _hint(question: Question, given: Given, truth: Truth) -> str:
 def _first_difference(
     records: Sequence[Record], question: Question, given: Given, truth: Truth
 ) -> tuple[Record | None, int | None]:
-    """The record at which the run does something else than the answer, or the time at which it does not act yet."""
+    """The record at which the run differs from the answer, or the time at which the learner expected an action too
+    early."""
     if question.time is not None and isinstance(given, AnswerRange):
         expected = truth.origin + given.high
         return truth.records[0], expected if given.high < truth.value else None
@@ -199,7 +200,7 @@ def _first_difference(
         return truth.records[first], None
     if question.count is not None and isinstance(given, AnswerRange):
         if given.high < len(truth.records):
-            return truth.records[given.high], None  # the first one that the learner did not count
+            return truth.records[given.high], None  # the first record that the learner did not count
         return _instead(records, question), None
     if question.values is not None and isinstance(given, tuple):
         missing = [record for record in truth.records if _field(record, question.values.field) not in given]
@@ -208,5 +209,5 @@ def _first_difference(
 
 
 def _instead(records: Sequence[Record], question: Question) -> Record | None:
-    """The record that shows why nothing, or nothing more, happens."""
+    """The record that shows why nothing (more) happens."""
     return None if question.instead is None else _found(records, question.instead)

@@ -1,4 +1,4 @@
-"""Text about a moment of a run: the rule behind a record, a verdict, a walk from stop to stop."""
+"""Text about one record of a run: the rule behind it, a verdict on an answer, a walk."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _behind(records: Sequence[r.Record], record: r.Record) -> Iterator[str]:
 
 
 def prediction_lines(run: LessonRun, question: Question, verdict: AnswerVerdict, kubectl: str) -> list[str]:
-    """A prediction beside the run, the first difference between them, and the rule."""
+    """A prediction beside the run: the first difference, and the rule."""
     lines = wrapped(f"{verdict.answer}. The run: {_truth_text(question, verdict.truth)}.", "Your prediction: ", "  ")
     if verdict.right:
         lines += ["Correct.", *_shown_at(run, verdict)]
@@ -87,7 +87,7 @@ def _difference(records: Sequence[r.Record], verdict: AnswerVerdict) -> Iterator
 
 
 def _due_at(records: Sequence[r.Record], t: int, record: r.Record) -> list[Due]:
-    """What the pod of a record waits for at a time."""
+    """What the pod of a record waits for at a time, in words."""
     stepper = Stepper(records)
     earlier = [n for n, each in enumerate(records) if each.t <= t]
     stepper.position = earlier[-1] if earlier else 0
@@ -96,7 +96,7 @@ def _due_at(records: Sequence[r.Record], t: int, record: r.Record) -> list[Due]:
 
 
 def answer_lines(run: LessonRun, question: Question, verdict: AnswerVerdict, kubectl: str) -> list[str]:
-    """A right answer with the record that shows it; a wrong one with its hint, which does not reveal the answer."""
+    """A right answer with the record that shows it, or a wrong one with its hint, which does not reveal the answer."""
     if not verdict.right:
         return wrapped(verdict.hint, f'Not quite: "{verdict.answer}" is wrong. ', "  ")
     lines = [f"Correct: {_truth_text(question, verdict.truth)}.", *_shown_at(run, verdict)]
@@ -104,7 +104,7 @@ def answer_lines(run: LessonRun, question: Question, verdict: AnswerVerdict, kub
 
 
 def _kubectl(run: LessonRun, verdict: AnswerVerdict, command: str) -> Iterator[str]:
-    """What a user of the cluster sees at that moment."""
+    """The output of kubectl at that time."""
     record = verdict.difference
     t = verdict.expected_at if verdict.expected_at is not None else None if record is None else record.t
     if t is None or run.history is None:
@@ -114,7 +114,7 @@ def _kubectl(run: LessonRun, verdict: AnswerVerdict, command: str) -> Iterator[s
 
 
 def wrapped(text: str, label: str, indent: str | None = None) -> list[str]:
-    """A label and its text in lines of a terminal; `indent` starts the lines after the first."""
+    """A label and its text, wrapped for a terminal; `indent` starts all lines but the first."""
     behind = " " * len(label) if indent is None else indent
     flat = " ".join(text.split())
     return textwrap.wrap(flat, WIDTH, initial_indent=label, subsequent_indent=behind, break_on_hyphens=False)
@@ -124,7 +124,7 @@ def wrapped(text: str, label: str, indent: str | None = None) -> list[str]:
 
 
 def walk_lines(records: Sequence[r.Record], stops: Sequence[StopItem], source: str) -> list[str]:
-    """Stop by stop: its text and its record."""
+    """The text and the record of each stop."""
     lines: list[str] = []
     for number, stop in enumerate(stops, start=1):
         record = stop_record(records, stop, source)

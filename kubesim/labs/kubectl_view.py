@@ -1,4 +1,4 @@
-"""The output of `kubectl get` at a moment of a lab's run: `get pods`, `get endpointslices -o custom-columns=...`."""
+"""The output of `kubectl get` at one time of a lab's run: `get pods`, `get endpointslices -o custom-columns=...`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def kubectl_lines(history: RunHistory, command: str, t: int) -> list[str]:
 
 
 def _arguments(command: str) -> tuple[list[str], str, bool]:
-    """The types, the columns of `-o custom-columns=`, and whether `-A` exists."""
+    """The types, the columns of `-o custom-columns=`, and whether `-A` is set."""
     try:
         verb, *rest = shlex.split(command)
     except ValueError:

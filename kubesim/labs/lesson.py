@@ -34,7 +34,7 @@ class Lesson:
         self._runs: dict[str, LessonRun] = {}
 
     def run(self, profile: str = "") -> LessonRun:
-        """The lab's own run, played when it is first needed; with a profile: the same under this kubelet version."""
+        """The lab's own run, played when it is first needed; with a profile, a run under that kubelet version."""
         if profile not in self._runs:
             network = self.lab.network
             self._runs[profile] = (
@@ -48,17 +48,17 @@ class Lesson:
 
     @property
     def open_question(self) -> Question | None:
-        """The first one that is not done."""
+        """The first question that is not done."""
         return next((q for q in self.lab.file.questions if not self.progress.of(q.id).done), None)
 
     @property
     def is_done(self) -> bool:
         return self.progress.is_done(self.lab)
 
-    # -- showing ------------------------------------------------------------------------------------------------
+    # -- output -------------------------------------------------------------------------------------------------
 
     def begin(self) -> list[str]:
-        """The text of the lab, its terms and links, the file, and the open question."""
+        """The text of the lab, its terms and links, the path of the file, and the open question."""
         file = self.lab.file
         title, *text = self.lab.text.strip("\n").splitlines()
         lines = [title, "", f"Lab {self.lab.number}, {file.level}, about {file.minutes} minutes.", *text, ""]
@@ -103,10 +103,10 @@ class Lesson:
         head = [f"Inside lab {self.lab.number}: {self.lab.file.title}", ""]
         return head + walk_lines(self.records, self.lab.file.inside, str(self.lab.folder / "lab.yaml"))
 
-    # -- taking answers -----------------------------------------------------------------------------------------
+    # -- answers ------------------------------------------------------------------------------------------------
 
     def take_words(self, words: list[str]) -> tuple[str, list[str]]:
-        """The words that answer the open question, and those that are left for the next ones."""
+        """The words that answer the open question, and the remaining words for the next questions."""
         return split_words([q for q in self.lab.file.questions if not self.progress.of(q.id).done], words)
 
     def answer(self, text: str) -> tuple[list[str], bool]:
@@ -126,7 +126,7 @@ class Lesson:
         return answer_lines(run, question, verdict, kubectl), verdict.right
 
     def hint(self) -> list[str]:
-        """Three hints, each says more: an idea, the records to look at, the answer."""
+        """The next of three hints, each more specific: an idea, the relevant records, the answer."""
         question = self.open_question
         if question is None:
             return ["This lab has nothing left to answer."] if self.is_done else self._task_hint()
@@ -153,7 +153,7 @@ class Lesson:
     # -- the task -----------------------------------------------------------------------------------------------
 
     def prepare(self, write: Callable[[Path, str], None]) -> None:
-        """Give the learner a copy of the scenario, once."""
+        """Give the learner a copy of the scenario, unless there is one."""
         if self.lab.network is None and not self._work.exists():
             write(self._work, lab_text(self.lab.scenario_path))
 
@@ -166,7 +166,8 @@ class Lesson:
         return ["Correct: every expectation of the task is met."], True
 
     def failed_expectations(self, scenario: Scenario) -> tuple[str, ...]:
-        """The expectations of the task that a scenario does not meet; its own ones do not count."""
+        """The expectations of the task that a scenario does not meet; expectations of the scenario itself are
+        ignored."""
         assert self.lab.file.task is not None
         return self._play(expecting(scenario, self.lab.file.task.expect)).failed
 
@@ -176,14 +177,14 @@ def expecting(scenario: Scenario, expect: tuple[Expect, ...]) -> Scenario:
 
 
 def _changes(before: Path, after: Path) -> list[str]:
-    """The lines that differ, as a diff shows them."""
+    """The changed lines, as a diff."""
     old, new = (lab_text(path).splitlines() for path in (before, after))
     changed = [line for line in difflib.unified_diff(old, new, lineterm="", n=1) if line[:4] not in ("--- ", "+++ ")]
     return [f"  {line}" for line in changed if not line.startswith("@@")]
 
 
 def conditions(question: Question) -> list[str]:
-    """The conditions with which a question looks for its records."""
+    """The conditions that a question uses to find its records."""
     return list(dict.fromkeys(moment.on for moment in _moments(question)))
 
 

@@ -1,8 +1,8 @@
-"""Labs on disk: their directory, and how a folder becomes a `Lab`.
+"""Loads labs from disk: finds their directory, and reads a folder into a `Lab`.
 
 A lab is a folder `NN-name` with `lab.yaml`, `text.md`, `scenario.yaml`, `solution.yaml` and, if it has a task,
-`solved.yaml`; a lab about container networking has `network.yaml` instead of a scenario. The directory is
-the one given, else the one in KUBESIM_LABS, else the labs that ship with kubesim (`kubesim.shipped`).
+`solved.yaml`; a lab about container networking has `network.yaml` instead of a scenario. The directory is the one
+given, else the one in KUBESIM_LABS, else the labs that ship with kubesim (`kubesim.shipped`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ S = TypeVar("S", bound=Strict)
 
 @value_object
 class Lab:
-    """A lab as read from disk. Its scenarios are read when they are needed."""
+    """A lab, read from disk. Its scenarios are loaded on first use."""
 
     folder: Path
     number: int
@@ -48,11 +48,11 @@ class Lab:
 
     @property
     def scenario_path(self) -> Path:
-        """The file with what happens."""
+        """The file of the scenario or the network exercise."""
         return self.folder / ("scenario.yaml" if self.network is None else "network.yaml")
 
     def scenario(self, profile: str = "") -> Scenario:
-        """With a profile: under this version of the kubelet."""
+        """The scenario; with a profile, under that kubelet version."""
         return load_scenario(str(self.scenario_path), overlay=Overlay(profile=profile) if profile else None)
 
     def solved(self) -> Scenario:
@@ -60,7 +60,7 @@ class Lab:
 
 
 def labs_directory(given: str | None = None) -> Path:
-    """Raises UsageError if there is none."""
+    """The directory of all labs. Raises UsageError if there is none."""
     asked = given or os.environ.get(VARIABLE, "")
     if asked:
         if not Path(asked).is_dir():
@@ -82,7 +82,7 @@ def _folders(directory: Path) -> list[Path]:
 
 
 def find_lab(directory: Path, asked: str) -> Lab:
-    """By number or name."""
+    """A lab by its number or name."""
     for folder in _folders(directory):
         number, name = folder.name.split("-", 1)
         if asked in (folder.name, name) or (asked.isdigit() and int(asked) == int(number)):
@@ -91,7 +91,7 @@ def find_lab(directory: Path, asked: str) -> Lab:
 
 
 def load_lab(folder: Path) -> Lab:
-    """Raises InputError for a folder that is not a lab."""
+    """Load a lab. Raises InputError for a folder that is not a lab."""
     matched = _FOLDER.fullmatch(folder.name)
     if matched is None:
         raise InputError(str(folder), "not a lab: the folder of a lab has a name such as 07-some-name")
@@ -108,7 +108,7 @@ def load_lab(folder: Path) -> Lab:
 
 
 def lab_text(path: Path) -> str:
-    """A file of a lab. Raises InputError."""
+    """The text of a file of a lab. Raises InputError."""
     if not path.is_file():
         raise InputError(str(path), "no such file; a lab has lab.yaml, text.md, scenario.yaml, solution.yaml")
     return read_text(str(path), str(path))
@@ -122,7 +122,7 @@ def _titled_text(path: Path) -> str:
 
 
 def read_yaml(path: Path, kind: type[S]) -> S:
-    """A file with one document. Raises InputError."""
+    """The document of a YAML file with exactly one. Raises InputError."""
     documents = read_documents(lab_text(path), str(path))
     if len(documents) != 1:
         raise InputError(str(path), "one YAML document is needed")
@@ -130,7 +130,7 @@ def read_yaml(path: Path, kind: type[S]) -> S:
 
 
 def validated(document: Marked, source: str, kind: type[S]) -> S:
-    """A document as a strict model, or the first mistake with its line."""
+    """A document as a strict model. Raises the first mistake with its line."""
     try:
         return kind.model_validate(document.value)
     except ValidationError as error:

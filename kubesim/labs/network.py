@@ -24,7 +24,7 @@ from kubesim.trace.records import CniExec, CriCall, CriReturn, Note, Record
 
 VARIABLE = "KUBESIM_CNI_BIN_DIR"
 BIN_DIRS = ("/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni")
-LIMIT_S = 120  # for all of it
+LIMIT_S = 120  # for the whole exercise
 _SECOND = 1_000_000
 _ADD, _DEL = "RunPodSandbox", "StopPodSandbox"
 _BACKWARD = {"DEL": ", from the last to the first"}
@@ -59,7 +59,7 @@ class NetworkExercise(Strict):
 
 
 def play_network(exercise: NetworkExercise) -> tuple[Record, ...]:
-    """Raises UsageError if the plugins are missing or the machine does not allow a private host."""
+    """Run the exercise. Raises UsageError if the plugins are missing or the machine does not allow a private host."""
     order = {"exercise": exercise.model_dump(by_alias=True), "binDirs": [str(_bin_dir(exercise.needs))]}
     command = [sys.executable, "-m", "kubesim.labs.network_host"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -1,7 +1,8 @@
-"""The process in which a lab's CNI plugins run: a private host that ends with it. It does not change the machine.
+"""The process in which a lab's CNI plugins run: a private host that exists as long as the process. It does not change
+the machine.
 
-Reads an exercise from standard input and writes the executions of each step to standard output.
-Only `network.py` starts it.
+Reads an exercise from standard input and writes the executions of each step to standard output. Only `network.py`
+starts it.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def _write(own: str, plugins: Mapping[str, str]) -> None:
 
 
 async def _step(cni: CNIConfig, network: NetworkConfigList, do: str, pod: str) -> str:
-    """The error of the step; empty if it succeeded."""
+    """Run a step. Returns its error; empty if it succeeded."""
     netns = os.path.join(NETNS_DIR, pod)
     runtime = RuntimeConf(f"sandbox-of-{pod}", netns, "eth0")
     try:
@@ -98,7 +99,7 @@ def _execution(recorded: Recorded) -> dict[str, Any]:
 
 
 def _reserved(network: str) -> list[str]:
-    """The addresses that host-local has reserved: one file for each."""
+    """The addresses that host-local has reserved, one file each."""
     directory = os.path.join(STATE_DIR, "networks", network)
     names = os.listdir(directory) if os.path.isdir(directory) else []
     return sorted(name for name in names if name[:1].isdigit())

@@ -1,4 +1,4 @@
-"""The run of a lab's scenario, and the function that plays one, which the command line provides."""
+"""The run of a lab's scenario, and the type of the function that runs it, which the command line provides."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubesim.values import value_object
 
 @value_object
 class LessonRun:
-    """The records of a run, the expectations that were not met, and the objects of the cluster at each moment."""
+    """The records of a run, the failed expectations, and the objects of the cluster at each time."""
 
     records: tuple[Record, ...]
     failed: tuple[str, ...]

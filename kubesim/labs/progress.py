@@ -1,4 +1,4 @@
-"""The progress of a learner, kept in one small file, and the results that a teacher collects.
+"""The progress of a learner, stored in one small file, and the results for a teacher.
 
 The file is in the state directory (XDG_STATE_HOME, by default ~/.local/state/kubesim). A crash leaves either the old
 file or the new one.
@@ -19,7 +19,7 @@ from kubesim.values import mutable
 
 @mutable
 class QuestionProgress:
-    """`first` is the first answer; for a prediction, the prediction."""
+    """The progress in one question. `first` is the first answer; for a prediction, the prediction."""
 
     first: str = ""
     right_at_first: bool = False
@@ -53,14 +53,14 @@ def _question(item: dict[str, Any]) -> QuestionProgress:
 
 
 def _number(value: Any) -> int:
-    """Raises TypeError for anything else."""
+    """A number from JSON. Raises TypeError for any other value."""
     if type(value) is not int:
         raise TypeError
     return value
 
 
 class Progress:
-    """The progress in all labs: read once, changed, saved."""
+    """The progress in all labs. It is read once, changed, and saved."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -119,7 +119,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 def class_results(learner: str, labs: list[Lab], progress: Progress) -> dict[str, Any]:
-    """The results of one learner: every lab with an answer or a hint, question by question."""
+    """The results of one learner: all questions of every lab with an answer or a hint."""
     begun = []
     for lab in labs:
         done = progress.labs.get(lab.name)

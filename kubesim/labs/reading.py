@@ -1,7 +1,8 @@
-"""A learner's words -> a value: durations, numbers, ranges, lists, choices, yes and no, as people write them.
+"""Parses a learner's answer: durations, numbers, ranges, lists, choices, yes and no, in the forms that people write.
 
 `10s`, `about 10 seconds`, `60-90s`, `a minute and a half`, `at once`; `3`, `three times`, `never`; `app, then proxy`.
-Pure functions. An answer that cannot be read raises NoAnswer, which says what to write instead.
+
+Pure functions. An answer that cannot be parsed raises NoAnswer, whose text says what to write instead.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ _ALL = re.compile(
 _AROUND_NAMES = re.compile(
     r"\b(?:for|the|of|old|new|one|ones|uid|pods?|containers?|only|just|is|are|it|also|too)\b", re.IGNORECASE
 )
-_ALONE = {"none", "nothing", "no", "zero", "one", "a", "an"}  # not an answer if they stand inside a sentence
+_ALONE = {"none", "nothing", "no", "zero", "one", "a", "an"}  # not an answer inside a sentence
 _NEVER = {
     "never",
     "none",
@@ -91,10 +92,8 @@ _NO = re.compile(
 
 
 def read_answer(question: Question, answer: str) -> Given:
-    """The answer as a value of the question's kind: the whole text, else the part of it that can be read.
-
-    Raises NoAnswer.
-    """
+    """The answer as a value of the question's kind, parsed from the whole text or else from a part of it. Raises
+    NoAnswer."""
     text = _tidy(answer)
     whole = _readable(question, text)
     if whole is not None:
@@ -126,7 +125,7 @@ def _readable(question: Question, text: str) -> Given | None:
 
 
 def _inside(question: Question, words: str) -> Given | None:
-    """Words inside a sentence. A single letter, `no` or `one` could mean anything there."""
+    """The words that count as an answer inside a sentence: a single letter, `no` or `one` could mean anything there."""
     if not words or words in _ALONE or (len(words) == 1 and not words.isdigit()) or question.happens is not None:
         return None
     has_no_unit = words in _WORDS or words.isdigit()
@@ -134,7 +133,7 @@ def _inside(question: Question, words: str) -> Given | None:
 
 
 def _read(question: Question, text: str) -> Given:
-    """The whole text as an answer. Raises NoAnswer."""
+    """Parse the whole text as an answer. Raises NoAnswer."""
     if question.time is not None:
         time = _span(text, _duration, _NO_TIME)
         return time or _refuse(text, "is not a duration; answer with one such as 10s or 1m20s")
@@ -154,12 +153,13 @@ def _read(question: Question, text: str) -> Given:
 
 
 def split_words(questions: Sequence[Question], words: list[str]) -> tuple[str, list[str]]:
-    """The words of a command line that answer the first question, as one text, and those left for the next questions.
+    """The words of a command line that answer the first question, as one text, and the remaining words for the next
+    questions.
 
-    All words are one answer if they can be read as one. Else they are several answers, if no word is left over.
+    All words are one answer if they can be parsed as one. Otherwise they are several answers, if no word remains.
     """
     if any(" " in word for word in words):
-        return words[0], words[1:]  # in quotes: each is an answer
+        return words[0], words[1:]  # quoted: each is one answer
     whole = " ".join(words)
     counts = _segments(questions, words) if len(words) > 1 else ()
     if len(counts) < 2 or (
@@ -170,14 +170,15 @@ def split_words(questions: Sequence[Question], words: list[str]) -> tuple[str, l
 
 
 def _stands_alone(question: Question, words: list[str]) -> bool:
-    """Whether the first word is an answer even if the next words fit: in `5 label` and `no none`, not in `no one`."""
+    """Whether the first word is an answer although the next words fit: in `5 label` and `no none`, but not in `no
+    one`."""
     if question.count is not None:
         return _number(words[0].lower()) is not None
     return question.happens is not None and words[0].lower() in ("yes", "no") and words[1].lower() not in _GOES_ON
 
 
 def _segments(questions: Sequence[Question], words: list[str]) -> tuple[int, ...]:
-    """How many words each answer has, with as few words as possible; () if the words do not divide into answers."""
+    """The number of words of each answer, as few as possible; () if the words cannot be split into answers."""
     if not questions:
         return ()
     for count in range(1, len(words) + 1):
@@ -246,7 +247,7 @@ def _range(text: str, one: Callable[[str], int | None]) -> AnswerRange | None:
 
 
 def _duration(text: str) -> int | None:
-    """Microseconds. Units must get smaller: `10s 11s` are two durations, not one."""
+    """A duration in microseconds. Units must decrease: `10s 11s` are two durations, not one."""
     if re.fullmatch(r"[\d.]+(ns|us|µs)", text):
         return parse_duration(text)
     text = re.sub(r"^(\d+):(\d\d)$", r"\1m\2s", text)
@@ -266,7 +267,7 @@ def _duration(text: str) -> int | None:
 
 
 def _number(text: str) -> int | None:
-    """`3`, `three`, `3 times`, `3x`, `twice`; also with the things that are counted: `5 pods`, `5 of the 6`, `5/6`."""
+    """A number: `3`, `three`, `3 times`, `3x`, `twice`; also with the counted things: `5 pods`, `5 of the 6`, `5/6`."""
     text = re.sub(r"^(\w+)(?: ?/ ?| out of | of (?:the )?)(?:\w+|them)$", r"\1", text)
     if text in ("a time", "a single time"):
         return 1
@@ -281,7 +282,7 @@ def _number(text: str) -> int | None:
 
 
 def _names(text: str, known: Iterable[str]) -> tuple[str, ...] | None:
-    """The known names in a text, in its order; None if it has other words."""
+    """The known names in a text, in the order of the text; None if it has other words."""
     by_lower = {name.lower(): name for name in known}
     longest_first = sorted(by_lower, key=len, reverse=True)
     pattern = "|".join(rf"(?<![\w.-]){re.escape(name)}(?![\w-])" for name in longest_first)
@@ -317,7 +318,7 @@ def _several(text: str, choices: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def letter(index: int) -> str:
-    """Choices have letters: numbers would be taken for values."""
+    """The letter of a choice. Choices have letters because numbers could be values."""
     return chr(ord("a") + index)
 
 
@@ -347,18 +348,19 @@ def _equal(wanted: str, choice: str) -> bool:
 
 
 def _same_duration(wanted: str, choice: str) -> bool:
-    """`40`, `40 s` and `40s`; `5m` and `5m0s`; `20 seconds` and `20`."""
+    """Equal durations: `40`, `40 s` and `40s`; `5m` and `5m0s`; `20 seconds` and `20`."""
     given, meant = _duration(wanted), _duration(choice)
     return given is not None and given == meant
 
 
 def _same_number(wanted: str, choice: str) -> bool:
-    """`twenty seconds` and `20`, `once` and `1`."""
+    """Equal numbers: `twenty seconds` and `20`, `once` and `1`."""
     return choice.isdecimal() and wanted in (word for word, value in (_WORDS | _TIMES).items() if value == choice)
 
 
 def _part_of(wanted: str, choice: str) -> bool:
-    """`ContainerCreating` of waiting/ContainerCreating, `10.88.0.2` of 10.88.0.2/29, `.2` as well."""
+    """Whether the answer is a part of the value: `ContainerCreating` of waiting/ContainerCreating, `10.88.0.2` or `.2`
+    of 10.88.0.2/29."""
     parts = choice.split("/")
     tails = ["/".join(parts[start:]) for start in range(len(parts))]
     return len(parts) > 1 and (wanted in (*parts, *tails) or (wanted[:1] == "." and parts[0].endswith(wanted)))
@@ -369,12 +371,12 @@ def _beginning_of(wanted: str, choice: str) -> bool:
 
 
 def _end_of(wanted: str, choice: str) -> bool:
-    """`deferred` of ResizeDeferred."""
+    """Whether the answer is the end of the value: `deferred` of ResizeDeferred."""
     return len(wanted) >= 6 and choice.endswith(wanted)
 
 
 def _yes_or_no(text: str) -> bool:
-    """The first words decide: `yes, because ...`, `it does not`."""
+    """Yes or no, by the first words: `yes, because ...`, `it does not`."""
     if _NO.match(text.lower()):
         return False
     if _YES.match(text.lower()) and not re.search(r"\bno\b", text.lower()):

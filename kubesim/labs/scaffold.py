@@ -1,4 +1,4 @@
-"""A template: `kubesim lab new NAME` writes a valid lab, for a teacher to change."""
+"""A template: `kubesim lab new NAME` writes a valid lab for a teacher to edit."""
 
 from __future__ import annotations
 

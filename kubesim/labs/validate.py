@@ -1,4 +1,4 @@
-"""Checks a lab: all its statements must be true of its own run."""
+"""Checks a lab: all its statements must be true in its own run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UPSTREAM = "https://kubernetes.io/"
 
 
 def problems(lab: Lab, play: Play) -> list[str]:
-    """One line for each problem; none if the lab is good."""
+    """One line for each problem; none if the lab is valid."""
     lesson = Lesson(lab, LabProgress(), play, lab.folder / "solved.yaml")
     out = [f"text.md: {part.strip('# ') or 'a title'} is missing" for part in _TEXT_PARTS if part not in lab.text]
     if " ".join(lab.file.belief.split()) not in " ".join(lab.text.split()):
@@ -78,7 +78,7 @@ def _question(lesson: Lesson, question: Question, answer: str | None) -> Iterato
         limits = truth.allowed.text if question.time else f"{truth.allowed.low} to {truth.allowed.high}"
         yield f"{question.id}: the run says {truth.text}, which is outside of its range: {limits}"
     for meaning in question.accept:
-        read_answer(question, meaning)  # raises if it is no answer
+        read_answer(question, meaning)  # raises NoAnswer if it is invalid
     if answer is not None and not judge(run.records, question, answer).right:
         yield f"solution.yaml: {question.id}: {answer!r} is wrong: the run says {truth.text}"
     for wrong in question.wrong:

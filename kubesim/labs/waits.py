@@ -1,7 +1,7 @@
 """Waits of the kubelet as ranges: from its own periods, jitter and back-offs, for every seed.
 
-A question about a time that depends on the seed lists the waits it consists of; the sum of their ranges is what the
-rule allows. `wait("resync")` is one minute to one and a half; `wait("back-off 3")` is the wait after the third restart.
+A question about a time that depends on the seed lists its waits; every time in the sum of their ranges is right.
+`wait("resync")` is 60 to 90 s; `wait("back-off 3")` is the wait after the third restart.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _MILLISECOND = 1000
 
 
 def time_text(micros: int) -> str:
-    """Times in labs have one format: `80ms`, `1m`, `1m20.5s`, rounded to milliseconds."""
+    """A time in the format of labs: `80ms`, `1m`, `1m20.5s`, rounded to milliseconds."""
     text = duration(round(micros / _MILLISECOND) * _MILLISECOND)
     return text.removesuffix("0s") if text.endswith("m0s") else text
 
 
 @value_object
 class AnswerRange:
-    """From `low` to `high`, both included: microseconds, or a number of times."""
+    """From `low` to `high`, both included: microseconds, or a count."""
 
     low: int
     high: int
@@ -63,19 +63,19 @@ def _stretched(delay: int, factor: float = JITTER_FACTOR) -> AnswerRange:
 
 WAITS = {
     "relist": _up_to(_KUBELET.relist_period),  # until the PLEG lists the containers again
-    "sync tick": _up_to(_KUBELET.sync_tick_period),  # until the sync loop takes a pod out of the work queue
+    "sync tick": _up_to(_KUBELET.sync_tick_period),  # until the sync loop takes a pod from the work queue
     "housekeeping": _up_to(_KUBELET.housekeeping_period),
     "resync": _stretched(_KUBELET.resync_interval),  # of a pod whose sync succeeded
     "retry": _stretched(_KUBELET.backoff_period),  # of a sync that failed without a back-off of its own
     "PLEG threshold": AnswerRange(_KUBELET.relist_threshold, _KUBELET.relist_threshold),
-    "runtime timeout": _up_to(_KUBELET.runtime_request_timeout),  # until a call that hangs fails
+    "runtime timeout": _up_to(_KUBELET.runtime_request_timeout),  # until a hanging call fails
     "node status": _up_to(round(_KUBELET.node_status_period * (1 + UPDATE_JITTER))),
     "eviction check": _up_to(MONITORING_PERIOD),
 }
 
 
 def wait(text: str) -> AnswerRange:
-    """The range of a wait by its name; `back-off N`; a duration; `up to 5s`. Raises ValueError."""
+    """The range of a wait: a name, `back-off N`, a duration, or `up to 5s`. Raises ValueError."""
     if text in WAITS:
         return WAITS[text]
     number = text.removeprefix(_BACK_OFF)
@@ -91,10 +91,10 @@ def wait(text: str) -> AnswerRange:
 
 
 def crash_wait(restart: int) -> AnswerRange:
-    """From the end of a container to its next start, after this number of restarts in a row.
+    """The time from the end of a container to its next start, after this number of restarts in a row.
 
-    The back-off counts from the end of the container. The worker requeues the pod for its end, with jitter, but never
-    for longer than a resync; then the next sync tick takes the pod up.
+    The back-off counts from the end of the container. The worker requeues the pod for the end of the back-off, with
+    jitter, but for a resync at most; then the next sync tick starts the sync.
     """
     backoff: int = min(INITIAL_CRASH_LOOP_BACK_OFF << (restart - 1), MAX_CRASH_LOOP_BACK_OFF)
     return AnswerRange(backoff, _longest(backoff))
@@ -113,5 +113,5 @@ def total(waits: tuple[str, ...]) -> AnswerRange:
 
 
 def periodic(during: int, period: int) -> AnswerRange:
-    """How often something with a period happens in a time, whatever its phase is."""
+    """How often something periodic happens in a given time, for any phase."""
     return AnswerRange(during // period, -(-during // period))

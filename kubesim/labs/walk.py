@@ -1,7 +1,7 @@
 """A walk through the creation of a pod, from its manifest to the first packet, in the order of the code path.
 
 Each stop shows a record of a real run and the state of the node at that record. `kubesim lab walk` prints it in the
-terminal; `docs/first-packet.md` is the same as a page.
+terminal; `docs/first-packet.md` is the same text as a page.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Walk:
     stops: tuple[WalkStop, ...]
 
     def lines(self) -> list[str]:
-        """For a terminal."""
+        """The stop as text for a terminal."""
         lines = [self.title, "", *textwrap.wrap(" ".join(self.intro.split()), WIDTH), ""]
         for number, stop in enumerate(self.stops, start=1):
             lines += [f"{number}. {stop.title}"]
@@ -58,7 +58,7 @@ class Walk:
         return lines
 
     def markdown(self) -> list[str]:
-        """As a page."""
+        """The stop as Markdown."""
         lines = [
             f"# {self.title}",
             "",
@@ -126,5 +126,5 @@ def cni_request(stepper: Stepper, sandbox_id: str) -> Iterator[str]:
 
 
 def _plugin_configuration() -> dict[str, Any]:
-    """A plugin gets its own part of the list, with the name and the version of the list added."""
+    """The configuration that a plugin gets: its part of the list, plus the name and the version of the list."""
     return {"cniVersion": "1.0.0", "name": "pods", "type": "bridge", "ipam": {"type": "host-local"}}

@@ -1,7 +1,7 @@
-"""The words that people put around an answer: which parts of a text could be the answer itself.
+"""Finds the parts of a text that could be the answer itself, without the words around it.
 
 `12s plus up to 5s`, `there is no back-off, so immediately`, `30 - 5 = 25`, `still Pending`. Pure functions over text;
-`reading.py` knows what an answer is and reads the parts.
+`reading.py` parses the parts.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _TRAILING = re.compile(
 
 
 def as_digits(text: str) -> str:
-    """`twenty-five` becomes `25`; single words stay as they are."""
+    """Number words as digits: `twenty-five` becomes `25`; other words are unchanged."""
     return _COMPOUND.sub(lambda found: str(_TENS[found[1]] + NUMBER_WORDS[found[2]]), text)
 
 
 def parts(text: str) -> Iterator[list[str]]:
-    """The parts of a text that could be the answer, the surest first. Every list holds parts of one kind."""
+    """The parts of a text that could be the answer, the most likely first. Every list has parts of one kind."""
     text = as_digits(text.lower())
     if "=" in text:
         yield [text.rpartition("=")[2].strip(" \"'")]
@@ -69,5 +69,5 @@ def the_one_in(text: str, read: Callable[[str], T | None]) -> T | None:
 
 
 def terms(text: str) -> list[str]:
-    """The terms of a sum: `25s + 20s plus up to 10s`. One term: the text is no sum."""
+    """The terms of a sum: `25s + 20s plus up to 10s`. A single term means that the text is not a sum."""
     return [term.strip() for term in re.split(r"\s*\+\s*|\s+(?:plus|and another|and then)\s+", text) if term.strip()]

@@ -1,1 +1,1 @@
-"""`kubesim up`: a cluster in one process that real clients talk to, in real time or faster."""
+"""`kubesim up`: a cluster in one process for real clients, in real time or faster."""

@@ -1,4 +1,4 @@
-"""Where a cluster may be served: on loopback, unless the user allows other addresses."""
+"""Restricts the served address to loopback, unless the user allows others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kubesim.errors import UsageError
 
 
 def check_address(host: str, *, allowed: bool) -> None:
-    """Raises UsageError."""
+    """Raises UsageError for an address that is not allowed."""
     if allowed or is_loopback_host(host):
         return
     raise UsageError(

@@ -1,4 +1,4 @@
-"""What the server of `kubesim up` answers that is not in its store: logs, streams into containers, metrics.
+"""Answers requests of `kubesim up` that the store cannot answer: logs, streams into containers, metrics.
 
 Mirrors: pkg/registry/core/pod/rest (log.go, subresources.go)
 """
@@ -33,7 +33,7 @@ _HANDLERS: dict[str, Handler] = {
 
 
 class BesideStore:
-    """Implements `Beside` for the nodes of a simulation. `clock` is that of clients."""
+    """Implements `Beside` for the nodes of a simulation. `clock` is the clients' clock."""
 
     def __init__(self, simulation: Simulation, clock: LoopClock, state: StateLog | None = None) -> None:
         self._simulation = simulation

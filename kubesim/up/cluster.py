@@ -1,7 +1,7 @@
 """The cluster of `kubesim up`: a simulation whose API server accepts clients until it is stopped.
 
-The story of a scenario is played as in any run: its objects at the start, its steps and faults at their times. It
-has no end of its own.
+A scenario runs as in `kubesim run`: its objects at the start, its steps and faults at their times. The run has no end
+of its own.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ PROGRESS_S = 0.5
 
 @value_object
 class UpSettings:
-    """`duration` is microseconds of real time; None: until it is stopped. `ready` is called with the address, and
-    `on_progress` twice a second with the microseconds that have passed for the nodes."""
+    """Settings of the cluster. `duration` is microseconds of real time; None: until it is stopped. `ready` is called
+    with the address, and `on_progress` twice a second with the virtual time of the nodes in microseconds."""
 
     host: str
     port: int
@@ -57,7 +57,7 @@ class UpSettings:
 
 
 class ServedSimulation(Simulation):
-    """Has the objects of a fresh cluster before the first request."""
+    """A simulation that creates the objects of a fresh cluster before the first request."""
 
     def make_store(self) -> Store:
         store = super().make_store()
@@ -66,14 +66,14 @@ class ServedSimulation(Simulation):
         return store
 
     def _service_changed(self, event: WatchEvent) -> None:
-        """The API server looks every 10 s whether its own Service is there."""
+        """Recreate the kubernetes Service: the API server checks it every 10 s."""
         metadata = event.object.metadata
         if event.type == "DELETED" and (metadata.namespace, metadata.name) == ("default", "kubernetes"):
             self.clock.call_at(self.clock.now() + RECONCILED, create_kubernetes_service, self.store)
 
 
 def run_up(scenario: Scenario, settings: UpSettings, sinks: Sequence[Sink] = ()) -> RunResult:
-    """Serve until the time is over. Raises UsageError, and RunInterrupted when a signal ends it."""
+    """Serve for the duration. Raises UsageError, and RunInterrupted when a signal ends it."""
     stopped: list[RunResult] = []
 
     def play(real: CniNodes | None) -> RunResult:
@@ -147,7 +147,7 @@ async def _report(simulation: Simulation, on_progress: Callable[[int], None], sp
 
 
 def _remove(path: Path, text: str) -> None:
-    """Unless it has been changed."""
+    """Remove the file, unless it has been changed."""
     try:
         if path.read_text() == text:
             path.unlink()
@@ -156,7 +156,7 @@ def _remove(path: Path, text: str) -> None:
 
 
 def _raise_failures_of_callbacks(tasks: TaskSet) -> None:
-    """An error of ours ends the cluster; one of a connection is the end of that connection only."""
+    """Let an internal error end the cluster; an error of a connection ends only the connection."""
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")

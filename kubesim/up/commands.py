@@ -60,7 +60,7 @@ def _wanted(asked: PodRequest) -> set[str]:
 
 
 def _ended(command: tuple[str, ...], code: int | None) -> dict[str, Any] | None:
-    """None: the client has gone."""
+    """The exit status of a command; None: the client has disconnected."""
     if code is None or code == 0:
         return None if code is None else _SUCCESS
     shown = f"error executing command [{' '.join(command)}], exit code {code}"
@@ -85,7 +85,7 @@ def _internal(problem: str) -> dict[str, Any]:
 
 
 async def _exec_whole(channels: Channels, process: ContainerProcess, command: tuple[str, ...]) -> int:
-    """In a container that a behaviour of the scenario plays: there is nothing to type into."""
+    """Run exec in a container that a behaviour of the scenario simulates: it reads no input."""
     result = await process.exec(command)
     for name, text in (("stdout", result.stdout), ("stderr", result.stderr)):
         if text:
@@ -106,7 +106,7 @@ async def _exec(asked: PodRequest, channels: Channels, process: ShellProcess, co
         tasks.start("exec client", _when_gone(channels, lambda: _settle(ended, None)))
         try:
             status = await ended
-        finally:  # without its client the command continues, as with containerd, but without input
+        finally:  # if its client disconnects, the command continues without input, as with containerd
             if isinstance(source, PipedInput):
                 source.feed(b"")
     return None if status is None else status.code
@@ -134,7 +134,7 @@ async def _stir(asked: PodRequest, channels: Channels, screens: list[Screen]) ->
 def _streams(
     asked: PodRequest, channels: Channels
 ) -> tuple[dict[int, Stream], PipedInput | Terminal | None, list[Screen]]:
-    """Descriptors of the command, what the client types into, and what it sees."""
+    """The file descriptors of the command, connected to the client's input and output."""
 
     def screen(name: str) -> Screen:
         return Screen(lambda text: channels.send(name, encode(text)), lambda: channels.waiting > MUCH)
@@ -167,7 +167,7 @@ async def serve_attach(asked: PodRequest, request: web.BaseRequest) -> web.Strea
 async def _attach(
     asked: PodRequest, channels: Channels, container: SimulatedContainer, process: ContainerProcess
 ) -> bool:
-    """Until the container ends (True), or the client goes."""
+    """Stream until the container ends (returns True) or the client disconnects."""
     over: Awaited[bool] = Awaited("the end of an attached container")
     log: Log | None = getattr(process, "log", None)
     source = process.input if isinstance(process, ShellProcess) and asked.flag("stdin") else None

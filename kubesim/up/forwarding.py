@@ -1,6 +1,6 @@
 """Port forwarding: connections of a client, on one connection, to ports of a pod.
 
-A port of a simulated pod is answered by the program that listens there; it speaks HTTP, or accepts and says nothing.
+The program that listens on a port of a simulated pod answers; it speaks HTTP, or accepts connections without answering.
 
 Mirrors: kubelet/pkg/cri/streaming/portforward (httpstream.go, tunneling); pkg/registry/core/pod/rest/subresources.go
 """
@@ -71,7 +71,7 @@ async def _tunnel(forwarder: _Forwarder, request: web.BaseRequest) -> web.Stream
 
 
 class _Outgoing:
-    """Bytes on their way into a WebSocket."""
+    """Outgoing bytes of a WebSocket."""
 
     def __init__(self, socket: web.WebSocketResponse) -> None:
         self._socket = socket
@@ -96,7 +96,7 @@ class _Outgoing:
 
 
 class _Forwarder:
-    """Pairs the two streams of each connection, one for data and one for an error, and answers on them."""
+    """Pairs the data and error streams of each connection, and answers on them."""
 
     def __init__(self, pod: Pod, node: SimulatedNode) -> None:
         self._pod = pod
@@ -104,7 +104,7 @@ class _Forwarder:
         self._errors: dict[str, SpdyStream] = {}
 
     def opened(self, stream: SpdyStream) -> None:
-        """The client opens the stream for errors first."""
+        """Handle a new stream; the client opens the error stream first."""
         kind, request = stream.headers.get("streamtype", ""), stream.headers.get("requestid", "")
         if kind == "error":
             self._errors[request] = stream
@@ -143,7 +143,7 @@ class _Forwarder:
 
 
 class _ServedHttp:
-    """HTTP/1 requests as they come in, answered by a listener of the simulation."""
+    """HTTP/1 requests, which a listener of the simulation answers."""
 
     def __init__(self, listener: Listener, write: Callable[[bytes], None], end: Callable[[], None]) -> None:
         self._listener = listener
@@ -189,7 +189,7 @@ class _ServedHttp:
 
 
 def parse_request(head: bytes) -> tuple[HttpRequest | None, int, bool]:
-    """A request without its body, the length of that, and whether the client wants no more after it."""
+    """A request without its body, the length of the body, and whether the client closes the connection after it."""
     first, *lines = head.decode("latin-1").split("\r\n")
     words = first.split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):

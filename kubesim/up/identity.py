@@ -1,7 +1,7 @@
 """Identity and access of the server: a certificate created at the start, a token, and the kubeconfig with both.
 
-The standard library cannot write certificates, so `openssl` does. The key is read from a directory that only this user
-can read, and which is removed before the first connection.
+The standard library cannot write certificates, so `openssl` does. The key is in a directory that only this user can
+read, and that is removed before the first connection.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ADDRESSES = ("127.0.0.1", "::1", "10.96.0.1")
 
 @value_object
 class Identity:
-    """What a server shows: its TLS context, and the certificate by which clients know it."""
+    """The identity of a server: its TLS context, and the certificate with which clients verify it."""
 
     tls: ssl.SSLContext
     certificate: str  # in PEM
@@ -55,7 +55,7 @@ def make_identity(hosts: Sequence[str] = ()) -> Identity:
 
 
 def alternative_names(hosts: Sequence[str]) -> str:
-    """As openssl takes them; an address that stands for all says nothing."""
+    """The names in openssl's format; an address that means "all interfaces" is omitted."""
     names = dict.fromkeys([*_NAMES, *_ADDRESSES, *(host for host in hosts if host not in ("", "0.0.0.0", "::"))])
     return ",".join(f"{'IP' if _is_address(name) else 'DNS'}:{name}" for name in names)
 
@@ -69,7 +69,7 @@ def _is_address(name: str) -> bool:
 
 
 def kubeconfig(server: str, certificate: str, token: str) -> str:
-    """The file that kubectl reads; JSON, which is YAML too."""
+    """The kubeconfig, as JSON, which is also YAML."""
     cluster = {"server": server, "certificate-authority-data": base64.b64encode(certificate.encode()).decode()}
     value = {
         "apiVersion": "v1",
@@ -83,12 +83,12 @@ def kubeconfig(server: str, certificate: str, token: str) -> str:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only this user can read, so that others see it whole or not at all. Raises UsageError."""
+    """Write a file atomically that only this user can read. Raises UsageError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
-            with os.fdopen(descriptor, "w") as file:  # mkstemp makes it readable for its owner only
+            with os.fdopen(descriptor, "w") as file:  # mkstemp makes it readable only for its owner
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
@@ -101,7 +101,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def is_ours(path: Path) -> bool:
-    """Did `kubesim up` write this file, without later additions?"""
+    """Whether `kubesim up` wrote this file, and nothing was added later."""
     try:
         value = json.loads(path.read_text())
         return [each["name"] for each in value["clusters"]] == [CLUSTER]

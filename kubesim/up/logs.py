@@ -1,7 +1,7 @@
-"""The output of a container, as `kubectl logs` requests it: the end of it, since when, and what is still to come.
+"""The output of a container for `kubectl logs`, with its options: the last lines, since a time, and follow.
 
-Mirrors: pkg/registry/core/pod/rest/log.go; pkg/apis/core/validation ValidatePodLogOptions; pkg/kubelet
-kubelet_pods.go validateContainerLogStatus; cri-client/pkg/logs ReadLogs
+Mirrors: pkg/registry/core/pod/rest/log.go; pkg/apis/core/validation ValidatePodLogOptions; pkg/kubelet kubelet_pods.go
+validateContainerLogStatus; cri-client/pkg/logs ReadLogs
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TEXT = {"Content-Type": "text/plain"}
 
 @value_object
 class LogOptions:
-    """`since` is a moment in microseconds; `tail` and `limit` (bytes) None: everything."""
+    """Options of a log request. `since` is a time in microseconds; `tail` and `limit` (bytes) None: everything."""
 
     follow: bool = False
     timestamps: bool = False
@@ -38,7 +38,7 @@ class LogOptions:
     stream: str = "All"
 
     def lines(self, lines: Iterable[LogLine]) -> Iterator[bytes]:
-        """Those that are wanted, as they are sent."""
+        """The selected lines, in the format of the response."""
         for line in lines:
             if line.time >= self.since and self.stream in ("All", line.stream.capitalize()):
                 stamp = f"{format_micro_time(line.time)[:-1]}000Z " if self.timestamps else ""
@@ -46,7 +46,7 @@ class LogOptions:
 
 
 def log_options(asked: PodRequest, now: int) -> LogOptions:
-    """Raises ApiError."""
+    """Parse the options of a request. Raises ApiError."""
     errors = Errors()
     numbers: dict[str, int | None] = {}
     for key, least in (("tailLines", 0), ("sinceSeconds", 1), ("limitBytes", 1)):
@@ -90,7 +90,7 @@ async def serve_log(asked: PodRequest, request: web.BaseRequest) -> web.StreamRe
 
 
 def _container(asked: PodRequest, pod: Pod, name: str) -> SimulatedContainer | str | None:
-    """None if there is nothing to read; of a container whose record is gone, what the kubelet says. Raises ApiError."""
+    """The container; the kubelet's message if its record is gone; None if there is no output. Raises ApiError."""
     if not pod.spec.node_name:
         return None
     node = asked.pods.node_of(pod)
@@ -107,7 +107,7 @@ def _container(asked: PodRequest, pod: Pod, name: str) -> SimulatedContainer | s
 async def _send(
     asked: PodRequest, response: web.StreamResponse, container: SimulatedContainer, options: LogOptions
 ) -> None:
-    """What there is, and with `follow` what comes, until the container ends or the client goes."""
+    """Send the existing lines and, with `follow`, new ones until the container ends or the client disconnects."""
     log: Log | None = getattr(container.process, "log", None)
     if log is None:
         return

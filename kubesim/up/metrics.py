@@ -1,7 +1,7 @@
 """metrics.k8s.io/v1beta1, for `kubectl top`: the simulated usage of containers and nodes.
 
-A container uses the memory that its behaviour says, or else what it requests; and of CPU what it requests. One that
-requests nothing uses a little. A pod is measured once it has a running container.
+The memory of a container is that of its behaviour, or else its request; its CPU is its request. A container without
+requests uses a little. A pod is measured once it has a running container.
 
 Mirrors: kubernetes-sigs/metrics-server pkg/api (pod.go, node.go)
 """
@@ -27,13 +27,13 @@ from kubesim.values import replace
 GROUP, VERSION = "metrics.k8s.io", "v1beta1"
 _WINDOW = "15s"
 _LEAST_CPU_M, _LEAST_MEMORY_KI = 1, 2048  # of a container that requests nothing
-_NODE_CPU_M, _NODE_MEMORY_KI = 50, 262_144  # of what runs on a node beside its pods
+_NODE_CPU_M, _NODE_MEMORY_KI = 50, 262_144  # usage of a node besides its pods
 _VERBS = ["get", "list"]
 _RESOURCES = (("nodes", "NodeMetrics", False), ("pods", "PodMetrics", True))
 
 
 def with_metrics(simulation: Simulation, request: Request, response: Response) -> Response:
-    """The answer, with the group among all groups; or the answer about the group itself."""
+    """The response with the metrics group added to the group list, or the description of the group itself."""
     url = urlsplit(request.path)
     parts = [part for part in url.path.split("/") if part]
     if request.method != "GET" or parts[:1] != ["apis"]:
@@ -49,7 +49,7 @@ def with_metrics(simulation: Simulation, request: Request, response: Response) -
 
 
 def _with_group(groups: dict[str, Any]) -> dict[str, Any]:
-    """Of a plain list, and of aggregated discovery."""
+    """Add the group to a plain list, and to aggregated discovery."""
     if groups.get("kind") == "APIGroupList":
         return groups | {"groups": [*groups["groups"], _group()]}
     if groups.get("kind") == "APIGroupDiscoveryList":
@@ -152,7 +152,7 @@ def _usage(cpu_m: int, memory_ki: int) -> dict[str, str]:
 
 
 def _usages(simulation: Simulation, pod: Pod) -> list[tuple[str, int, int]]:
-    """Of its running containers: the name, thousandths of a CPU, KiB."""
+    """The usage of each running container: its name, thousandths of a CPU, KiB."""
     node = simulation.nodes.get(pod.spec.node_name)
     if node is None:
         return []

@@ -1,4 +1,4 @@
-"""The way from a pod's name to its containers on a node, with the refusals of API server and kubelet."""
+"""Finds the containers of a pod on its node, with the errors of the API server and the kubelet."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from kubesim.values import value_object
 
 
 class Pods:
-    """Those of a simulation. `clock` is that of clients outside."""
+    """The pods of a simulation. `clock` is the clients' clock."""
 
     def __init__(self, simulation: Simulation, clock: LoopClock) -> None:
         self.clock = clock
         self._simulation = simulation
 
     def now(self) -> int:
-        """As the containers have it."""
+        """The current time of the containers."""
         return self._simulation.clock.now()
 
     def get(self, namespace: str, name: str) -> Pod:
-        """Raises ApiError 404."""
+        """The pod. Raises ApiError 404."""
         pod = self._simulation.store.get("Pod", namespace, name)
         assert isinstance(pod, Pod)
         return pod
 
     def node_of(self, pod: Pod) -> SimulatedNode:
-        """Where it runs, and whose kubelet answers. Raises ApiError."""
+        """The node that runs the pod. Raises ApiError if its kubelet does not answer."""
         name = pod.spec.node_name
         if not name:
             raise bad_request(f"pod {pod.metadata.name} does not have a host assigned")
@@ -45,7 +45,7 @@ class Pods:
 
 @value_object
 class PodRequest:
-    """A request about one pod; the values of each key of the query, in order."""
+    """A request about one pod; `query` has all values of each key, in order."""
 
     pods: Pods
     namespace: str
@@ -56,14 +56,14 @@ class PodRequest:
         return (self.query.get(key) or ("",))[0]
 
     def flag(self, key: str) -> bool:
-        """Whatever a flag is set to means yes, but for `0` and `false`."""
+        """Whether a flag is set: any value means true, except `0` and `false`."""
         return key in self.query and self.text(key).lower() not in ("0", "false")
 
     def pod(self) -> Pod:
         return self.pods.get(self.namespace, self.name)
 
     def container_name(self, pod: Pod) -> str:
-        """The one that is named, or the only one. Raises ApiError."""
+        """The container that the request names, or the only one. Raises ApiError."""
         given, name = self.text("container"), pod.metadata.name
         init = [each.name for each in pod.spec.init_containers]
         main = [each.name for each in pod.spec.containers]
@@ -80,7 +80,7 @@ class PodRequest:
         raise bad_request(f"a container name must be specified for pod {name}, choose one of: [{' '.join(main)}]{also}")
 
     def running(self) -> tuple[Pod, SimulatedContainer, ContainerProcess]:
-        """The container that is meant, which runs. Raises ApiError."""
+        """The running container of the request. Raises ApiError."""
         pod = self.pod()
         node = self.pods.node_of(pod)
         name = self.container_name(pod)

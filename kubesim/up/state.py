@@ -1,8 +1,8 @@
-"""`--state DIR`: the objects of a cluster, as a log to which every change is added, so that a new process goes on.
+"""`--state DIR`: the objects of a cluster as a log of all changes, from which a new process continues.
 
-A change is in the log before any client sees it, and on the disk before its author gets the answer. At
-the start the log is read, and written again as short as it can be. A line that was cut off by a crash was never
-acknowledged; what is wrong before the last line is an error.
+A change is in the log before any client sees it, and on the disk before its author gets the answer. At the start the
+log is read and compacted. A partial last line (after a crash) was never acknowledged; invalid data before the last line
+is an error.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from kubesim.values import mutable
 
 LOG, _LOCK = "objects.jsonl", "lock"
 _FORMAT = "kubesim-state/1"
-_SLACK = 16 << 20  # bytes by which the log may be longer than needed, and then twice that
+_SLACK = 16 << 20  # the log is compacted when it exceeds twice its minimal length by these bytes
 
 
 @mutable
 class StoredState:
-    """What a log comes to. `time` is the last moment in it."""
+    """The content of a log. `time` is its last time."""
 
     objects: dict[tuple[str, str, str], dict[str, Any]]
     version: int = 0
@@ -38,10 +38,10 @@ class StoredState:
 
 
 class StateLog:
-    """The log of one directory, which no other process uses. `failed` is called when it cannot be written."""
+    """The log in one directory, which no other process uses. `failed` is called if a write fails."""
 
     def __init__(self, directory: Path) -> None:
-        """Raises UsageError."""
+        """Open the log. Raises UsageError."""
         self._path = directory / LOG
         self.failed: Callable[[Exception], None] = lambda error: None
         self._file = -1
@@ -66,13 +66,13 @@ class StateLog:
         store.restore(objects, self.found.version)
 
     def follow(self, store: Store) -> None:
-        """Write what is there, and from now on each change."""
+        """Write the existing objects, and from now on each change."""
         self._store = store
         self._rewrite()
         store.watch_all(self._changed)
 
     def _rewrite(self) -> None:
-        """As short as it can be; the new log takes the place of the old one when it is complete."""
+        """Compact the log; the new log replaces the old one when it is complete."""
         store = self._store
         assert store is not None
         lines = [_line({"format": _FORMAT, "version": store.resource_version, "time": store.now()})]
@@ -115,7 +115,7 @@ class StateLog:
         self._written += 1
 
     async def durable(self) -> None:
-        """Until all that was written by now is on the disk. Several that wait share one pass."""
+        """Wait until all written changes are on the disk. Several waiters share one fdatasync."""
         wanted = self._written
         while self._synced < wanted:
             if self._syncing is None:
@@ -145,7 +145,7 @@ class StateLog:
 
 
 def _private(path: str, flags: int) -> int:
-    """Secrets are in it."""
+    """Open a file that only this user can read, because the log contains Secrets."""
     return os.open(path, flags, 0o600)
 
 
@@ -167,7 +167,7 @@ def _object(value: dict[str, Any]) -> ApiObject:
 
 
 def read_log(path: Path) -> StoredState:
-    """Raises UsageError."""
+    """Read a log. Raises UsageError."""
     state = StoredState({})
     try:
         data = path.read_bytes()
@@ -175,7 +175,7 @@ def read_log(path: Path) -> StoredState:
         return state
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
-    *lines, _ = data.split(b"\n")  # what is behind the last newline was cut off
+    *lines, _ = data.split(b"\n")  # data after the last newline is partial
     for number, line in enumerate(lines, start=1):
         try:
             _apply(state, json.loads(line.decode("utf-8", "surrogatepass")), first=number == 1)

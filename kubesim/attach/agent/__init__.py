@@ -1,6 +1,6 @@
-"""The node agent, attached: kubesim's own kubelet with the pods of a live API server, which it never writes to.
+"""The attached agent: kubesim's own kubelet with the pods of a live API server, to which it never writes.
 
-`Agent` is the name under which programs outside of kubesim use the part that follows a node.
+Other programs that follow a node with kubesim import `Agent` from here.
 """
 
 from kubesim.attach.watch.node_follower import NodeFollower as Agent

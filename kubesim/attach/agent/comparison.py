@@ -1,4 +1,4 @@
-"""Compares every live pod with the agent's at each change of either, and remembers where they began to differ."""
+"""Compares every live pod with the agent's pod at each change of either, and records when they began to differ."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from kubesim.cluster.store.watches import WatchEvent
 from kubesim.trace import Recorder
 from kubesim.values import mutable
 
-KEPT = 1000  # certain differences of pods that are gone
+KEPT = 1000  # certain differences of deleted pods
 
 
 @mutable
 class Compared:
-    """One pod. `record` is the number of the last record of the trace when the two began to differ, `t` its time."""
+    """The comparison of one pod. `record` is the number of the last trace record when the two began to differ, `t` its
+    time."""
 
     pod: str
     verdict: PodVerdict
@@ -30,11 +31,11 @@ class Compared:
 
 
 class Comparison:
-    """A `PodFollower`; `attach` connects it to the agent's side."""
+    """A `PodFollower`; `attach` connects it to the agent."""
 
     def __init__(self) -> None:
         self.pods: dict[str, Compared] = {}  # by uid
-        self.gone: dict[str, Compared] = {}  # pods that are gone, with a difference that was certain
+        self.gone: dict[str, Compared] = {}  # deleted pods with a certain difference, by uid
         self._real: dict[str, Pod] = {}
         self._before: dict[str, Restarts] = {}
         self._store: Store | None = None
@@ -50,7 +51,7 @@ class Comparison:
         if uid not in self._before:
             statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
             self._before[uid] = {status.name: status.restart_count for status in statuses}
-            return  # the agent is notified after this
+            return  # the agent gets the pod only after this call
         self._compare(uid)
 
     def lost(self, pod: Pod) -> None:
@@ -79,7 +80,7 @@ class Comparison:
             known.record, known.t = self._recorder.count, self._elapsed()
         known.verdict = verdict
 
-    # -- what is shown ------------------------------------------------------------------------------------------
+    # -- output -------------------------------------------------------------------------------------------------
 
     def rows(self) -> list[Compared]:
         return sorted((*self.pods.values(), *self.gone.values()), key=lambda compared: compared.pod)
@@ -102,7 +103,7 @@ class Comparison:
         return {"pods": [row.to_json() for row in self.rows()], **self.counts(), "certain": self.certain}
 
     def lines(self) -> list[str]:
-        """For people: each pod, then the number of pods in each state."""
+        """The comparison as text: each pod, then the number of pods in each state."""
         rows = self.rows()
         width = max((len(row.pod) for row in rows), default=0)
         lines = [f"{row.pod:<{width}}  {_words(row)}".rstrip() for row in rows]

@@ -1,4 +1,4 @@
-"""A node whose pods are those of a live API server: what the attached agent adds to a simulated node.
+"""A simulated node that runs the pods of a live API server, for the attached agent.
 
     live API server -> ApiServerSource -> PodOverlay (the API server in memory) -> mux, sync loop, workers, SyncPod
                                              ^                                               |
@@ -39,7 +39,7 @@ from kubesim.sources.config import ConfigStream, Source
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
 
-_STEP = 200 * MILLISECOND  # how often what was found of references is taken over
+_STEP = 200 * MILLISECOND  # how often changed references are passed to the store
 
 
 async def read_node(transport: Transport, name: str) -> Node:
@@ -101,7 +101,7 @@ class AttachedNode:
             tasks.start("references", self._polls(clock, stand_ins, recorder).run())
             tasks.start("stand-ins", _take_over(clock, stand_ins))
         overlay = PodOverlay(store, config.updates, own.start, followers)
-        # Which moment is drawn for a retry need not be the same again.
+        # A repeated run may draw different retry times.
         chance = Randomness(clock.now()).stream("attach")
         source = ApiServerSource(clock, tasks, recorder, overlay, self.transport, self.node_name, chance)
         return _Both(source, own)
@@ -138,8 +138,8 @@ class AttachedNode:
         record_write(recorder, self.node_name, "update", "leases", "a kubelet renews its lease every 10 s")
 
     def _known_answer(self, subject: WorkerSubject, status: PodStatus) -> Literal["success", "failure", "wait"]:
-        """Readiness and startup as the real container has them. Its liveness shows only by its end, so that it is
-        alive until then."""
+        """Readiness and startup results of the real container. Its liveness shows only when it is killed, so until then
+        it succeeds."""
         if subject.probe_type == "liveness":
             return "success"
         name = subject.container.name
@@ -157,7 +157,7 @@ async def _take_over(clock: LoopClock, stand_ins: PlaceholderObjects) -> None:
 
 
 class _Pupil:
-    """A `PodFollower` that learns."""
+    """A `PodFollower` that records the behaviour of containers."""
 
     def __init__(self, lessons: RealContainers) -> None:
         self._lessons = lessons
@@ -170,7 +170,7 @@ class _Pupil:
 
 
 class _Both:
-    """The live source, and behind it the one that reads the overlay: that begins after the first list."""
+    """The live source, then the source that reads the overlay, which starts after the first list."""
 
     def __init__(self, live: Source, own: Source) -> None:
         self._live = live

@@ -14,8 +14,8 @@ _CAPACITY = ("cpu", "memory", "ephemeral-storage", "pods")
 
 
 def node_scenario(node_name: str, node: Node | None, config: str | None = None) -> Scenario:
-    """A node with the labels and the capacity of the real one; every image is present. `config` is the file of its
-    KubeletConfiguration."""
+    """A scenario with one node that has the labels and the capacity of the real one; every image is present. `config`
+    is the file of its KubeletConfiguration."""
     item: dict[str, Any] = {"name": node_name}
     if node is not None:
         item["labels"] = dict(node.metadata.labels)

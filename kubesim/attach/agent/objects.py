@@ -1,7 +1,7 @@
 """The objects that pods of the overlay refer to: stand-ins for ConfigMaps, Secrets, claims and service accounts.
 
-A stand-in has the keys that its pods name and no values. Without references everything exists. With them, an object
-that a pod that is not ready names exists here once it was found in the live cluster, with the keys that it has there.
+A stand-in has the keys that its pods name, and no values. Without reference checks everything exists. With them, an
+object that an unready pod names exists here once it was found in the live cluster, with the keys that it has there.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ CLAIM = "PersistentVolumeClaim"
 
 
 class PlaceholderObjects:
-    """A `PodFollower`. `found` says for each referenced object whether it exists; None: references are not checked."""
+    """A `PodFollower` that maintains the stand-ins. `found` says for each referenced object whether it exists; None:
+    references are not checked."""
 
     def __init__(self, store: Store, found: dict[ObjectKey, bool] | None = None) -> None:
         self._store = store
         self._found = found
-        self.real_keys: dict[ObjectKey, frozenset[str]] = {}  # of those that were found, where that is known
-        self._keys: dict[ObjectKey, Keys] = {}  # that pods name
-        self._owners: dict[ObjectKey, Pod | None] = {}  # of claims: the pod that one was made for
+        self.real_keys: dict[ObjectKey, frozenset[str]] = {}  # of the objects that were found, if known
+        self._keys: dict[ObjectKey, Keys] = {}  # keys that pods name
+        self._owners: dict[ObjectKey, Pod | None] = {}  # of claims: the pod that a generated claim belongs to
         self._pods: dict[str, Pod] = {}  # by uid
 
     @property
@@ -52,7 +53,7 @@ class PlaceholderObjects:
         self._pods.pop(pod.metadata.uid, None)
 
     def found_changed(self) -> None:
-        """Bring the store in step with what was found."""
+        """Update the stand-ins from `found`."""
         for key, there in (self._found or {}).items():
             if there:
                 self._put(key)
@@ -72,7 +73,7 @@ class PlaceholderObjects:
         self._store.put(ApiObject.from_json({**value, "data": data} if data else value))
 
     def _put_claim(self, namespace: str, name: str, made_for: Pod | None) -> None:
-        """A claim that is bound to its own volume."""
+        """Create a claim that is bound to its own volume."""
         if self._store.find(CLAIM, namespace, name) is not None:
             return
         uid, volume = f"{namespace}-{name}", f"pv-{namespace}-{name}"
@@ -93,7 +94,7 @@ def _object(kind: str, metadata: dict[str, str], spec: dict[str, Any]) -> ApiObj
 
 
 def claims(pod: Pod) -> Iterator[tuple[str, bool]]:
-    """The names of the claims of a pod, and whether each belongs to the pod itself."""
+    """The names of a pod's claims, and whether each was generated for the pod."""
     for volume in pod.spec.volumes:
         if (claim := volume.get("persistentVolumeClaim")) is not None:
             yield claim.get("claimName") or "", False
@@ -102,13 +103,13 @@ def claims(pod: Pod) -> Iterator[tuple[str, bool]]:
 
 
 def followed(pod: Pod) -> Iterator[ObjectKey]:
-    """What is looked for in the live cluster: ConfigMaps, Secrets and claims."""
+    """The kinds that are looked up in the live cluster: ConfigMaps, Secrets and claims."""
     yield from named_objects(pod)
     yield from ((CLAIM, pod.metadata.namespace, name) for name, _ in claims(pod))
 
 
 def named_keys(pod: Pod) -> Iterator[tuple[ObjectKey, Keys]]:
-    """The ConfigMaps and Secrets of a pod, with the keys that it needs of them."""
+    """The ConfigMaps and Secrets of a pod, with the keys that it needs."""
     found: dict[ObjectKey, Keys] = {reference.key: set() for reference in references(pod)}
     namespace = pod.metadata.namespace
     for volume in pod.spec.volumes:

@@ -1,11 +1,11 @@
 """The overlay: the live pods of a node, with the statuses that our own kubelet would write.
 
-It is the API server in memory of the attached node. `ApiServerSource` brings the live pods here; each change updates
-their specs, labels, annotations, deletions and the conditions set by others. The status is that of our kubelet from the
-beginning: a pod that has not finished starts with an empty status, because its containers do not run here yet. A pod
+The overlay is the in-memory API server of the attached node. `ApiServerSource` copies the live pods here; each change
+updates their specs, labels, annotations, deletions and the conditions set by others. The status is always that of our
+kubelet: a pod that has not finished starts with an empty status, because its containers are not running here yet. A pod
 that our kubelet would have deleted stays removed until the real one is gone.
 
-Static pods are left out: their files are on the node.
+The overlay has no static pods: their files are on the node.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class PodOverlay:
 
 
 def first_seen(pod: Pod) -> Pod:
-    """A live pod as a new kubelet without any of its containers finds it."""
+    """A live pod as a new kubelet sees it that has none of its containers."""
     pod = pod.changed(api_version="v1", kind="Pod")
     if pod.status.phase in TERMINAL_PHASES:
         return pod
@@ -105,7 +105,7 @@ def first_seen(pod: Pod) -> Pod:
 
 
 def with_our_status(pod: Pod, ours: PodStatus) -> Pod:
-    """A live pod with our status, and in it the conditions that others have set at the live API server."""
+    """A live pod with our status, plus the conditions that other controllers have set at the live API server."""
     others = {condition.type: condition for condition in _by_others(pod.status)}
     kept = tuple(others.pop(known.type, known) for known in ours.conditions if known.type in _OURS | others.keys())
     return pod.changed(api_version="v1", kind="Pod", status=ours.changed(conditions=(*kept, *others.values())))

@@ -1,8 +1,8 @@
-"""Real against agent: how far the attached agent's pod and the real one are apart, and by which rule. Pure.
+"""Compares a pod of the attached agent with the real one: how far they are apart, and by which rule. Pure.
 
-A pod that is further along is `ahead`, one that is not as far is `behind`: time alone may make them the same. They are
-`different` if waiting does not help. A difference is certain only where a rule of the kubelet leaves no choice,
-whatever the times: the phase follows from the exit codes, the QoS class from requests and limits.
+The agent's pod is `ahead` if it is further along, and `behind` if it is not as far: they may become equal with time.
+They are `different` if waiting does not help. A difference is certain only where a rule of the kubelet leaves no choice
+at any timing: the phase follows from the exit codes, the QoS class from requests and limits.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from kubesim.api.pods.resources import compute_pod_qos
 from kubesim.values import value_object
 
 Standing = Literal["same", "ahead", "behind", "different"]
-Restarts = Mapping[str, int]  # by container: the restarts that the real one had when it was first seen
+Restarts = Mapping[str, int]  # by container: the restarts of the real one when it was first seen
 
 _WAITING, _RUNNING, _ENDED = range(3)
 _STEPS = ("waiting", "running", "ended")
 _CREATING = frozenset({"", "ContainerCreating", "PodInitializing"})
-_BY_ITS_SPEC = "DeadlineExceeded"  # the agent comes to that by itself
+_BY_ITS_SPEC = "DeadlineExceeded"  # the agent reaches this by itself
 _PULLING = frozenset({"ErrImagePull", "ImagePullBackOff"})
 
 
 @value_object
 class PodVerdict:
-    """Of one pod. `rule` names what was compared; empty where all is the same."""
+    """The result for one pod. `rule` names the difference; empty if there is none."""
 
     standing: Standing
     rule: str = ""
@@ -71,18 +71,18 @@ def _phases(real: Pod, ours: Pod) -> PodVerdict | None:
             return PodVerdict("different", "phase", f"{detail}: its node ended {whose}, with {reason}")
     if over[0] or over[1]:
         return PodVerdict("behind" if over[0] else "ahead", "phase", detail)
-    return None  # Pending or Running: the containers say more
+    return None  # Pending and Running are compared by their container statuses
 
 
 def _ended_by_its_node(pod: Pod) -> bool:
-    """Evicted, preempted, rejected or shut down: for a reason that the other node need not have. Containers that are
-    always restarted never finish a pod by themselves; what happens after a deadline happens to the other pod, too."""
+    """Whether the node ended the pod for a reason of its own: evicted, preempted, rejected or shut down. Containers
+    that are always restarted never finish a pod by themselves; a deadline applies to both pods."""
     reason = pod.status.reason
     return reason != _BY_ITS_SPEC and (bool(reason) or pod.spec.restart_policy == "Always")
 
 
 def _ends(real: Pod, ours: Pod) -> PodVerdict:
-    """Two finished pods of the same phase."""
+    """Compare two finished pods of the same phase."""
     there, here = exit_codes(real), exit_codes(ours)
     if there is None or here is None or there == here:
         return SAME
@@ -90,7 +90,7 @@ def _ends(real: Pod, ours: Pod) -> PodVerdict:
 
 
 def exit_codes(pod: Pod) -> dict[str, int] | None:
-    """Of all containers of a pod; None if one of them has not ended."""
+    """The exit codes of all containers of a pod; None if one of them has not ended."""
     codes = {}
     statuses = {status.name: status for status in _statuses(pod)}
     for container in (*pod.spec.init_containers, *pod.spec.containers):
@@ -123,7 +123,7 @@ def _containers(real: Pod, ours: Pod, before: Restarts) -> PodVerdict | None:
 
 
 def _position(status: ContainerStatus | None, before: int) -> tuple[int, int]:
-    """How often it was restarted, and its current state since then."""
+    """How far a container is: its restarts, and its current state since the last one."""
     if status is None:
         return 0, _WAITING
     if status.state.running is not None:
@@ -139,7 +139,7 @@ def _in_words(position: tuple[int, int]) -> str:
 
 
 def _inside(real: ContainerStatus, ours: ContainerStatus, step: int) -> PodVerdict | None:
-    """Two containers that are equally far."""
+    """Compare two containers that are equally far."""
     if step == _ENDED:
         theirs, own = (status.state.terminated or status.last_state.terminated for status in (real, ours))
         if theirs is not None and own is not None and theirs.exit_code != own.exit_code:

@@ -1,7 +1,7 @@
-"""Writes of an attached kubelet that no other part of it records: mirror pods and its lease.
+"""Records writes of an attached kubelet that its other components do not record: mirror pods and its lease.
 
-Statuses, deletions, Events and the node's status are recorded where the kubelet decides on them. All writes go to the
-overlay only.
+Statuses, deletions, Events and the node's status are recorded where the kubelet decides on them. All writes go only to
+the overlay.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The explanation of one observed pod: its state, the rule that holds it, what follows and when."""
+"""Explains one observed pod: its state, the rule that keeps it there, and what happens next and when."""

@@ -1,6 +1,6 @@
-"""explain: one observation of a pod -> what is said about it.
+"""Explains one observation of a pod.
 
-Chooses the stretch of life that the pod is in and lets the rules of that stretch speak.
+Finds the stage of the pod's life, and applies the rules of that stage.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kubesim.values import replace
 
 
 def explain(seen: Observation) -> Statement:
-    """Where the pod is, which rules hold it there, what follows and when."""
+    """The statement about a pod: its stage, the rules that keep it there, and what happens next and when."""
     stage, causes = _causes(seen)
     if has_no_kubelet(seen):
         gone = any(cause.code == NODE_GONE for cause in causes)
-        # Without a node, what a kubelet would do about the pod is beside the point; a finalizer still holds the object.
+        # Without a node no kubelet acts on the pod; only a finalizer can still hold the object.
         causes = tuple(_without_promise(one) for one in causes if not gone or one.code in (NODE_GONE, FINALIZERS))
     meta = seen.pod.metadata
     return Statement(meta.namespace, meta.name, meta.uid, seen.pod.spec.node_name, seen.now, stage, causes)
@@ -47,13 +47,13 @@ def _causes(seen: Observation) -> tuple[Stage, tuple[Cause, ...]]:
 
 
 def _without_promise(cause: Cause) -> Cause:
-    """No kubelet acts on the pod, so nothing is sure and nothing is due."""
+    """The cause without certain or due steps, because no kubelet acts on the pod."""
     steps = tuple(replace(step, firm=False, window=None, because="", due=None) for step in cause.steps)
     return replace(cause, steps=steps)
 
 
 def is_accepted(seen: Observation) -> bool:
-    """Whether the pod's kubelet has written a status: it alone sets startTime and these conditions."""
+    """Whether the kubelet has written a status: only the kubelet sets startTime and these conditions."""
     return seen.pod.status.start_time is not None or seen.condition(READY) is not None
 
 

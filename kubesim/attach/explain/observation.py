@@ -1,7 +1,7 @@
-"""The view of a pod from outside: the object, its Events, its node, and what was learnt by watching it.
+"""The view of a pod from outside: the object, its Events, its node, and facts from watching it.
 
-Rules get an `Observation` and nothing else. Facts that only a watcher can know (how long a container has to wait after
-its next crash, when its exit was noticed) are in its `Memory`; after a single read it is empty.
+An `Observation` is the only input of the rules. Facts that only a watcher can know (the back-off after the next crash,
+when the kubelet noticed an exit) are in its `Memory`, which is empty after a single read.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NO_STATUS = ContainerStatus()
 
 @value_object
 class CrashEntry:
-    """A container's crash back-off, as far as it could be followed."""
+    """A container's crash back-off, as far as it could be tracked."""
 
     wait: int
     last_update: int
@@ -49,22 +49,22 @@ class CrashEntry:
 
 @value_object
 class Memory:
-    """What was learnt by watching, by container name."""
+    """Facts from watching a pod, by container name."""
 
     crashes: Mapping[str, CrashEntry] = field(default_factory=dict)
-    # When the exit of the present attempt was first seen in a status: the kubelet synced then.
+    # When the exit of the current attempt first appeared in a status: the kubelet synced then.
     exits_seen: Mapping[str, int] = field(default_factory=dict)
     watched_since: int | None = None
-    kubelet_since: int = 0  # when the node's kubelet started; 0 = not known
+    kubelet_since: int = 0  # when the node's kubelet started; 0 = unknown
 
 
 @value_object
 class ContainerView:
-    """A container of the spec beside its status."""
+    """A container of the spec with its status."""
 
     kind: ContainerKind
     spec: Container
-    status: ContainerStatus  # NO_STATUS if there is none
+    status: ContainerStatus  # NO_STATUS if the status is absent
 
     @property
     def name(self) -> str:
@@ -89,7 +89,7 @@ class ContainerView:
 
     @property
     def words(self) -> str:
-        """`container main`, `sidecar proxy`."""
+        """The container in words: `container main`, `sidecar proxy`."""
         return f"{'' if self.kind == 'regular' else self.kind + ' '}container {self.name}".replace(
             "sidecar container", "sidecar"
         )
@@ -100,7 +100,7 @@ class ContainerView:
 
 @value_object
 class Observation:
-    """A pod at a moment. `node` is None when it was not requested; `node_gone` when it was, and there is none."""
+    """A pod at one time. `node` is None if it was not requested; `node_gone` if it was requested and does not exist."""
 
     pod: Pod
     now: int
@@ -108,16 +108,17 @@ class Observation:
     node: Node | None = None
     node_gone: bool = False
     memory: Memory = field(default_factory=Memory)
-    objects: Mapping[ObjectKey, bool] = field(default_factory=dict)  # ConfigMaps and Secrets that were looked for
+    # Whether the ConfigMaps and Secrets that were looked up exist.
+    objects: Mapping[ObjectKey, bool] = field(default_factory=dict)
     periods: KubeletPeriods = DEFAULT_PERIODS  # of the node's kubelet
-    clock_known: bool = True  # whether `now` is the node's time, as closely as it can be measured
+    clock_known: bool = True  # whether `now` is the node's time, within the accuracy of the measurement
 
     @property
     def gates(self) -> FeatureGates:
         return self.periods.gates
 
     def containers(self) -> Iterator[ContainerView]:
-        """In the order of the spec: init containers and sidecars, regular ones, ephemeral ones."""
+        """The containers in the order of the spec: init containers and sidecars, regular ones, ephemeral ones."""
         spec, status = self.pod.spec, self.pod.status
         for container in spec.init_containers:
             kind: ContainerKind = "sidecar" if is_restartable_init_container(container) else "init"
@@ -149,7 +150,7 @@ class Observation:
         return tuple(sorted(found, key=event_time))
 
     def is_of_earlier_kubelet(self, event: Event) -> bool:
-        """Whether the kubelet has restarted since: the new one remembers no back-off, and tries immediately."""
+        """Whether the kubelet has restarted since: the new one has no back-off, and retries immediately."""
         return event_time(event) < self.memory.kubelet_since
 
     def newest_event(self, *reasons: str, path: str | None = None) -> Event | None:
@@ -177,7 +178,7 @@ def event_time(event: Event) -> int:
 
 
 def first_time(event: Event) -> int:
-    """When an Event was first said."""
+    """When an Event was first emitted."""
     return parse_time(event.first_timestamp) if event.first_timestamp else event_time(event)
 
 
@@ -193,7 +194,7 @@ def event_fact(event: Event) -> Fact:
 
 
 def newest_time(pod: Pod) -> int:
-    """The latest time that the kubelet has written in a status; 0 if there is none."""
+    """The latest time in a status written by the kubelet; 0 if there is none."""
     states = [one.state for one in (*pod.status.init_container_statuses, *pod.status.container_statuses)]
     texts = [condition.last_transition_time for condition in pod.status.conditions]
     texts += [state.running.started_at for state in states if state.running is not None]
@@ -202,7 +203,7 @@ def newest_time(pod: Pod) -> int:
 
 
 def moment(text: str | None) -> int | None:
-    """The microseconds of a time in a status; the epoch itself is containerd's way of saying that there is none."""
+    """The microseconds of a time in a status; None for the epoch, which containerd uses for "no time"."""
     if not text:
         return None
     parsed = parse_time(text)

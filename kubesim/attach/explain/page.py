@@ -1,4 +1,4 @@
-"""A statement as one page for people, and as JSON for machines."""
+"""Prints a statement as text, and as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_FACT = 240
 
 
 def page(statement: Statement, width: int = WIDTH) -> str:
-    """Plain text; the first cause is what blocks the pod, the others are additional."""
+    """The statement as plain text; the first cause is what blocks the pod, the others are additional."""
     node = f" on node {statement.node}" if statement.node else ""
     lines = [
         printable(f"Pod {statement.namespace}/{statement.name}{node}: {statement.stage}"),
@@ -56,7 +56,7 @@ def _step(step: NextStep, now: int) -> str:
 
 
 def window_text(window: Window | None, now: int) -> str:
-    """`between 12:00:10Z (in 5s) and 12:00:25Z (in 20s)`; what is past is said to be due."""
+    """A window in words: `between 12:00:10Z (in 5s) and 12:00:25Z (in 20s)`; a past window is "due"."""
     if window is None or (window.earliest is None and window.latest is None):
         return ""
     earliest, latest = window.earliest, window.latest
@@ -80,7 +80,7 @@ def _clock(moment: int, now: int) -> str:
 
 
 def as_json(statement: Statement) -> dict[str, Any]:
-    """The same for machines; times are RFC 3339."""
+    """The statement as JSON; times are RFC 3339."""
     return {
         "pod": {"namespace": statement.namespace, "name": statement.name, "uid": statement.uid, "node": statement.node},
         "asOf": format_time(statement.as_of),

@@ -1,7 +1,6 @@
 """The periods of a node's kubelet that an administrator can configure, as far as the rules depend on them.
 
-They come from a KubeletConfiguration (`attach/reading/node_configuration.py`); a kubelet whose configuration was not
-read has the defaults.
+They are read from a KubeletConfiguration (`attach/reading/node_configuration.py`); otherwise they have the defaults.
 
 Mirrors: kubelet.go newCrashLoopBackOff; nodelease.go (renewInterval); pod_workers.go (resyncInterval)
 """
@@ -16,13 +15,13 @@ from kubesim.podworkers.requeue import JITTER_FACTOR, Intervals
 from kubesim.runtime.kuberuntime.decide.backoff import MAX_CRASH_LOOP_BACK_OFF, Backoff, new_crash_loop_backoff
 from kubesim.values import value_object
 
-# kubelet.go nodeLeaseRenewIntervalFraction: a lease is renewed four times while it lasts.
+# kubelet.go nodeLeaseRenewIntervalFraction: a lease is renewed four times during its duration.
 _RENEWALS_PER_LEASE = 4
 
 
 @value_object
 class KubeletPeriods:
-    """`intervals` of the pod workers, the longest crash back-off, the time between renewals of the lease."""
+    """The periods: `intervals` of the pod workers, the longest crash back-off, and the renewal interval of the lease."""
 
     intervals: Intervals = Intervals()
     max_container_restart_period: int = MAX_CRASH_LOOP_BACK_OFF
@@ -30,7 +29,7 @@ class KubeletPeriods:
     gates: FeatureGates = DEFAULT_GATES
 
     def crash_backoff(self) -> Backoff:
-        """The back-off of crashed containers of this kubelet, empty."""
+        """An empty crash back-off of this kubelet."""
         return new_crash_loop_backoff(self.max_container_restart_period, self.gates)
 
     def crash_wait(self, restarts: int) -> int:
@@ -42,12 +41,12 @@ class KubeletPeriods:
 
     @property
     def resync_words(self) -> str:
-        """`60 to 90 s`: how often a pod is synced without a cause."""
+        """How often a pod is synced without a cause, in words: `60 to 90 s`."""
         return with_jitter(self.intervals.resync)
 
     @property
     def retry_words(self) -> str:
-        """`10 to 15 s`: how long a worker waits after a failed sync."""
+        """How long a worker waits after a failed sync, in words: `10 to 15 s`."""
         return with_jitter(min(self.intervals.backoff, self.intervals.resync))
 
     def difference(self) -> str:
@@ -67,7 +66,7 @@ DEFAULT_PERIODS = KubeletPeriods()
 
 
 def with_jitter(delay: int) -> str:
-    """A delay and its maximum with jitter: `60 to 90 s`, `1m40s to 2m30s`."""
+    """A delay without jitter and with maximum jitter: `60 to 90 s`, `1m40s to 2m30s`."""
     longest = int(delay * (1 + JITTER_FACTOR))
     if longest <= 90 * SECOND and delay % SECOND == 0 and longest % SECOND == 0:
         return f"{delay // SECOND} to {longest // SECOND} s"
@@ -75,7 +74,7 @@ def with_jitter(delay: int) -> str:
 
 
 def configured_periods(values: Values, gates: FeatureGates) -> KubeletPeriods:
-    """What a decoded KubeletConfiguration says about them."""
+    """The periods in a decoded KubeletConfiguration."""
     longest = values["crashLoopBackOff.maxContainerRestartPeriod"]
     return KubeletPeriods(
         Intervals(resync=values["syncFrequency"]),

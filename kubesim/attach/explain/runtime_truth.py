@@ -1,8 +1,7 @@
-"""The runtime status that the observed status was made from: the input of the kubelet's own decisions.
+"""The runtime status behind an observed status: the input of the kubelet's own decisions.
 
-With it `compute_pod_actions` says what the kubelet does next about a pod that a real kubelet runs. Of each
-container the newest attempt is known; hashes are assumed to be those of the spec, because a status does not contain
-them.
+With it `compute_pod_actions` computes the kubelet's next actions for a pod of a real kubelet. Only the newest attempt
+of each container is known. Hashes are assumed to be those of the spec, because a status does not contain them.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _SANDBOX_TROUBLE = ("FailedCreatePodSandBox", "FailedMount", "FailedAttachVolume
 
 
 def newest_end(view: ContainerView) -> ContainerStateTerminated | None:
-    """How the newest attempt ended; None if it runs, or if there was none."""
+    """The terminated state of the newest attempt; None if it is running, or if there was none."""
     state = view.status.state
     if state.terminated is not None:
         return state.terminated
@@ -34,7 +33,7 @@ def has_sandbox(seen: Observation) -> bool:
     condition = seen.condition(POD_READY_TO_START_CONTAINERS)
     if condition is not None:
         return condition.status == TRUE
-    # Kubelets before v1.29 have no such condition. What happened to a container happened in a sandbox.
+    # Kubelets before v1.29 have no such condition. A container's status or Event shows that there was a sandbox.
     views = list(seen.containers())
     return (
         bool(seen.pod.status.pod_ip)
@@ -45,8 +44,9 @@ def has_sandbox(seen: Observation) -> bool:
 
 
 def sandbox_changed(seen: Observation, since: int) -> bool:
-    """Whether the sandbox that stood at that moment is gone. In the next one all starts over, after what was left of
-    the pod was stopped within its grace: init containers run again, and theirs of before are removed."""
+    """Whether the sandbox of that time is gone. In the next sandbox everything starts from the beginning, after the
+    containers of the old one were stopped within their grace period: init containers run again, and their old records
+    are removed."""
     condition = seen.condition(POD_READY_TO_START_CONTAINERS)
     if condition is not None:
         at = moment(condition.last_transition_time)
@@ -56,14 +56,14 @@ def sandbox_changed(seen: Observation, since: int) -> bool:
 
 
 def _container_came_after_sandbox(seen: Observation) -> bool:
-    """Whether the newest Event about a container is younger than any trouble with the sandbox."""
+    """Whether the newest Event about a container is newer than all Events about sandbox failures."""
     about = [event_time(e) for e in seen.events_of(*_CONTAINER_EVENTS) if "{" in e.involved_object.field_path]
     trouble = [event_time(event) for event in seen.events_of(*_SANDBOX_TROUBLE)]
     return bool(about) and max(about) > max(trouble, default=0)
 
 
 def runtime_status(seen: Observation) -> RuntimePodStatus:
-    """What the runtime would list for this pod."""
+    """The status that the runtime would report for this pod."""
     pod = seen.pod
     records = tuple(record for view in seen.containers() if (record := _record(view)) is not None)
     ready = has_sandbox(seen)
@@ -89,7 +89,7 @@ def runtime_status(seen: Observation) -> RuntimePodStatus:
 
 
 def next_actions(seen: Observation) -> PodActions:
-    """What the kubelet's next sync of this pod would do, by the same function that decides in a run."""
+    """The actions of the kubelet's next sync of this pod, from the function that decides in a simulated run."""
     restarting = seen.condition(ALL_CONTAINERS_RESTARTING)
     return compute_pod_actions(
         seen.pod,

@@ -1,8 +1,8 @@
-"""The statement about a pod: where it is in its life, which rules keep it there, what follows and when.
+"""The statement about a pod: its stage, the rules that keep it there, and what happens next and when.
 
-A statement has causes, the most important first. Each names a rule of the kubelet and where upstream has it, the fields
-that show it, the steps that follow, and what would change that. Steps are in the vocabulary of
-`attach/shadow/changes.py`, so that later observations can be compared with them.
+A statement has causes, the most important first. Each names a rule of the kubelet and its upstream source, the fields
+that show it, the next steps, and what would change that. Steps use the vocabulary of `attach/shadow/changes.py`, so
+that later observations can be compared with them.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Stage = Literal[
 
 ChangeKind = Literal[
     "scheduled",  # the scheduler gave it a node
-    "unschedulable",  # the scheduler said that it found none
+    "unschedulable",  # the scheduler found no node
     "accepted",  # the kubelet wrote its first status
-    "rejected",  # the kubelet refused it
+    "rejected",  # the kubelet rejected it
     "sandbox-ready",
     "sandbox-lost",
     "started",  # a container runs (again)
@@ -47,23 +47,23 @@ ChangeKind = Literal[
     "acknowledged",  # the kubelet has seen the newest generation
     "resizing",
     "resized",
-    "finalizing",  # the object's grace is 0: only finalizers keeps it
+    "finalizing",  # the grace period is 0: only finalizers keep the object
     "removed",
     "deletion-requested",
     "changed-by-others",
 ]
 
 Due = Literal[
-    "accept",  # the kubelet says that it has the pod
+    "accept",  # the kubelet reports that it has the pod
     "restart",  # a container is started again
-    "restart-by",  # the same, but only the end of its window is sure
+    "restart-by",  # the same, but only the end of the window is certain
     "pull",
     "mount",
     "retry",  # a failed sync is repeated
     "startup",  # a startup probe succeeds
     "readiness",
     "acknowledge",
-    "kill",  # the grace is over
+    "kill",  # the grace period is over
     "end",  # the terminal phase is written
     "clean-up",  # the object is removed
 ]
@@ -71,7 +71,7 @@ Due = Literal[
 
 @value_object
 class Window:
-    """Between these moments (microseconds since the epoch); None = no bound is known."""
+    """The time between two moments (microseconds since the epoch); None = no bound is known."""
 
     earliest: int | None = None
     latest: int | None = None
@@ -84,7 +84,8 @@ class Window:
 
 @value_object
 class NextStep:
-    """Something that follows. Firm: the kubelet does it by itself; else it depends on the program or on others."""
+    """An expected step. If `firm`, the kubelet does it by itself; otherwise it depends on the program or on other
+    components."""
 
     change: ChangeKind
     what: str
@@ -92,22 +93,22 @@ class NextStep:
     window: Window | None = None
     because: str = ""  # how its time is known
     firm: bool = True
-    due: Due | None = None  # a watcher can check the kubelet against the window
+    due: Due | None = None  # set if a watcher can check the kubelet against the window
 
 
 def upper_first(text: str) -> str:
-    """A sentence begins; names in it stay as they are."""
+    """The text with its first letter in upper case; the rest is unchanged."""
     return text[:1].upper() + text[1:]
 
 
 def listed(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """A list in words: `a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
 
 
 @value_object
 class Fact:
-    """A field that shows it."""
+    """A field that supports the cause."""
 
     field: str
     value: str
@@ -115,9 +116,9 @@ class Fact:
 
 @value_object
 class Cause:
-    """One thing that holds the pod where it is."""
+    """A rule that keeps the pod where it is."""
 
-    code: str  # one word for machines: CrashLoopBackOff, Finalizers, ...
+    code: str  # a word for programs: CrashLoopBackOff, Finalizers, ...
     says: str
     rule: str
     ref: str
@@ -125,13 +126,13 @@ class Cause:
     steps: tuple[NextStep, ...] = ()
     remedies: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
-    unseen: tuple[str, ...] = ()  # the unknown time, from outside
-    detail: str = ""  # the name or figure that belongs beside the code in a table
+    unseen: tuple[str, ...] = ()  # unknown times that cannot be observed from outside
+    detail: str = ""  # the name or number that a table shows beside the code
 
 
 @value_object
 class Statement:
-    """The statement about one pod at one moment."""
+    """The statement about one pod at one time."""
 
     namespace: str
     name: str

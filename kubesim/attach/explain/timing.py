@@ -1,7 +1,7 @@
-"""When things are due: windows from the kubelet's own back-offs, jitters, thresholds and grace periods.
+"""Computes when steps are due: windows from the kubelet's back-offs, jitter, thresholds and grace periods.
 
-Everything is computed by the functions that a run uses. A window is as narrow as what can be seen allows: times in a
-status are whole seconds, and jitter is the kubelet's secret.
+The functions are those that a simulated run uses. A window is as narrow as the observations allow: times in a status
+are whole seconds, and the kubelet does not report its jitter.
 
 Mirrors: pod_workers.go completeWork, kuberuntime_manager.go doBackOff, images/image_manager.go, prober/worker.go,
 util/goroutinemap/exponentialbackoff (mounts).
@@ -33,10 +33,10 @@ from kubesim.runtime.kuberuntime.naming import backoff_key
 from kubesim.values import value_object
 
 INTERVALS = Intervals()
-# A failed mount: the delay doubles with each failure.
+# A failed mount: the delay doubles after each failure.
 MOUNT_INITIAL, MOUNT_MAXIMUM = 500 * MILLISECOND, 122 * SECOND
-MOUNT_POLL = 300 * MILLISECOND  # how often the waiting sync looks whether all is mounted
-PROBE_PERIOD = 10  # seconds, where a probe does not say
+MOUNT_POLL = 300 * MILLISECOND  # how often the waiting sync checks whether all volumes are mounted
+PROBE_PERIOD = 10  # seconds, if the probe does not set it
 
 COUNTED = "the most that this restartCount allows; the kubelet does not report it"
 _WAIT_IN_MESSAGE = re.compile(r"back-off (\S+) restarting failed container=")
@@ -44,29 +44,29 @@ _WAIT_IN_MESSAGE = re.compile(r"back-off (\S+) restarting failed container=")
 
 @value_object
 class CrashWait:
-    """When a crashed container may start: `wait` after its end, and how sure that is."""
+    """When a crashed container may start: `wait` after its end, and how certain that is."""
 
     wait: int
     finished: int | None
     window: Window  # of the restart
     known_from: str
-    certain: bool  # the wait itself, and not only that it is no longer
+    certain: bool  # whether `wait` is exact, not only an upper bound
 
 
 def stretched(delay: int) -> int:
-    """The longest that jitter makes of a delay."""
+    """A delay with the maximum jitter."""
     return int(delay * (1 + JITTER_FACTOR))
 
 
 def latest_sync(expires_at: int, looked: int, intervals: Intervals = INTERVALS) -> int:
-    """The latest moment of the sync that finds a back-off expired, given a sync before it. Others may follow that one
-    at any time; the last one before the end draws jitter over what is left, a resync at most."""
+    """The latest sync that finds a back-off expired, given an earlier sync. Further syncs may follow the earlier one at
+    any time; the last one before the expiry adds jitter to the remaining time, which is at most a resync."""
     delay = requeue_after(intervals, False, BackoffError("", expires_at), looked).delay
     return expires_at + stretched(delay) - delay
 
 
 def retry_window(looked: int, intervals: Intervals = INTERVALS) -> Window:
-    """When a worker whose sync failed for no reason that says when tries again."""
+    """When a worker retries a failed sync that has no back-off of its own."""
     delay = requeue_after(intervals, False, SyncError(""), looked).delay
     return Window(looked + delay, looked + stretched(delay))
 
@@ -75,8 +75,8 @@ def retry_window(looked: int, intervals: Intervals = INTERVALS) -> Window:
 
 
 def crash_wait(seen: Observation, view: ContainerView) -> CrashWait | None:
-    """When a container that ended starts again; None if it did not end. Whether it may start at all is not decided
-    here."""
+    """When a container that ended starts again; None if it has not ended. The caller decides whether it may start at
+    all."""
     ended = newest_end(view)
     if ended is None:
         return None
@@ -85,7 +85,7 @@ def crash_wait(seen: Observation, view: ContainerView) -> CrashWait | None:
     if entry is None or finished is None:
         looked = seen.memory.exits_seen.get(view.name, seen.now)
         return CrashWait(0, finished, _restart_window(seen, finished, finished, looked), known_from, True)
-    # The jitter is drawn over the whole wait, by the sync that finds the exit.
+    # The jitter is proportional to the whole wait, drawn by the sync that finds the exit.
     looked = seen.memory.exits_seen.get(view.name, finished)
     backoff = seen.periods.crash_backoff()
     backoff.restore(backoff_key(seen.pod, view.spec), entry.wait, entry.last_update)
@@ -102,13 +102,14 @@ def crash_wait(seen: Observation, view: ContainerView) -> CrashWait | None:
 
 
 def _restart_window(seen: Observation, finished: int | None, earliest: int | None, latest: int) -> Window:
-    """A container whose sandbox is gone, too, has to wait for the next one, and for what comes before it there."""
+    """The window of a restart. It has no end if the sandbox is gone: the container waits for the next one, and for the
+    containers before it."""
     waits = finished is not None and sandbox_changed(seen, finished)
     return Window(earliest, None if waits else latest)
 
 
 def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | None, str]:
-    """The container's place in the back-off: followed, read in the message, or counted from its restarts."""
+    """The back-off of a container: tracked, parsed from the message, or computed from its restart count."""
     followed = seen.memory.crashes.get(view.name)
     if followed is not None:
         return followed, "followed from restart to restart"
@@ -117,12 +118,12 @@ def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | N
     last_update = last_start if last_start is not None else seen.now
     reported = reported_wait(view)
     finished = moment(ended.finished_at) if ended is not None else None
-    # A back-off that a kubelet before this one wrote is forgotten.
+    # A restart of the kubelet resets the back-off.
     if reported is not None and (finished is None or finished + TRUNCATION > seen.memory.kubelet_since):
         return CrashEntry(reported, last_update), "read from the message of the waiting state"
     if seen.events_of("SandboxChanged") or _had_no_image(seen, view):
-        # With a sandbox attempts are lost before they count, those of init containers even later; the back-off stays.
-        # An attempt whose image cannot be pulled doubles the back-off, too, and is not counted (doBackOff comes first).
+        # A new sandbox loses attempts before they are counted, and later those of init containers; the back-off stays.
+        # A failed image pull also doubles the back-off and is not counted (doBackOff runs before the pull).
         return CrashEntry(seen.periods.crash_backoff().maximum, last_update), COUNTED
     if view.status.restart_count == 0:
         return None, "there is no back-off after the first crash"
@@ -134,14 +135,14 @@ def _had_no_image(seen: Observation, view: ContainerView) -> bool:
 
 
 def reported_wait(view: ContainerView) -> int | None:
-    """The back-off in the message of CrashLoopBackOff."""
+    """The back-off in the CrashLoopBackOff message."""
     waiting = view.status.state.waiting
     reported = _WAIT_IN_MESSAGE.search(waiting.message) if waiting is not None else None
     return None if reported is None else parse_duration(reported.group(1))
 
 
 def amnesty(started_at: int) -> int:
-    """The time from which a crash of this attempt has no back-off, as if it were the first."""
+    """The time from which a crash of this attempt has no back-off, like a first crash."""
     return started_at + CRASH_LOOP_RESET_AFTER
 
 
@@ -149,7 +150,7 @@ def amnesty(started_at: int) -> int:
 
 
 def pull_wait(failures: int) -> int:
-    """How long the next pull is delayed after this many consecutive failures."""
+    """The delay of the next pull after this many consecutive failures."""
     backoff: Backoff = new_image_backoff()
     for _ in range(max(1, min(failures, 32))):
         backoff.next("", 0, 0)
@@ -157,14 +158,14 @@ def pull_wait(failures: int) -> int:
 
 
 def pull_window(failed_at: int, at_least: int, at_most: int, intervals: Intervals = INTERVALS) -> Window:
-    """When the next pull begins after that many failures in a row: at the first sync after the wait, and those come
-    every 10 to 15 s."""
+    """When the next pull begins after this many consecutive failures: at the first sync after the back-off. Syncs
+    happen every 10 to 15 s."""
     latest = failed_at + pull_wait(at_most) + stretched(min(intervals.backoff, intervals.resync))
     return Window(failed_at + pull_wait(at_least), latest)
 
 
 def pulls_in_a_row(failures: int, span: int, intervals: Intervals = INTERVALS) -> bool:
-    """Whether this many failures within this time followed each other without the rest that ends a back-off."""
+    """Whether this many failures within this time were consecutive, without the pause that resets a back-off."""
     retry = stretched(min(intervals.backoff, intervals.resync))
     longest = sum(pull_wait(n) + retry + WORK for n in range(1, min(failures, 1000)))
     return span <= max(longest, 2 * MAX_IMAGE_BACK_OFF)
@@ -190,12 +191,13 @@ def period(probe: Probe) -> int:
 
 
 def first_probe(probe: Probe, started_at: int) -> int:
-    """The earliest probe of an attempt: whole seconds since a start whose own second was cut."""
+    """The earliest first probe of an attempt: a whole number of seconds after its start, which the status truncates to
+    seconds."""
     return started_at + probe.initial_delay_seconds * SECOND
 
 
 def failure_window(probe: Probe, started_at: int) -> Window:
-    """When a probe that never succeeds reaches its failureThreshold, if nothing else triggers it."""
+    """When a probe that never succeeds reaches its failureThreshold, unless it is also triggered early."""
     more = (max(1, probe.failure_threshold or 3) - 1) * period(probe)
     first = first_probe(probe, started_at)
     slow = period(probe) + max(1, probe.timeout_seconds or 1) * SECOND
@@ -203,7 +205,7 @@ def failure_window(probe: Probe, started_at: int) -> Window:
 
 
 def success_earliest(probe: Probe, started_at: int) -> int:
-    """The earliest success. A readiness probe may be triggered out of turn, so that further ones need not wait a
+    """The earliest success. A readiness probe may be triggered early, so further probes need not wait for their
     period."""
     return first_probe(probe, started_at)
 
@@ -216,7 +218,7 @@ def kill_deadline(pod: Pod, container: Container, begun: Window) -> Window:
     grace = termination_grace_period(pod, container, "") * SECOND
     least = MINIMUM_GRACE_PERIOD_S * SECOND
     held = container.lifecycle is not None and container.lifecycle.pre_stop is not None
-    # Even after a hook or a wait for other containers that used up the grace period, the container gets this much.
+    # Even if a hook or a wait for other containers used up the grace period, the container gets at least this long.
     sidecars = [each for each in pod.spec.init_containers if is_restartable_init_container(each)]
     turns = int(held or any(_has_hook(each) for each in pod.spec.containers)) + len(sidecars)
     longest = max(grace, least) + least * turns

@@ -1,1 +1,1 @@
-"""Reading pods, Events and nodes from a cluster or from the output of kubectl."""
+"""Reads pods, Events and nodes from a cluster or from the output of kubectl."""

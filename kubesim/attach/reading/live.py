@@ -1,5 +1,7 @@
-"""Reads one pod of a real cluster: the pod, its Events, its node,
-and optionally whether the objects that it references exist. Only gets and lists."""
+"""Reads one pod of a real cluster with its Events and its node.
+
+It can also check whether the objects that the pod references exist. It only gets and lists.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ T = TypeVar("T", bound=ApiObject)
 async def look(
     transport: Transport, namespace: str, name: str, now: int, *, with_references: bool = False
 ) -> Observation:
-    """The pod as it is now. Events and node are left out if they may not be read."""
+    """Read the pod. Events and node are omitted if the user may not read them."""
     reads = ReadOnlyTransport(transport)
     status, body = await _ask(reads, "get", f"/api/v1/namespaces/{namespace}/pods/{name}")
     what = f"pod {namespace}/{name}"
@@ -50,7 +52,7 @@ def _is_about(event: Event, pod: Pod) -> bool:
 
 
 def _read(model: type[T], body: bytes, what: str) -> T:
-    """The requested object; any other answer is an error."""
+    """The requested object. Raises an error for any other answer."""
     try:
         read = model.from_foreign_json(decode_object(body, model.__name__))
     except (Undecodable, DecodeError, RecursionError) as error:

@@ -1,7 +1,7 @@
-"""The configuration of a node's kubelet: from a file, or from the kubelet itself by its `/configz`.
+"""Reads the configuration of a node's kubelet from a file, or from the kubelet's `/configz`.
 
-`/configz` is reached through the API server's node proxy, by one GET. Of the answer only the fields in `USED` are
-decoded, so that kubelets of other versions, with other fields, can be read too. Nothing of it is printed.
+One GET through the API server's node proxy reaches `/configz`. Only the fields in `USED` are decoded, so that kubelets
+of other versions, with other fields, can be read too. The answer is never printed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def periods_from_file(path: str) -> KubeletPeriods:
 
 
 async def periods_from_node(transport: Transport, node: str) -> KubeletPeriods:
-    """The periods that the kubelet of this node runs with. Raises UsageError with what the server answered."""
+    """The periods of this node's running kubelet. Raises UsageError with the server's answer."""
     call = Call("get", configz_path(node), patience_s=PATIENCE_S)
     try:
         async with ReadOnlyTransport(transport).open(call) as reply:
@@ -67,7 +67,7 @@ def _periods(given: Mapping[str, Any]) -> KubeletPeriods:
 
 
 def _gates(settings: Mapping[str, bool]) -> FeatureGates:
-    """The gates that these rules know. A kubelet of another version has others, and locks others."""
+    """The gates that these rules know. A kubelet of another version has other gates, and locks other ones."""
     known = known_gates()
     kept = {name: on for name, on in settings.items() if name in known and not known[name].locked}
     try:

@@ -1,4 +1,4 @@
-"""The names of a cluster's nodes, for the error about an unknown one."""
+"""Suggests node names for the error about an unknown node."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATIENCE_S = 5.0
 
 
 async def near_nodes(transport: Transport, name: str) -> tuple[str, ...]:
-    """The nodes whose names are like this one, the likest first; empty if nodes may not be listed."""
+    """The nodes with similar names, the most similar first; empty if listing nodes is forbidden."""
     call = Call("list", "/api/v1/nodes", {"limit": str(LISTED)}, accept=METADATA_LIST_ONLY, patience_s=PATIENCE_S)
     try:
         async with transport.open(call) as reply:
@@ -26,6 +26,6 @@ async def near_nodes(transport: Transport, name: str) -> tuple[str, ...]:
 
 
 def no_such_node(name: str, near: tuple[str, ...]) -> str:
-    """The words for a node that the cluster does not have."""
+    """The error text for a node that does not exist in the cluster."""
     hint = f"did you mean {' or '.join(near)}?" if near else "`kubectl get nodes` lists them"
     return f"--node {name}: the cluster has no such node; {hint}"

@@ -1,6 +1,7 @@
-"""Pods, Events and Nodes from what `kubectl get -o json` (or yaml) prints: single objects, lists, several documents.
+"""Reads Pods, Events and Nodes from the output of `kubectl get -o json` (or yaml): single objects, lists, several
+documents.
 
-Objects of other kinds in a List are left aside: `kubectl get pods,events,nodes -o json` is one such list.
+Objects of other kinds in a List are ignored: `kubectl get pods,events,nodes -o json` is one such list.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ T = TypeVar("T", bound=ApiObject)
 
 @value_object
 class Objects:
-    """The objects found, in the order of arrival."""
+    """The objects in their original order."""
 
     pods: tuple[Pod, ...] = ()
     events: tuple[Event, ...] = ()
@@ -39,7 +40,7 @@ class Objects:
         return Objects(self.pods + other.pods, self.events + other.events, self.nodes + other.nodes)
 
     def observations(self, now: int, periods: KubeletPeriods = DEFAULT_PERIODS) -> Iterator[Observation]:
-        """Each pod with the Events about it and its node, if they are there."""
+        """Each pod with its Events and its node, if they are among the objects."""
         nodes = {node.metadata.name: node for node in self.nodes}
         for pod in self.pods:
             events, node = events_about(pod, self.events), nodes.get(pod.spec.node_name)
@@ -47,14 +48,14 @@ class Objects:
 
 
 def events_about(pod: Pod, events: Iterable[Event]) -> tuple[Event, ...]:
-    """By uid if both have it (an earlier pod may have had the same name), else by name."""
+    """The Events about a pod: by uid if both have it (an earlier pod may have had the same name), else by name."""
     meta = pod.metadata
     found = []
     for event in events:
         about = event.involved_object
         if about.kind not in ("", "Pod") or about.name != meta.name or about.namespace not in ("", meta.namespace):
             continue
-        # The Events of a static pod carry the uid of the file's pod, which the mirror has in an annotation.
+        # The Events of a static pod have the uid of the file's pod, which the mirror pod has in an annotation.
         own = {meta.uid, meta.annotations.get("kubernetes.io/config.hash", meta.uid)}
         if not about.uid or not meta.uid or about.uid in own:
             found.append(event)
@@ -68,7 +69,7 @@ def read_file(path: str) -> Objects:
 
 
 def parse(text: str, source: str) -> Objects:
-    """JSON if it begins like JSON, else YAML."""
+    """Parse JSON if the text begins like JSON, otherwise YAML."""
     if not text.strip():
         raise InputError(source, "empty; expected the output of `kubectl get pod NAME -o json`")
     found = Objects()

@@ -1,7 +1,7 @@
 """Checks periodically whether the ConfigMaps and Secrets that waiting pods refer to exist.
 
-Only those of pods that are not ready are looked for: a running pod has what it needed. Each object is requested by its
-name, one at a time and slowly, so that a node with thousands of pods does not burden the API server.
+Only pods that are not ready are considered: a running pod has everything that it needed. Each object is requested by
+name, one at a time and slowly, to limit the load of the API server from a node with thousands of pods.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from kubesim.cluster.store.object_watch import ObjectKey
 from kubesim.errors import TransportError, UsageError
 from kubesim.values import part
 
-ROUND = 1 * SECOND  # how often it is seen which objects are of interest
-PAUSE = 50 * MILLISECOND  # between two looks
-AGAIN = 10 * SECOND  # what was looked at may have changed: as often as a failing sync is repeated
-REFUSED_AGAIN = 300 * SECOND  # rights do not change by asking
+ROUND = 1 * SECOND  # how often the set of needed objects is updated
+PAUSE = 50 * MILLISECOND  # between two requests
+AGAIN = 10 * SECOND  # the interval for one object: as often as a failing sync is retried
+REFUSED_AGAIN = 300 * SECOND  # permissions rarely change
 
 
 Named = Callable[[Pod], Iterable[ObjectKey]]
 
 
 def named_objects(pod: Pod) -> Iterable[ObjectKey]:
-    """The ConfigMaps and Secrets of a pod."""
+    """The ConfigMaps and Secrets that a pod names."""
     return (reference.key for reference in references(pod))
 
 
 def wanted(pods: Iterable[Pod], named: Named = named_objects) -> dict[ObjectKey, None]:
-    """What the pods wait for, or may wait for: in their order, each once."""
+    """The objects that the pods wait for, or may wait for, in the order of the pods, each once."""
     return {
         key: None for pod in pods if pod.status.phase not in TERMINAL_PHASES and not is_ready(pod) for key in named(pod)
     }
@@ -48,7 +48,8 @@ def is_ready(pod: Pod) -> bool:
 
 @part
 class ReferencePolls:
-    """Writes into `found`; `changed` is called for each object that appeared or vanished, `problem` for each error."""
+    """Polls objects and writes the results into `found`. `changed` is called for each object that appeared or vanished,
+    `problem` for each error."""
 
     clock: LoopClock
     transport: Transport
@@ -57,12 +58,12 @@ class ReferencePolls:
     changed: Callable[[ObjectKey], None]
     problem: Callable[[str], None]
     named: Named = named_objects
-    keys: dict[ObjectKey, frozenset[str]] | None = None  # takes the names of what the objects hold
+    keys: dict[ObjectKey, frozenset[str]] | None = None  # receives the key names of the objects
     _due: dict[ObjectKey, int] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
-        """Whether everything that is of interest was looked for."""
+        """Whether every needed object was looked up."""
         return self._due.keys() >= wanted(self.pods(), self.named).keys()
 
     async def run(self) -> None:
@@ -81,7 +82,7 @@ class ReferencePolls:
         try:
             there = await is_there(self.transport, key, self.keys)
         except TransportError:
-            return  # the watches report that
+            return  # the watches report connection problems
         except UsageError as error:
             self._due[key] = self.clock.now() + REFUSED_AGAIN
             self.problem(f"cannot check whether it exists: {error}")

@@ -1,7 +1,7 @@
-"""The ConfigMaps and Secrets that a pod names, and whether they are there: nothing else of these objects is kept.
+"""The ConfigMaps and Secrets that a pod names, and whether they exist. Nothing else about them is stored.
 
-Asked is for metadata alone, by a get for each object. An object is reduced to "exists" or "missing" immediately: even
-an annotation can hold a value, after `kubectl apply` of a Secret.
+Each object is read by a get of its metadata alone, and immediately reduced to "exists" or "missing": after `kubectl
+apply` of a Secret, an annotation contains its values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ PATIENCE_S = 5.0
 
 @value_object
 class Reference:
-    """`where` is the field that names the object; `container` is empty unless one container alone needs it."""
+    """A reference to an object. `where` is the field that names it; `container` is empty unless only one container
+    needs it."""
 
     key: ObjectKey
     where: str
@@ -39,7 +40,7 @@ class Reference:
 
 
 def references(pod: Pod) -> Iterator[Reference]:
-    """All that the pod names; one without a name refers to nothing."""
+    """All objects that the pod names; references without a name are skipped."""
     return (reference for reference in _references(pod) if reference.key[2])
 
 
@@ -53,7 +54,7 @@ def _references(pod: Pod) -> Iterator[Reference]:
             for kind, field in _FIELDS:
                 named = source.get(field)
                 if named is not None:
-                    # A volume of its own calls it secretName, a part of a projected one name.
+                    # A volume of its own has secretName, a projected source has name.
                     name = named.get("secretName") or named.get("name") or ""
                     yield Reference((kind, namespace, name), where, "volume", optional=bool(named.get("optional")))
     for field, containers in (
@@ -92,9 +93,10 @@ def data_keys(metadata: Mapping[str, Any]) -> frozenset[str] | None:
 
 
 async def is_there(transport: Transport, key: ObjectKey, keys: dict[ObjectKey, frozenset[str]] | None = None) -> bool:
-    """Request the metadata of one object. Raises `TransportError`, or UsageError with what the server said.
+    """Whether an object exists, by a request for its metadata. Raises `TransportError`, or UsageError with the server's
+    message.
 
-    `keys` are the names of its entries, if the metadata has them.
+    `keys` gets the names of its entries, if the metadata has them.
     """
     kind, namespace, name = key
     path = f"/api/v1/namespaces/{namespace}/{_PLURALS[kind]}/{name}"

@@ -1,9 +1,9 @@
-"""Which kubelet the node runs, and what of our rules does not hold for it.
+"""The version of the node's kubelet, and where our rules do not apply to it.
 
-The rules are those of v1.36. Nodes of a newer version differ as the rows of `kubesim/features/differences` say. Those
-rows are by profile, and nodes of all versions from v1.28 on can be watched, so older ones have a list of their own:
-each row was looked up in the source of the versions around it (the last patch releases of v1.28 to v1.36); a comment
-says where. Versions that are not in the list were not compared.
+The rules are those of v1.36. For newer versions, the rows of `kubesim/features/differences` list the differences. Those
+rows are by profile, but nodes of all versions since v1.28 can be watched, so older versions have their own list here.
+The source of each row was compared between the neighbouring versions (the last patch releases of v1.28 to v1.36); a
+comment names it. Versions that are not in the list were not compared.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kubesim.features.table import PROFILES
 RULES = (1, 36)
 _PATCH = re.compile(r"v?1\.36\.4\b")
 
-# Below this minor version: what is different there.
+# Differences of nodes below this minor version.
 _DIFFERENCES: tuple[tuple[int, str], ...] = (
     # pkg/features PLEGOnDemandRelist: beta and on in 1.36, new there
     (36, "a start is reported by the next relist, up to 1 s later, not immediately"),
@@ -59,7 +59,7 @@ def parse_version(text: str) -> tuple[int, int] | None:
 
 
 def differences(kubelet_version: str) -> tuple[str, ...]:
-    """What to keep in mind about a node of this version; empty for the one whose rules these are."""
+    """The differences of a node of this version; empty for the version of the rules."""
     version = parse_version(kubelet_version)
     if version is None:
         return (f"the version {kubelet_version!r} of the kubelet is not known: the rules of v1.36 are used",)

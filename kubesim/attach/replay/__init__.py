@@ -1,1 +1,1 @@
-"""Recordings of a node: written while it is followed, and played back in virtual time as if they were the cluster."""
+"""Recordings of a node: written while kubesim follows it, and replayed in virtual time in place of the cluster."""

@@ -1,9 +1,8 @@
-"""A recording as an API server: a transport that answers at any moment as the real server answered the recorder.
+"""A recording as an API server: a transport that answers at each time as the real server answered the recorder.
 
-A change that was recorded at t is sent at t. Between a BROKEN line and the next LIST of a kind the server is out of
-reach for that kind: lists and watches wait until it is back, so that the follower's own back-off does not make it blind
-for longer than the recorder was; a get is refused. A watch from a version before that LIST gets 410, because the
-changes in between are unknown.
+A change that was recorded at t is sent at t. Between a BROKEN line and the next LIST of a kind the server is
+unreachable for that kind. Lists and watches then wait, so that the follower's own back-off does not prolong the outage;
+a get fails. A watch from a version before that LIST gets 410, because the changes in between are unknown.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ COLLECTIONS = {
     "/api/v1/nodes": "Node",
     "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases": "Lease",
 }
-TRAVEL = 1 * MILLISECOND  # from a call to its answer
+TRAVEL = 1 * MILLISECOND  # between a call and its answer
 OUT_OF_REACH_POLL = 50 * MILLISECOND
 WATCH_S = 1800
 
@@ -37,7 +36,7 @@ Key = tuple[str, str]
 
 
 class RecordedServer:
-    """`play` lets the recorded time pass."""
+    """Answers from a recording. `play` advances the recorded time."""
 
     def __init__(self, recording: NodeRecording, clock: LoopClock, start: int) -> None:
         self._clock = clock
@@ -60,7 +59,7 @@ class RecordedServer:
                 kind.step()
 
     async def close(self) -> None:
-        """There is no connection."""
+        """Do nothing: there is no connection."""
 
     @asynccontextmanager
     async def open(self, call: Call) -> AsyncIterator[Reply]:
@@ -77,7 +76,7 @@ class RecordedServer:
             yield _RecordedReply(422, _whole(_status(422, "Invalid", "sendInitialEvents is forbidden for watch")))
         elif (version := int(call.query.get("resourceVersion") or 0)) < kind.floor:
             expired = _status(410, "Expired", f"too old resource version: {version} ({kind.floor})")
-            # As an API server does it: the watch opens, and this is its only event.
+            # Like an API server: the watch opens, and this is its only event.
             yield _RecordedReply(200, _whole({"type": "ERROR", "object": expired}, b"\n"))
         else:
             watcher = _Watcher(kind, version, _selected(call.query))
@@ -92,7 +91,7 @@ class RecordedServer:
                 kind.watchers.pop(watcher, None)
 
     def _get(self, path: str) -> Reply:
-        """Only pods are got by name."""
+        """Answer a get; only pods are requested by name."""
         pods, parts = self._kinds["Pod"], path.strip("/").split("/")
         if not self._is_reachable(pods) or pods.is_silent:
             raise TransportError("connection refused", refused=True)
@@ -103,20 +102,21 @@ class RecordedServer:
         return _RecordedReply(200, _whole(found))
 
     def _is_reachable(self, kind: _Timeline) -> bool:
-        """A server that is stopping ends its watches last, but takes no new connections."""
+        """Whether the server accepts connections: a server that is stopping ends its watches last, but accepts no new
+        connections."""
         now = self._clock.now()
         return kind.up and not any(begin <= now < end for begin, end in self._closed)
 
 
 class _Timeline:
-    """One kind: the objects as of now, and every event so far."""
+    """One kind: the current objects, and all events so far."""
 
     def __init__(self, kind: str, messages: Iterable[Message]) -> None:
         self.kind = kind
         self.up = False
         self.version = self.floor = 0
         self.objects: dict[Key, Object] = {}
-        self.versions: list[int] = []  # of `events`
+        self.versions: list[int] = []  # the version of each event
         self.events: list[tuple[str, Object]] = []
         self.watchers: dict[_Watcher, None] = {}
         self._ahead = deque(messages)
@@ -127,7 +127,7 @@ class _Timeline:
 
     @property
     def is_silent(self) -> bool:
-        """Whether the recorder is about to find out that nothing more came over its watch."""
+        """Whether the recorder will soon find out that its watch was silently broken."""
         return bool(self._ahead and self._ahead[0].value.get("silent"))
 
     def step(self) -> None:
@@ -151,7 +151,7 @@ class _Timeline:
             self.objects.pop(_key(obj), None)
         elif type != "BOOKMARK":
             self.objects[_key(obj)] = obj
-        # A late event must not hide those after it from a watcher that searches by version.
+        # Keep the versions sorted: a watcher searches by version, so a late event must not hide those after it.
         self.versions.append(self.version)
         self.events.append((type, obj))
 
@@ -168,7 +168,7 @@ class _Timeline:
 
 
 class _Watcher:
-    """One open watch: the events after a version, until the connection breaks or its time is over."""
+    """An open watch: the events after a version, until the connection breaks or the watch times out."""
 
     def __init__(self, kind: _Timeline, version: int, wanted: Callable[[Object], bool]) -> None:
         self._kind = kind

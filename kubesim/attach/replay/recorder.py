@@ -1,8 +1,8 @@
-"""Records what a follower sees: stands between it and its API server and writes every list, event and break.
+"""Records the connection between a follower and its API server: every list, event and break.
 
-The follower has two watches of Events (of pods, of the node), the recording one stream of them: a LIST holds what both
-have listed. A watch that broke and was resumed later by its version is recorded as a break and a LIST of what was
-known, so that a replay has the same gap.
+The follower has two watches of Events (for pods, and for the node), but the recording has one stream: a LIST contains
+the lists of both. A watch that broke and was resumed by its version is recorded as a break and a LIST of the known
+objects, so that a replay has the same gap.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kubesim.sources.reflector.watch_lines import INITIAL_EVENTS_END, LineSplitt
 
 Object = dict[str, Any]
 Key = tuple[str, str]
-OF_KIND = {"Pod": 1, "Event": 2, "Node": 1, "Lease": 1}  # how many collections of a kind the follower watches
+OF_KIND = {"Pod": 1, "Event": 2, "Node": 1, "Lease": 1}  # number of collections of a kind that the follower watches
 ENDED = "the watch ended"
 
 
@@ -68,7 +68,7 @@ class RecordingTransport:
             raise
 
     def _tapped_get(self, call: Call, reply: Reply) -> Reply:
-        """The follower gets a pod to check whether its watch has stalled; the replay must reach the same result."""
+        """The follower gets a pod to check whether its watch is stalled; a replay must reach the same result."""
         parts = call.path.strip("/").split("/")
         pods = self._kinds["Pod"].only
         if reply.status != 200 or pods is None or parts[:3] != ["api", "v1", "namespaces"] or parts[4:5] != ["pods"]:
@@ -78,7 +78,7 @@ class RecordingTransport:
     def _tapped(self, collection: _Collection, call: Call, reply: Reply) -> Reply:
         streamed = "sendInitialEvents" in call.query
         if reply.status != 200:
-            # A server without streaming lists says so with 4xx: nothing is broken, a plain list follows.
+            # A server without streaming lists answers 4xx: nothing is broken, and a plain list follows.
             if not (streamed and 400 <= reply.status < 500):
                 collection.broke(f"the server answered {reply.status}")
             return reply
@@ -88,7 +88,7 @@ class RecordingTransport:
 
 
 class _Kind:
-    """One kind of the recording, of one or more collections that the follower watches."""
+    """One kind in the recording, made of one or more collections that the follower watches."""
 
     def __init__(self, name: str, count: int, write: Callable[[Object], None]) -> None:
         self.name = name
@@ -102,7 +102,7 @@ class _Kind:
 
     @property
     def only(self) -> _Collection | None:
-        """The collection of a kind that has one."""
+        """The collection of a kind that has only one."""
         return next(iter(self._collections.values()), None)
 
     def message(self, type: str, **fields: Any) -> None:
@@ -110,7 +110,7 @@ class _Kind:
 
     @property
     def is_listed(self) -> bool:
-        """Whether every collection was listed, and none is broken."""
+        """Whether every collection was listed and none is broken."""
         ready = [one for one in self._collections.values() if one.version and not one.is_down]
         return len(ready) == self._count
 
@@ -131,7 +131,7 @@ class _Collection:
         self.version = ""
         self.is_down = False
         self.pages: list[Object] = []
-        self._is_silent = False  # its watch is open, and does not report changes
+        self._is_silent = False  # its watch is open, but does not report changes
         self._kind = kind
 
     def listed(self, items: list[Object], version: str) -> None:
@@ -141,7 +141,7 @@ class _Collection:
         self._kind.write_list()
 
     def resumed(self) -> None:
-        """A watch from the last version is open."""
+        """Note that a watch from the last version is open again."""
         if self.is_down and self.version:
             self.is_down = False
             self._kind.write_list()
@@ -160,7 +160,7 @@ class _Collection:
             self._kind.message(type, object=obj)
 
     def got(self, obj: Object) -> None:
-        """An object was requested by name."""
+        """Note an object that was requested by name."""
         if not self.is_down and _number(obj["metadata"]["resourceVersion"]) > _number(self.version):
             self.broke("the watch has stalled", silent=True)
             self._is_silent = True
@@ -170,7 +170,7 @@ class _Collection:
         self._kind.message("ERROR", object=status)
 
     def broke(self, why: str, *, relist: bool = True, silent: bool = False) -> None:
-        """`silent`: the watch missed changes since its last event, which only shows now."""
+        """Note a break. `silent`: the watch missed changes since its last event, which shows only now."""
         if relist:
             self.is_down = self._kind.is_down = True
         self._kind.message("BROKEN", why=why, relist=relist, **({"silent": True} if silent else {}))
@@ -226,7 +226,7 @@ class _GetTap:
             self._collection.got(obj)
 
     def broke(self, why: str) -> None:
-        """The watch may be well."""
+        """Ignore it: a failed get does not mean that the watch is broken."""
 
 
 class _WatchTap:
@@ -274,7 +274,7 @@ class _WatchTap:
 
 
 class _Tap:
-    """A reply whose bytes are also read here."""
+    """A reply whose bytes are also parsed here."""
 
     def __init__(self, reply: Reply, tap: _ListTap | _GetTap | _WatchTap) -> None:
         self._reply = reply

@@ -1,8 +1,10 @@
-"""A recording of a node: what a watch-only client saw, one JSON value per line, in the order of receipt.
+"""A recording of a node: everything that a watch-only client received, one JSON value per line, in the order of
+receipt.
 
 The first line is the header. A message has a kind (Pod, Event, Node, Lease) and a type: LIST, a type of watch event, or
 BROKEN (the list or watch ended; `relist: false` if the watch was resumed where it ended). Actions and notes are lines
-without a kind. `t` is the time of receipt in Unix seconds. Raises InputError with the file and the line that is wrong.
+without a kind. `t` is the time of receipt in Unix seconds. Reading it raises InputError with the file and line of a
+mistake.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from kubesim.values import value_object
 API_VERSIONS = {"Pod": "v1", "Event": "v1", "Node": "v1", "Lease": "coordination.k8s.io/v1"}
 CHANGES = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK")
 MAX_LINE = 1 << 28
-KUBELET_WAKES = 5 * SECOND  # how long a kubelet that was started needs until it does what is due
+KUBELET_WAKES = 5 * SECOND  # until a restarted kubelet has done what is due
 
 
 @value_object
@@ -40,7 +42,8 @@ class Message:
 
 @value_object
 class NodeRecording:
-    """`closed` are the stretches in which the API server took no new connections, `stopped` those without a kubelet."""
+    """A recording. `closed` are the periods in which the API server accepted no new connections, `stopped` those
+    without a running kubelet."""
 
     node: str
     messages: tuple[Message, ...]
@@ -51,7 +54,7 @@ class NodeRecording:
 
 
 def read_recording(path: str) -> NodeRecording:
-    """Read a whole file, also a saved run; gzip if its name ends in .gz."""
+    """Read a file, which may also be a saved run; gzip if its name ends in .gz."""
     values = _values(path)
     first = next(values, None)
     if first is not None and is_saved_run(first[1]):
@@ -60,7 +63,7 @@ def read_recording(path: str) -> NodeRecording:
 
 
 def recording_of(values: Iterable[tuple[int, dict[str, Any]]], path: str) -> NodeRecording:
-    """The recording that these numbered lines of a file are."""
+    """Parse the numbered lines of a file into a recording."""
     node, messages, actions, last = "", [], [], 0
     for number, value in values:
         at = _time(path, number, value)
@@ -170,7 +173,7 @@ def _is_version(value: Any) -> bool:
 
 
 def _stretches(actions: list[tuple[int, str, str]], action: str, last: int, more: int) -> tuple[tuple[int, int], ...]:
-    """From each `stop` to the next `started`, and `more`."""
+    """The periods from each `stop` to the next `started`, plus `more`."""
     found: list[tuple[int, int]] = []
     begin: int | None = None
     for at, name, phase in actions:

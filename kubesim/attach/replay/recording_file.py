@@ -16,5 +16,5 @@ class RecordingFile:
         self.close = self._file.close
 
     def write(self, value: dict[str, Any]) -> None:
-        # Only ASCII: text of the cluster may hold what is no valid UTF-8.
+        # Only ASCII: text from the cluster may not be valid UTF-8.
         self._file.write(json.dumps(value, separators=(",", ":")).encode() + b"\n")

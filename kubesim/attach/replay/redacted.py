@@ -1,8 +1,8 @@
-"""Objects as a recording keeps them: without values that could be secret, managed fields, and the machine's identity.
+"""Redacts objects for a recording: removes values that could be secret, managed fields, and the machine's identity.
 
-Redacted are the values of environment variables, annotations, Secrets and the headers of HTTP probes and hooks. Of the
-annotations only those remain that the kubelet itself writes on mirror pods: a hash, a source and a time. In messages
-(of Events, containers and conditions) text with the form of a credential is replaced.
+It removes the values of environment variables, annotations, Secrets, and headers of HTTP probes and hooks. Only the
+annotations that the kubelet writes on mirror pods remain: a hash, a source and a time. In messages of Events,
+containers and conditions it replaces text that looks like a credential.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OF_BOOKMARKS = {"k8s.io/initial-events-end": re.compile(r"true")}
 
 
 def redacted(obj: dict[str, Any]) -> dict[str, Any]:
-    """A copy of an object of the API; parts that are not of the expected shape are left out."""
+    """A redacted copy of an API object; parts with an unexpected type are dropped."""
     out = dict(obj)
     if isinstance(metadata := out.get("metadata"), dict):
         out["metadata"] = _metadata(metadata)

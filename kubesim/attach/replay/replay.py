@@ -1,7 +1,7 @@
-"""Plays a recording in virtual time for one follower, or for one at each interval, and counts their findings.
+"""Replays a recording in virtual time for one follower, or for one at each interval, and counts their findings.
 
 The follower is the one of `kubesim attach --node`, with the recording as its cluster and the recorded times as its
-clock. A delay of a kubelet that the recording itself stopped is shown and not counted: to call that late is right.
+clock. If the recording itself stopped the kubelet, a delay is reported but not counted, because it really was late.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kubesim.golang.text import duration
 from kubesim.trace.records import Record
 from kubesim.values import value_object
 
-STAY = 120 * SECOND  # of a late follower, with `--every`
+STAY = 120 * SECOND  # of a later follower, with `--every`
 SHORTEST_STAY = 20 * SECOND
 SEED = 1
 EXCUSED = "the kubelet was stopped; not counted"
@@ -74,7 +74,7 @@ class Tally:
 
 
 def visits(recording: NodeRecording, late_by: int = 0, interval: int = 0) -> Iterator[Visit]:
-    """The first follower stays to the end; with `interval`, others come later and stay for two minutes."""
+    """The visits: the first follower stays to the end; with `interval`, others start later and stay for two minutes."""
     first = recording.begin + late_by
     yield Visit(first, recording.end)
     if interval:
@@ -98,7 +98,7 @@ def replay(
 
 
 def observed(recording: NodeRecording, late_by: int = 0, periods: KubeletPeriods = DEFAULT_PERIODS) -> list[Record]:
-    """The trace of what a follower finds that stays to the end."""
+    """The trace of the findings of a follower that stays to the end."""
     visit = Visit(recording.begin + late_by, recording.end)
     records: list[Record] = run_virtual(_observe, recording, visit, periods)
     return records
@@ -145,7 +145,7 @@ def divergence_line(divergence: Divergence, recording: NodeRecording, excused: b
 
 
 def predictions_table(tally: Tally) -> list[str]:
-    """Kept and missed predictions by kind. Those that an intervention made irrelevant count as neither."""
+    """Kept and missed predictions by kind. Those that an intervention made void are not counted."""
     rows = [("PREDICTION", "KEPT", "MISSED", "")]
     kinds = sorted({due for due, _ in tally.outcomes})
     total_kept = total_missed = 0

@@ -1,4 +1,4 @@
-"""A saved run (`kubesim run --save`) as a recording of its node: what a watch-only client would have seen of it."""
+"""Reads a saved run (`kubesim run --save`) as a recording of its node, as a watch-only client would have seen it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_saved_run(first: Object) -> bool:
 
 
 def as_recording(first: Object, values: Iterable[Numbered], path: str) -> Iterator[Numbered]:
-    """The recording: its header, a LIST of each kind, then the changes, each with the number of its line."""
+    """The recording: a header, a LIST of each kind, then the changes, each with the number of its line."""
     nodes = first["nodes"]
     if len(nodes) != 1:
         raise InputError(path, f"is a run of {len(nodes)} nodes; a replay follows one")
@@ -67,7 +67,7 @@ class _View:
             yield {"t": self._start, "kind": kind, "type": "LIST", "resourceVersion": self._version, "items": items}
 
     def message(self, value: Object) -> Object | None:
-        """A change as this watch sees it: an object that enters the selection is ADDED."""
+        """The watch event for a change: an object that enters the selection is ADDED."""
         obj = value.get("object")
         metadata = obj.get("metadata") if isinstance(obj, dict) else None
         if not isinstance(obj, dict) or not isinstance(metadata, dict):

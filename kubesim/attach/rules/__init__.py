@@ -1,1 +1,1 @@
-"""One room per stretch of a pod's life: which rule holds it there, what follows and when. All pure."""
+"""The rules for each stage of a pod's life: why the pod is there, and what happens next and when. All pure."""

@@ -1,4 +1,4 @@
-"""Containers that ended: which start again and when, which stay down, and what an exit code means.
+"""Exited containers: which ones restart and when, which ones do not, and what an exit code means.
 
 Mirrors: kuberuntime_manager.go doBackOff, pkg/api/v1/pod/util.go ContainerShouldRestart, pod_workers.go completeWork
 """
@@ -24,8 +24,8 @@ OOM_KILLED = "OOMKilled"
 
 
 def starts_again(seen: Observation, view: ContainerView, status: RuntimePodStatus) -> bool:
-    """Whether the kubelet starts this ended container again, by its own rule. A plain init container that did its work
-    is through with it."""
+    """Whether the kubelet restarts this exited container, by its own rule. A plain init container that succeeded is not
+    restarted."""
     ended = newest_end(view)
     if view.kind == "init" and ended is not None and ended.exit_code == 0:
         return False
@@ -35,7 +35,7 @@ def starts_again(seen: Observation, view: ContainerView, status: RuntimePodStatu
 
 
 def crashed(seen: Observation, view: ContainerView) -> Cause | None:
-    """A container that ended and starts again: immediately, or after its back-off."""
+    """An exited container that is restarted: immediately, or after its back-off."""
     wait = crash_wait(seen, view)
     ended = newest_end(view)
     if wait is None or ended is None:
@@ -88,10 +88,10 @@ def _steps(seen: Observation, view: ContainerView, wait: CrashWait) -> tuple[Nex
     if wait.wait and view.waiting_reason != CRASH_LOOP_BACK_OFF:
         steps = (restart, shown)
     elif not wait.wait:
-        # An attempt that fails before it runs is visible as a waiting reason.
+        # An attempt that fails before it runs has a waiting reason.
         failing = NextStep("waits", "if it cannot be started, the reason is shown", container=view.name, firm=False)
         steps = (restart, failing)
-    # Whether the program runs this time cannot be predicted.
+    # It is unpredictable whether the program will keep running this time.
     backoff = seen.periods.crash_backoff()
     next_wait = min(2 * wait.wait, backoff.maximum) if wait.wait else backoff.initial
     forgiven = amnesty(max(wait.window.latest or 0, seen.now))
@@ -114,7 +114,7 @@ def _because(wait: CrashWait) -> str:
 
 
 def stays_down(seen: Observation, view: ContainerView) -> Cause:
-    """A container that ended and is not started again, in a pod that continues."""
+    """A container that exited and is not restarted, in a pod that continues."""
     ended = newest_end(view)
     assert ended is not None
     because = explain_restart(view.spec, seen.pod, ended.exit_code, seen.gates)
@@ -130,7 +130,7 @@ def stays_down(seen: Observation, view: ContainerView) -> Cause:
 
 
 def how_it_ended(ended: ContainerStateTerminated) -> str:
-    """`exited with 1`, `was killed by the kernel for its memory (137)`, ..."""
+    """How a container ended: `exited with 1`, `was killed by the kernel for its memory (137)`, ..."""
     code = ended.exit_code
     if ended.reason == OOM_KILLED:
         return f"was killed by the kernel because it used more memory than its limit (OOMKilled, exit code {code})"
@@ -146,7 +146,7 @@ def how_it_ended(ended: ContainerStateTerminated) -> str:
 
 
 def end_detail(ended: ContainerStateTerminated) -> str:
-    """`exit code 1`, or the runtime's own reason if that says more."""
+    """The end of a container in short: `exit code 1`, or the runtime's reason if it is more specific."""
     plain = ended.reason in ("", "Error", "Completed")
     return f"exit code {ended.exit_code}" if plain else ended.reason
 
@@ -190,7 +190,7 @@ def _remedies(view: ContainerView, ended: ContainerStateTerminated) -> tuple[str
 
 
 def forgiveness(seen: Observation, view: ContainerView) -> Fact | None:
-    """For a container that runs after restarts: when its back-off would be forgotten."""
+    """For a container that runs after restarts: when its back-off would be reset."""
     running = view.status.state.running
     started = moment(running.started_at) if running is not None else None
     if not view.status.restart_count or started is None or amnesty(started) <= seen.now:

@@ -98,7 +98,7 @@ def _reasoned(seen: Observation, code: str, what: str, rule: str, ref: str) -> C
 
 
 def _would_restart(seen: Observation) -> bool:
-    """Whether containers that end with 0 are started again: such a pod never completes."""
+    """Whether containers that exit with 0 are restarted: such a pod never completes."""
     own = any(container.restart_policy for container in seen.pod.spec.containers)
     return seen.pod.spec.restart_policy in ("", ALWAYS) and not own
 

@@ -1,7 +1,7 @@
 """Pods that the kubelet ends to protect its node: evicted, or preempted by a critical pod.
 
-The Event is the surest sign. The phase is computed again when the containers have ended: a program that exits with 0 on
-SIGTERM makes it Succeeded, and the reason Evicted is lost with the phase it belonged to.
+The Event is the most reliable sign. The kubelet computes the phase again when the containers have ended: if a program
+exits with 0 on SIGTERM, the phase becomes Succeeded and the reason Evicted is lost.
 
 Mirrors: eviction/eviction_manager.go evictPod; preemption/preemption.go; kubelet_pods.go generateAPIPodStatus
 """
@@ -15,7 +15,7 @@ from kubesim.attach.explain.observation import Observation, event_fact, event_ti
 from kubesim.attach.explain.statement import Cause, Fact, NextStep
 
 EVICTED, PREEMPTED = "Evicted", "Preempted"
-_REASONS = {EVICTED: EVICTED, "Preempting": PREEMPTED}  # of an Event, and of a status
+_REASONS = {EVICTED: EVICTED, "Preempting": PREEMPTED}  # reason of an Event -> reason of a status
 
 _RULES = {
     EVICTED: "When a threshold of memory, disk or process ids is crossed the kubelet evicts one pod at a time: first "
@@ -32,7 +32,7 @@ _LOST = (
 
 
 def ended_by_kubelet(seen: Observation, facts: tuple[Fact, ...], owner: str) -> Cause | None:
-    """For a pod with a terminal phase; None unless the kubelet evicted or preempted it."""
+    """The cause for a pod with a terminal phase; None unless the kubelet evicted or preempted it."""
     status, event = seen.pod.status, _event(seen)
     code = _REASONS.get(status.reason) or (_REASONS[event.reason] if event is not None else None)
     if code is None:
@@ -51,7 +51,7 @@ def ended_by_kubelet(seen: Observation, facts: tuple[Fact, ...], owner: str) -> 
 
 
 def being_ended_by_kubelet(seen: Observation) -> Cause | None:
-    """For a pod whose containers still stop; None unless an Event says that the kubelet ends it."""
+    """The cause for a pod whose containers are still stopping; None unless an Event says that the kubelet ends it."""
     event = _event(seen)
     if event is None or _started_after(seen, event_time(event)):
         return None
@@ -81,7 +81,7 @@ def _says(code: str, evicts: str, preempts: str, message: str) -> str:
 
 
 def _event(seen: Observation) -> Event | None:
-    """The kubelet's Event. Others (autoscalers) use the same reason for evictions by the API."""
+    """The Event of the kubelet. Autoscalers use the same reason for evictions through the API."""
     found = [e for e in seen.events_of(*_REASONS) if (e.source.component or e.reporting_component) in ("kubelet", "")]
     return found[-1] if found else None
 

@@ -1,4 +1,4 @@
-"""Waiting for an image: what each of the kubelet's image errors means, and when it tries again.
+"""Waiting for an image: the meaning of each of the kubelet's image errors, and when it retries.
 
 Mirrors: images/image_manager.go EnsureImageExists, images/types.go
 """
@@ -56,7 +56,8 @@ _REGISTRY_WORDS = {
 
 
 def image_trouble(seen: Observation, view: ContainerView) -> Cause | None:
-    """The container waits for its image, by its waiting reason, or by Events where the status lags behind."""
+    """The cause of a container that waits for its image, from its waiting reason, or from Events that are newer than
+    the status."""
     reason = view.waiting_reason
     if reason not in REASONS:
         failed = _failed_before_status(seen, view)
@@ -71,7 +72,7 @@ def image_trouble(seen: Observation, view: ContainerView) -> Cause | None:
 
 
 def _failed_before_status(seen: Observation, view: ContainerView) -> str:
-    """The reason that the next status will show, from the Events: a status shows the result of the sync before."""
+    """The reason that the next status will show, from the Events: a status shows the result of the previous sync."""
     if view.status.state.running is not None or view.status.state.terminated is not None:
         return ""
     event = seen.newest_event("Failed", "Pulled", "Created", path=view.event_path)
@@ -93,7 +94,7 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         because = "the kubelet has restarted since the last failure, and its back-off begins again"
     elif failed is not None:
         failures, failed_at = event_count(failed), event_time(failed)
-        # Different errors make separate Events, each with its count; every attempt emits Pulling.
+        # Different errors are separate Events, each with a count; every attempt emits Pulling.
         at_most = max(failures, event_count(pulling)) if pulling is not None else failures
         intervals = seen.periods.intervals
         at_least = failures if pulls_in_a_row(failures, failed_at - first_time(failed), intervals) else 1
@@ -114,7 +115,7 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         )
     )
     steps.append(NextStep("started", "once a pull succeeds it starts", view.name, firm=False))
-    absent = missing(seen, "pull")  # the kubelet continues without such a secret, and the registry refuses
+    absent = missing(seen, "pull")  # the kubelet continues without such a secret, and the registry rejects the request
     shown = "backs off from pulling" if reason == IMAGE_PULL_BACK_OFF else "could not pull"
     return Cause(
         code=reason,
@@ -133,10 +134,11 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
 
 
 def _crash_back_off(seen: Observation, view: ContainerView, failed_at: int) -> int:
-    """The latest sync that the crash back-off of an earlier attempt allows to pull; 0 if no attempt has ended.
+    """The latest time at which the crash back-off of an earlier attempt allows a pull; 0 if no attempt has ended.
 
-    A sync asks it before the image (kuberuntime_manager.go doBackOff). It counts from the end of the attempt, and each
-    sync that may start a container doubles it: one that pulls, and one that then reports that the pull is in back-off.
+    A sync checks the crash back-off before the image (kuberuntime_manager.go doBackOff). The back-off counts from the
+    end of the attempt. Each sync that may start a container doubles it: one that pulls, and one that then reports that
+    the pull is in back-off.
     """
     ended = newest_end(view)
     finished = moment(ended.finished_at) if ended is not None else None
@@ -203,8 +205,8 @@ def _tries_again(seen: Observation, view: ContainerView, *reasons: str) -> tuple
 
 
 def _failed_pull(seen: Observation, view: ContainerView) -> Event | None:
-    """The Event of the newest failed pull; every Event of one text counts the failures."""
-    text = f"Failed to pull image {quoted(view.spec.image)}"  # of another image it had before nothing is held back
+    """The Event of the newest failed pull. Events with the same text are one Event with a count."""
+    text = f"Failed to pull image {quoted(view.spec.image)}"  # another image has a back-off of its own
     failed = [e for e in seen.events_of("Failed", path=view.event_path) if e.message.startswith(text)]
     return failed[-1] if failed else None
 

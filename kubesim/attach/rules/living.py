@@ -1,6 +1,6 @@
-"""A pod that its kubelet has accepted and that is not over: what its containers are at.
+"""A pod that its kubelet has accepted and that has not ended: what its containers are doing.
 
-Which container acts next is decided by `compute_pod_actions` on the observed status, as in a run.
+`compute_pod_actions` decides from the observed status which container acts next, as in a run.
 
 Mirrors: kuberuntime_manager.go computePodActions, kubelet_pods.go getPhase
 """
@@ -29,7 +29,7 @@ from kubesim.values import replace
 
 
 def living(seen: Observation) -> tuple[Cause, ...]:
-    """The causes, the weightiest first; at least one."""
+    """The causes, the most important first; at least one."""
     actions, status = next_actions(seen), runtime_status(seen)
     stopped = being_ended_by_kubelet(seen) or _static_pod_stops(seen)
     if stopped is not None:
@@ -54,7 +54,7 @@ def living(seen: Observation) -> tuple[Cause, ...]:
             causes.append(extra)
     causes += resizing(seen)
     causes += [cause for view in views if (cause := restarted(seen, view)) is not None]
-    # Problems first, normal progress after them.
+    # Problems come before normal progress.
     causes.sort(key=lambda cause: cause.code in _BESIDE)
     if all(cause.code in _BESIDE for cause in causes):
         causes.insert(0, _running(seen, views))
@@ -65,7 +65,7 @@ def living(seen: Observation) -> tuple[Cause, ...]:
 
 
 def _container(seen: Observation, view: ContainerView, status: RuntimePodStatus) -> Cause | None:
-    """What one container waits for; None if for nothing."""
+    """The reason why one container waits; None if it does not wait."""
     state = view.status.state
     if state.running is not None:
         return being_killed(seen, view) or not_started(seen, view) or not_ready(seen, view)
@@ -78,10 +78,10 @@ def _container(seen: Observation, view: ContainerView, status: RuntimePodStatus)
     return cannot_start(seen, view)
 
 
-# These hold nothing up.
+# These do not block the pod.
 _BESIDE = frozenset({"StaysDown", "Restarted"})
 
-# An image that cannot be pulled blocks a container, however its last attempt ended.
+# A failing image pull blocks a container, whatever its last attempt was.
 _OWN_REASONS = frozenset(
     {
         "ErrImagePull",
@@ -104,7 +104,7 @@ _OWN_REASONS = frozenset(
 
 
 def _initializing(seen: Observation, views: list[ContainerView]) -> ContainerView | None:
-    """The init container or sidecar whose turn it is; None when initialization is through."""
+    """The init container or sidecar that is next; None after initialization."""
     condition = seen.condition(INITIALIZED)
     if condition is not None and condition.status == TRUE:
         return None
@@ -161,7 +161,8 @@ def _changed(cause: Cause, *, says: str, rule: str) -> Cause:
 
 
 def _finishing(seen: Observation, actions: PodActions) -> Cause | None:
-    """No container runs or will run, but the phase is not terminal yet; or only sidecars are left to stop."""
+    """The cause if no container runs or will run but the phase is not terminal yet, or if only sidecars are left to
+    stop."""
     if not actions.kill_pod or actions.create_sandbox:
         return None
     running = [view for view in seen.containers() if view.status.state.running is not None]
@@ -198,14 +199,15 @@ def _finishing(seen: Observation, actions: PodActions) -> Cause | None:
 
 
 def _phase_is_final(seen: Observation) -> bool:
-    """A container that never ran, and will not, keeps the pod in its phase: getPhase counts it as waiting."""
+    """Whether a container that never ran, and will not, keeps the pod in its phase: getPhase counts it as waiting."""
     statuses = (*seen.pod.status.container_statuses, *seen.pod.status.init_container_statuses)
     phase = get_phase(seen.pod, statuses, pod_is_terminal=False, pod_has_initialized=True, gates=seen.gates)
     return phase in TERMINAL_PHASES
 
 
 def _static_pod_stops(seen: Observation) -> Cause | None:
-    """The kubelet stops a static pod without any deletionTimestamp: its file is gone or holds another pod."""
+    """The cause if the kubelet stops a static pod, which has no deletionTimestamp: its file is gone or has another
+    pod."""
     if not is_mirror_pod(seen.pod):
         return None
     killing = [e for e in seen.events_of("Killing") if e.message.startswith("Stopping container")]
@@ -238,7 +240,7 @@ def _static_pod_stops(seen: Observation) -> Cause | None:
 
 
 def _sandbox_gone(seen: Observation, views: list[ContainerView]) -> Cause | None:
-    """There were containers, but the sandbox is gone: it died, and everything starts again."""
+    """The cause if the pod had containers but its sandbox is gone: everything starts again."""
     if not any(view.status.state.running is not None or newest_end(view) is not None for view in views):
         return None
     cause = no_sandbox(seen)
@@ -260,7 +262,7 @@ def _sandbox_gone(seen: Observation, views: list[ContainerView]) -> Cause | None
     )
 
 
-# -- nothing holds it -----------------------------------------------------------------------------------------------
+# -- nothing blocks it ----------------------------------------------------------------------------------------
 
 
 def _running(seen: Observation, views: list[ContainerView]) -> Cause:
@@ -330,7 +332,8 @@ def _running_words(seen: Observation, detail: str) -> str:
 
 
 def runs_another_image(view: ContainerView) -> bool:
-    """Whether the status names another repository than the spec. A tag alone means nothing: an image has many."""
+    """Whether the status names another repository than the spec. A different tag proves nothing: an image may have
+    many."""
     wanted, present = view.spec.image, view.status.image
     if not present or view.status.state.running is None or present.startswith("sha256:") or "@" in wanted + present:
         return False
@@ -342,7 +345,7 @@ def _repository(image: str) -> str:
 
 
 def image_reference(image: str) -> str:
-    """Repository and tag, without what is implied in a name."""
+    """Repository and tag, without the implied defaults of a name."""
     name = image if ":" in image.rpartition("/")[2] else f"{image}:latest"
     for prefix in ("index.docker.io/", "docker.io/", "library/"):
         name = name.removeprefix(prefix)
@@ -357,7 +360,7 @@ _STOPS = (
 
 
 def _deadline(seen: Observation) -> tuple[Cause, ...]:
-    """activeDeadlineSeconds is running."""
+    """The cause if activeDeadlineSeconds has started."""
     limit, start = seen.pod.spec.active_deadline_seconds, moment(seen.pod.status.start_time)
     if limit is None or start is None:
         return ()

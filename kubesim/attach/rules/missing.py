@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets that a pod needs and that do not exist. Without a check, nothing is reported.
+"""ConfigMaps and Secrets that a pod needs and that do not exist. Objects that were not looked up are not reported.
 
 Mirrors: volume/configmap SetUpAt, volume/secret SetUpAt; kubelet_pods.go makeEnvironmentVariables
 """
@@ -11,7 +11,7 @@ from kubesim.attach.reading.references import Purpose, Reference, references
 
 
 def missing(seen: Observation, purpose: Purpose, container: str = "") -> tuple[Reference, ...]:
-    """Those that block the pod (or this container)."""
+    """The missing objects that block the pod, or this container."""
     if not seen.objects:
         return ()
     return tuple(
@@ -33,7 +33,7 @@ def missing_remedies(found: tuple[Reference, ...]) -> tuple[str, ...]:
 
 
 def missing_volume(seen: Observation) -> Cause | None:
-    """Before an Event shows it: no attempt to mount can succeed."""
+    """The cause before an Event reports it: every mount attempt will fail."""
     found = missing(seen, "volume")
     if not found:
         return None
@@ -53,7 +53,7 @@ def missing_volume(seen: Observation) -> Cause | None:
 
 
 def missing_environment(seen: Observation, view: ContainerView) -> Cause | None:
-    """Before a status shows it: the container's configuration cannot be created."""
+    """The cause before a status reports it: the kubelet cannot create the container's configuration."""
     found = missing(seen, "environment", view.name)
     if not found:
         return None
@@ -76,6 +76,6 @@ def missing_environment(seen: Observation, view: ContainerView) -> Cause | None:
 
 
 def missing_words(found: tuple[Reference, ...]) -> str:
-    """`ConfigMap shop/settings not found`; empty if nothing is missing."""
+    """The missing objects in words: `ConfigMap shop/settings not found`; empty if there are none."""
     named = ", ".join(dict.fromkeys(reference.words for reference in found))
     return f"{named} not found" if named else ""

@@ -1,4 +1,4 @@
-"""The object that the kubelet's own words say is missing: a ConfigMap, a Secret, a claim, or a key in one of them.
+"""Finds the missing object in a message of the kubelet: a ConfigMap, a Secret, a claim, or a key in one of them.
 
 Mirrors: kubelet_pods.go makeEnvironmentVariables; volume/configmap, volume/secret SetUpAt
 """
@@ -13,7 +13,8 @@ _NO_KEY = re.compile(r"couldn't find key (\S+) in (ConfigMap|Secret) (\S+)")
 
 
 def named_object(message: str) -> str:
-    """`ConfigMap settings not found`, `no key url in Secret shop/db`; empty if the message names none."""
+    """The missing object in a message: `ConfigMap settings not found`, `no key url in Secret shop/db`; empty if it
+    names none."""
     found = _NOT_FOUND.search(message)
     if found is not None:
         return f"{_KINDS[found.group(1).lower()]} {found.group(2)} not found"

@@ -1,4 +1,4 @@
-"""The pod's node: gone, or its kubelet silent. Then nothing that the kubelet should do happens.
+"""Pods whose node is gone, or whose kubelet does not report: the kubelet does not act on them.
 
 Mirrors: pkg/controller/nodelifecycle, pkg/controller/podgc
 """
@@ -13,7 +13,7 @@ NODE_GONE = "NodeGone"
 
 
 def node_trouble(seen: Observation) -> Cause | None:
-    """The node's condition, which comes before everything else."""
+    """The cause if the node has a problem, which takes precedence over all others."""
     name = seen.pod.spec.node_name
     if seen.node_gone:
         return Cause(
@@ -53,7 +53,7 @@ def node_trouble(seen: Observation) -> Cause | None:
 
 
 def has_no_kubelet(seen: Observation) -> bool:
-    """Whether the pod's node does not exist, or its kubelet stopped reporting."""
+    """Whether the pod's node does not exist, or its kubelet has stopped reporting."""
     ready = _ready(seen)
     return bool(seen.pod.spec.node_name) and (seen.node_gone or (ready is not None and ready.status == "Unknown"))
 

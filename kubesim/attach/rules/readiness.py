@@ -1,7 +1,7 @@
-"""Containers that run and are not (yet) what they should be: startup probes, readiness probes, readiness gates.
+"""Running containers that are not started or ready yet: startup probes, readiness probes, readiness gates.
 
-The arithmetic is that of `kubelet.probes.worker_rules`: the initial delay in whole seconds since the start, a period
-between probes, a number of answers in a row.
+The times follow `kubelet.probes.worker_rules`: the initial delay in whole seconds since the start, the period between
+probes, the number of consecutive results.
 
 Mirrors: prober/worker.go doProbe, status/generate.go GeneratePodReadyCondition
 """
@@ -23,7 +23,7 @@ REF = "prober/worker.go doProbe"
 
 
 def not_started(seen: Observation, view: ContainerView) -> Cause | None:
-    """Runs, but its startup probe has not succeeded yet."""
+    """The cause for a running container whose startup probe has not succeeded yet."""
     running, probe = view.status.state.running, view.spec.startup_probe
     if running is None or view.status.started or probe is None:
         return None
@@ -71,7 +71,7 @@ def not_started(seen: Observation, view: ContainerView) -> Cause | None:
 
 
 def not_ready(seen: Observation, view: ContainerView) -> Cause | None:
-    """Runs and has started, but its readiness probe does not (or no longer) succeed."""
+    """The cause for a started container whose readiness probe does not succeed (any more)."""
     running, probe = view.status.state.running, view.spec.readiness_probe
     if running is None or view.status.ready or not view.status.started or view.kind in ("init", "ephemeral"):
         return None
@@ -131,7 +131,7 @@ def not_ready(seen: Observation, view: ContainerView) -> Cause | None:
 
 
 def gates_not_ready(seen: Observation) -> Cause | None:
-    """All containers are ready, but a condition that another controller sets is missing."""
+    """The cause if all containers are ready, but a condition that another controller sets is missing."""
     gates = seen.pod.spec.readiness_gates
     ready, containers = seen.condition(READY), seen.condition(CONTAINERS_READY)
     if not gates or containers is None or containers.status != TRUE or ready is None or ready.status == TRUE:
@@ -166,7 +166,7 @@ def _in_a_row(count: int, one: str, many: str) -> str:
 
 
 def arithmetic(probe: Probe) -> str:
-    """`exec, delay 5s, every 10s, timeout 1s, 1 success, 3 failures`."""
+    """The settings of a probe in words: `exec, delay 5s, every 10s, timeout 1s, 1 success, 3 failures`."""
     kinds = {"exec": probe.exec, "httpGet": probe.http_get, "tcpSocket": probe.tcp_socket, "grpc": probe.grpc}
     kind = next((name for name, given in kinds.items() if given is not None), "no handler")
     return (
@@ -177,7 +177,7 @@ def arithmetic(probe: Probe) -> str:
 
 
 def _resting(seen: Observation, view: ContainerView, kind: ProbeType) -> str:
-    """Says so if the worker, by its own rule, is not probing at this moment."""
+    """A note if the probe worker, by its own rule, is not probing at this time."""
     subject = WorkerSubject.of(seen.pod, view.spec, kind)
     turn = before_probe(subject, ProbeWorkerState(), seen.pod.status, seen.now, 0, seen.gates)
     if turn.next == "wait" and view.status.container_id and subject.spec.initial_delay_seconds:

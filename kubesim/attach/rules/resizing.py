@@ -1,4 +1,4 @@
-"""In-place resize: requested, waiting for room, impossible, under way.
+"""In-place resize: requested, deferred, infeasible, in progress.
 
 Mirrors: allocation/allocation_manager.go, status/status_manager.go (resize conditions)
 """
@@ -12,7 +12,7 @@ from kubesim.kubelet.status.resize_conditions import INFEASIBLE
 
 
 def resizing(seen: Observation) -> tuple[Cause, ...]:
-    """What the resize conditions say; both can be true at the same time."""
+    """The causes from the resize conditions; two conditions can be true at the same time."""
     causes = []
     pending, progress = seen.condition(POD_RESIZE_PENDING), seen.condition(POD_RESIZE_IN_PROGRESS)
     facts = (*seen.condition_facts(POD_RESIZE_PENDING, POD_RESIZE_IN_PROGRESS), *_amounts(seen))
@@ -71,7 +71,7 @@ def resizing(seen: Observation) -> tuple[Cause, ...]:
 
 
 def resize_not_seen(seen: Observation) -> Cause | None:
-    """The spec requests other resources than the status shows, and the kubelet has not said anything about it."""
+    """The cause if the spec requests other resources than the status shows, and the kubelet has not reacted yet."""
     if seen.condition(POD_RESIZE_PENDING) is not None or seen.condition(POD_RESIZE_IN_PROGRESS) is not None:
         return None
     meta, status = seen.pod.metadata, seen.pod.status

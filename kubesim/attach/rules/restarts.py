@@ -1,6 +1,6 @@
-"""Containers that run now and were restarted before: how often, when last, and why.
+"""Running containers that were restarted: how often, when last, and why.
 
-A pod in a crash loop is Running and even Ready between two crashes; its restart count is what shows the trouble.
+A pod in a crash loop is Running and even Ready between two crashes; only its restart count shows the problem.
 
 Mirrors: kuberuntime_manager.go computePodActions (failed probes), prober/worker.go doProbe
 """
@@ -16,12 +16,12 @@ from kubesim.attach.explain.statement import Cause, Fact, NextStep, upper_first
 from kubesim.attach.rules.crashes import OOM_KILLED, end_detail, forgiveness, how_it_ended
 from kubesim.golang.text import duration
 
-_STOPPED = (0, 137, 143)  # exit codes of a program that was asked to stop: handled, SIGKILL, SIGTERM
+_STOPPED = (0, 137, 143)  # exit codes after a stop signal: handled, SIGKILL, SIGTERM
 _PROBES = ("liveness", "startup")
 
 
 def restarted(seen: Observation, view: ContainerView) -> Cause | None:
-    """A container that runs after restarts; None for others."""
+    """The cause for a container that runs after restarts; None for other containers."""
     status = view.status
     if status.state.running is None or not status.restart_count or view.kind in ("init", "ephemeral"):
         return None
@@ -49,7 +49,7 @@ def restarted(seen: Observation, view: ContainerView) -> Cause | None:
 
 
 def being_killed(seen: Observation, view: ContainerView) -> Cause | None:
-    """A container that still runs while the kubelet stops it for a failed probe."""
+    """The cause for a running container that the kubelet is stopping because of a failed probe."""
     running = view.status.state.running
     started = moment(running.started_at) if running is not None else None
     killings = [event for event in seen.events_of("Killing", path=view.event_path) if _probe(event)]
@@ -89,7 +89,7 @@ def restart_detail(seen: Observation) -> str:
 
 
 def restart_count(pod: Pod) -> int:
-    """As the column RESTARTS of `kubectl get pods` counts: regular containers and sidecars."""
+    """The restart count as in the RESTARTS column of `kubectl get pods`: of regular containers and sidecars."""
     sidecars = {each.name for each in pod.spec.init_containers if is_restartable_init_container(each)}
     beside = [status for status in pod.status.init_container_statuses if status.name in sidecars]
     return sum(status.restart_count for status in (*pod.status.container_statuses, *beside))
@@ -109,8 +109,8 @@ def _finished(view: ContainerView) -> int:
 
 
 def _killed_for(seen: Observation, view: ContainerView) -> Event | None:
-    """The newest Event that says that the kubelet stopped an attempt for a failed probe; None if the last attempt did
-    not end by a signal."""
+    """The newest Event about an attempt that the kubelet stopped for a failed probe; None if the last attempt did not
+    end by a signal."""
     ended = view.status.last_state.terminated
     if ended is None or ended.exit_code not in _STOPPED or ended.reason == OOM_KILLED:
         return None
@@ -122,10 +122,11 @@ def _kill_words(seen: Observation, view: ContainerView, killing: Event) -> str:
     ended = view.status.last_state.terminated
     over = _finished(view)
     began = (moment(ended.started_at) or 0) if ended is not None else 0
-    first = moment(killing.first_timestamp) or event_time(killing)  # Events of one text are counted in one object
+    # Events with the same text are counted in one object.
+    first = moment(killing.first_timestamp) or event_time(killing)
     if first <= over + SECOND and event_time(killing) >= began:
         return f"its {_probe(killing)} probe failed and the kubelet stopped it"
-    # The recorder drops Events of a pod that has many.
+    # The recorder drops Events of a pod that emits too many.
     return f"its {_probe(killing)} probe failed, as Events of earlier attempts suggest"
 
 
@@ -134,7 +135,7 @@ def _probe(event: Event) -> str:
 
 
 def _events(seen: Observation, view: ContainerView, killing: Event | None) -> tuple[Event, ...]:
-    """What the kubelet said about probes and back-offs of this container."""
+    """The Events about probes and back-offs of this container."""
     unhealthy = list({e.message: e for e in seen.events_of("Unhealthy", path=view.event_path)}.values())[-2:]
     backing_off = seen.events_of("BackOff", path=view.event_path)[-1:]
     killed = () if killing is None else (killing,)
@@ -160,7 +161,7 @@ def _when(seen: Observation, finished_at: str | None) -> str:
 
 
 def _how(ended: ContainerStateTerminated, killing: Event | None) -> str:
-    """A program that got SIGTERM did not complete, whatever it exits with."""
+    """How the attempt ended, in words: after SIGTERM a program did not complete, whatever its exit code is."""
     return how_it_ended(ended) if killing is None or ended.exit_code else "exited with 0"
 
 

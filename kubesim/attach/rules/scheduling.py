@@ -1,4 +1,4 @@
-"""Before a node: pods that no kubelet knows. Not the kubelet's rules, but the first thing a person asks.
+"""Pods without a node, which no kubelet knows. These rules are not the kubelet's, but users ask about such pods first.
 
 Mirrors: pkg/scheduler (PodScheduled condition), scheduling gates
 """
@@ -11,7 +11,7 @@ from kubesim.attach.explain.statement import Cause, Fact, NextStep
 
 
 def unscheduled(seen: Observation) -> Cause:
-    """No node yet: gated, refused by every node, or not looked at."""
+    """The cause for a pod without a node: gated, rejected by every node, or not handled by the scheduler yet."""
     spec = seen.pod.spec
     gates = [str(gate.get("name")) for gate in spec.scheduling_gates]
     condition = seen.condition(POD_SCHEDULED)

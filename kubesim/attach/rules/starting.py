@@ -84,7 +84,7 @@ START_ERRORS = {
 
 
 def no_sandbox(seen: Observation) -> Cause:
-    """There is no sandbox: volumes come first, then the sandbox with its network."""
+    """The cause if the pod has no sandbox: volumes are mounted first, then the sandbox is created with its network."""
     volume = _volumes(seen)
     if volume is not None:
         return volume
@@ -119,7 +119,7 @@ def no_sandbox(seen: Observation) -> Cause:
 
 
 def _sandbox_words(seen: Observation) -> str:
-    """The signs of a ready sandbox. Kubelets before v1.29 have no condition for it."""
+    """The fields that show a ready sandbox. Kubelets before v1.29 have no condition for it."""
     reported = seen.condition(POD_READY_TO_START_CONTAINERS) is not None
     return "PodReadyToStartContainers becomes True" if reported else "the sandbox is ready and the pod has its address"
 
@@ -129,7 +129,7 @@ def _volumes(seen: Observation) -> Cause | None:
     if event is None or _is_over(seen, event_time(event)):
         return None
     failures, failed_at = event_count(event), event_time(event)
-    # The other kind of FailedMount is said by a sync that gave up waiting.
+    # A sync that stopped waiting emits the other kind of FailedMount.
     retried = event.reason == "FailedMount" and event.message.startswith("MountVolume.")
     absent = missing(seen, "volume")
     window: Window | None = mount_window(failed_at, failures)
@@ -234,13 +234,14 @@ def _cni_remedy(message: str) -> str:
 
 
 def _is_over(seen: Observation, said_at: int) -> bool:
-    """A complaint that is older than the pod's sandbox, or than the newest start of something, is history."""
+    """Whether an error is outdated: older than the pod's sandbox, or than the newest start of a container."""
     newest = seen.newest_event("Pulled", "Pulling", "Created", "Started")
     return has_sandbox(seen) or (newest is not None and event_time(newest) > said_at)
 
 
 def cannot_start(seen: Observation, view: ContainerView) -> Cause | None:
-    """A container that has not run (in this attempt) and waits: image, configuration, the runtime, or just its turn."""
+    """The cause for a container that has not run (in this attempt) and waits: for its image, its configuration, the
+    runtime, or its turn."""
     reason = view.waiting_reason
     if reason in START_ERRORS:
         return _start_error(seen, view, reason)
@@ -292,7 +293,7 @@ def _start_error(seen: Observation, view: ContainerView, reason: str) -> Cause:
 
 
 def _start_error_in_events(seen: Observation, view: ContainerView) -> Cause | None:
-    """The status lags one sync behind: an Event may already say why the start failed."""
+    """The start error in an Event: the status lags one sync behind, so an Event may already name it."""
     event = seen.newest_event("Failed", "Created", "Started", path=view.event_path)
     if event is None or event.reason != "Failed" or view.status.state.running is not None:
         return None
@@ -380,7 +381,7 @@ def _unknown_reason(view: ContainerView, reason: str) -> Cause:
 
 
 def arriving(seen: Observation) -> Cause:
-    """Bound to a node, but its kubelet has not reported anything yet."""
+    """The cause for a pod that is bound to a node whose kubelet has not reported anything yet."""
     pod = seen.pod
     scheduled = seen.condition(POD_SCHEDULED)
     bound_at = (moment(scheduled.last_transition_time) if scheduled is not None else None) or seen.now

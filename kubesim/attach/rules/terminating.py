@@ -1,4 +1,4 @@
-"""Pods that are being deleted: grace, hooks, finalizers, volumes, a node that is gone, mirror pods.
+"""Pods that are being deleted: grace period, hooks, finalizers, volumes, a missing node, mirror pods.
 
 Mirrors: pod_workers.go, kuberuntime_container.go killContainer, status/status_manager.go canBeDeleted; the API server's
 graceful deletion
@@ -17,11 +17,11 @@ from kubesim.attach.explain.tolerances import DOING, RELIST, TRUNCATION
 from kubesim.attach.rules.node import node_trouble
 
 FINALIZERS = "Finalizers"
-LATE = DOING["kill"] + RELIST  # beyond what is due: then something is in the way
+LATE = DOING["kill"] + RELIST  # after the due time: then something blocks the deletion
 
 
 def terminating(seen: Observation) -> tuple[Cause, ...]:
-    """The pod has a deletionTimestamp."""
+    """The cause for a pod that has a deletionTimestamp."""
     meta = seen.pod.metadata
     trouble = node_trouble(seen)
     if is_mirror_pod(seen.pod):
@@ -55,7 +55,7 @@ def _acknowledged(seen: Observation) -> bool:
 
 
 def _not_acknowledged(seen: Observation) -> Cause:
-    # A worker in the middle of a pull or a mount takes the deletion up afterwards.
+    # A worker in the middle of a pull or a mount handles the deletion afterwards.
     busy = any(view.status.state.waiting is not None for view in seen.containers()) or not seen.pod.status.conditions
     return Cause(
         code="DeletionNotSeen",
@@ -106,7 +106,7 @@ def _never_seen(seen: Observation) -> Cause:
 
 
 def kill_begun(seen: Observation) -> Window:
-    """When the containers were signalled to stop: the time of the Event, else between the deletion and now."""
+    """When the kubelet began to stop the containers: the time of the Event, otherwise between the deletion and now."""
     killing = [e for e in seen.events_of("Killing") if e.message.startswith("Stopping container")]
     if killing:
         first = event_time(killing[0])
@@ -118,8 +118,8 @@ def kill_begun(seen: Observation) -> Window:
 
 
 def _deleted_again(seen: Observation, begun: Window) -> bool:
-    """Whether the containers were signalled to stop before the object's deletion time: then by an earlier deletion. The
-    API server writes the shorter grace period; the containers may still have the first one."""
+    """Whether an earlier deletion stopped the containers: they were signalled before the object's deletion time. The
+    API server stores the shorter grace period; the containers may still have the first one."""
     meta = seen.pod.metadata
     deadline = moment(meta.deletion_timestamp)
     if deadline is None or begun.latest is None:

@@ -1,1 +1,1 @@
-"""The shadow of a kubelet: predictions from a stream of observations, and divergences from them."""
+"""The shadow of a kubelet: predicts its actions from observations, and reports divergences."""

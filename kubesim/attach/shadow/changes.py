@@ -1,6 +1,6 @@
 """The changes between two observations of a pod, in a small vocabulary, with the time window of each.
 
-The same words are used for what a statement expects (`Step.change`), so that the two can be compared.
+The steps of a statement use the same vocabulary (`Step.change`), so that the two can be compared.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from kubesim.attach.explain.statement import ChangeKind
 from kubesim.attach.explain.tolerances import TRUNCATION
 from kubesim.values import value_object
 
-# What people and other parts of a cluster do; everything else is the kubelet's or the program's.
+# Changes by users and other components; everything else is done by the kubelet or the program.
 OUTSIDE = frozenset({"deletion-requested", "changed-by-others", "scheduled", "unschedulable"})
 
 
 @value_object
 class ObservedChange:
-    """`earliest` and `latest`: when it happened, by its own time in the status (`timed`), else by when it was seen."""
+    """A change. `earliest` and `latest` bound its time: by the time in the status (`timed`), otherwise by the two
+    observations."""
 
     kind: ChangeKind
     container: str = ""
@@ -41,7 +42,7 @@ class ObservedChange:
 
 
 def changes(old: Pod, new: Pod | None, before: int, now: int) -> tuple[ObservedChange, ...]:
-    """The transition from the old observation to the new one; None = the object is gone."""
+    """The changes from the old observation to the new one; None = the object does not exist."""
     if new is None:
         return (ObservedChange("removed", earliest=before, latest=now),)
     found = [ObservedChange(kind, container, detail, before, now) for kind, container, detail in _pod(old, new)]
@@ -60,7 +61,7 @@ def _pod(old: Pod, new: Pod) -> Iterator[tuple[ChangeKind, str, str]]:
     if after.observed_generation > before.observed_generation > 0:
         yield "acknowledged", "", str(after.observed_generation)
     if before.start_time is None and after.start_time is not None:
-        # A static pod's container was there before its mirror; a pod refused has no conditions.
+        # A static pod's containers exist before its mirror pod; a rejected pod has no conditions.
         yield ("rejected" if after.phase in TERMINAL_PHASES and not after.conditions else "accepted"), "", after.reason
     if after.phase in TERMINAL_PHASES and before.phase not in TERMINAL_PHASES:
         yield "ended", "", after.phase
@@ -123,7 +124,7 @@ def _container(old: ContainerStatus | None, new: ContainerStatus, before: int, n
     if state.running is not None and (was is None or was.running is None or attempts > 0):
         yield _timed("started", name, f"restart {new.restart_count}", state.running.started_at, before, now)
     elif attempts > 0 and old is not None:
-        # An attempt that was over before a status could show it running.
+        # An attempt that ended before any status showed it running.
         yield ObservedChange("started", name, f"restart {new.restart_count}", before, now)
     ended = state.terminated
     ran = was is not None and was.running is not None
@@ -147,12 +148,12 @@ def _container(old: ContainerStatus | None, new: ContainerStatus, before: int, n
 
 
 def _ends(status: ContainerStatus) -> list[str | None]:
-    """The exits in a status: also that of the previous attempt, while a container waits for its next."""
+    """The exits in a status, including the previous attempt while a container waits for its next one."""
     return [s.terminated.finished_at for s in (status.state, status.last_state) if s.terminated is not None]
 
 
 def _timed(kind: ChangeKind, name: str, detail: str, reported: str | None, before: int, now: int) -> ObservedChange:
-    """With the runtime's own time, whose fraction of a second is lost."""
+    """A change at the runtime's own time, which is truncated to seconds."""
     at = moment(reported)
     if at is None:
         return ObservedChange(kind, name, detail, before, now)

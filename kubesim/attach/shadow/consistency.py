@@ -1,5 +1,4 @@
-"""Can a status be one that the kubelet of this version writes? Its derived fields are computed again from its own
-parts.
+"""Checks whether this version of the kubelet could have written a status, by computing its derived fields again.
 
 Conditions and phase are functions of the container statuses; the functions are those that a run uses. A status that
 disagrees with them was not written by these rules.
@@ -39,7 +38,7 @@ from kubesim.kubelet.status.generate.reasons import CONTAINER_STATUS_UNKNOWN
 
 
 def status_divergences(seen: Observation, old: PodStatus | None) -> Iterator[Divergence]:
-    """What in a single status breaks the rules; `old` is the one before, if it was seen."""
+    """The rules that a single status breaks; `old` is the previous status, if known."""
     pod = seen.pod
     meta, status = pod.metadata, pod.status
     if status.observed_generation > meta.generation > 0:
@@ -59,9 +58,9 @@ def status_divergences(seen: Observation, old: PodStatus | None) -> Iterator[Div
 
 
 def _startup_begins(view: ContainerView, old: PodStatus | None) -> bool:
-    """Whether the first result of a startup probe, unknown, took `started` back: the status manager writes that alone,
-    and the sync that follows computes `ready` from it (SetContainerStartup). It does so after a restart of the kubelet,
-    or of a container that had started before."""
+    """Whether the initial result of a startup probe (unknown) reset `started`: the status manager writes that alone,
+    and the next sync computes `ready` from it (SetContainerStartup). It does so after a restart of the kubelet, or of a
+    container that had started before."""
     known = () if old is None else (*old.init_container_statuses, *old.container_statuses)
     was = next((one for one in known if one.name == view.name), None)
     return view.spec.startup_probe is not None and (was is None or (was.ready and bool(was.started)))
@@ -77,7 +76,7 @@ def _container(seen: Observation, view: ContainerView, old: PodStatus | None) ->
             view.fact("state", sorted(state.to_json())),
         )
     done_init = view.kind == "init" and state.terminated is not None and state.terminated.exit_code == 0
-    # status_manager.go TerminatePod: only states without a known end are overwritten.
+    # status_manager.go TerminatePod: only states without a known exit are overwritten.
     lost = state.terminated is not None and state.terminated.reason == CONTAINER_STATUS_UNKNOWN
     if view.status.ready and state.running is None and not done_init and not lost:
         yield _contradicts(
@@ -149,7 +148,7 @@ def _ready_before_probe(seen: Observation, view: ContainerView) -> Iterator[Dive
 
 
 def _phases(pod: Pod) -> set[str]:
-    """The phases that these container states can mean: for a pod that continues, and for one that terminates."""
+    """The possible phases for these container states: of a pod that continues, and of one that terminates."""
     status = pod.status
     statuses = (*status.container_statuses, *status.init_container_statuses)
     return {
@@ -166,14 +165,15 @@ def _phase(seen: Observation) -> Iterator[Divergence]:
         return
     runs = [view.name for view in seen.containers() if view.status.state.running is not None]
     if phase in TERMINAL_PHASES:
-        # Deadlines, evictions and shutdowns end a pod whatever its containers say, but only once nothing runs; others
+        # Deadlines, evictions and shutdowns end a pod regardless of its containers, but only once nothing runs; others
         # (the pod garbage collector) may do it for a node that is gone.
         if not runs or seen.condition(DISRUPTION_TARGET) is not None or seen.node_gone:
             return
         if pod.metadata.deletion_timestamp is not None and not pod.status.container_statuses:
             return
     elif phase in (PENDING, RUNNING) and (possible & set(TERMINAL_PHASES) or is_over_deadline(seen)):
-        return  # a terminal phase is held back until nothing can be running; until then the phase stays as it was
+        # The kubelet holds a terminal phase back until nothing can be running; until then the phase stays unchanged.
+        return
     wanted = " or ".join(sorted(possible))
     yield _contradicts(
         seen,
@@ -185,15 +185,15 @@ def _phase(seen: Observation) -> Iterator[Divergence]:
 
 
 def _computed(seen: Observation, old: PodStatus | None) -> dict[str, list[PodCondition]]:
-    """The conditions that these containers can mean."""
+    """The possible conditions for these containers."""
     pod, status = seen.pod, seen.pod.status
     before = status if old is None else old
     statuses = (*status.init_container_statuses, *status.container_statuses)
-    # Conditions are computed with the phase of that moment; a terminal phase is written later, or was decided
+    # The kubelet computes conditions with the phase of that sync; a terminal phase is written later, or was decided
     # elsewhere.
     phases = _phases(pod) | {status.phase, RUNNING}
     if is_over_deadline(seen):
-        phases.add(FAILED)  # the conditions are already those of a failed pod while its containers are being stopped
+        phases.add(FAILED)  # while its containers are being stopped, a failed pod already has the conditions of one
     computed: dict[str, list[PodCondition]] = {CONTAINERS_READY: [], READY: [], INITIALIZED: []}
     for phase in sorted(phases):
         containers_ready = generate_containers_ready_condition(pod, before, statuses, phase, seen.gates)
@@ -214,8 +214,8 @@ def is_over_deadline(seen: Observation) -> bool:
 
 
 def _gates(seen: Observation, old: PodStatus | None) -> list[tuple[PodCondition, ...]]:
-    """The conditions that Ready may have been computed from: other controllers write those of a readiness gate,
-    and the kubelet's status follows. Without an earlier status, the gates may have had any value."""
+    """The conditions that Ready may have been computed from: other controllers write the conditions of readiness gates,
+    and the kubelet's status follows later. Without an earlier status, the gates may have had any value."""
     status, gates = seen.pod.status, [gate.condition_type for gate in seen.pod.spec.readiness_gates]
     if not gates:
         return [status.conditions]
@@ -225,8 +225,8 @@ def _gates(seen: Observation, old: PodStatus | None) -> list[tuple[PodCondition,
 
 
 def _before_startup(seen: Observation, old: PodStatus | None) -> tuple[ContainerStatus, ...]:
-    """The statuses as they were before a result of a startup probe: the status manager writes `started` by itself, and
-    the sync that follows computes Initialized from it (SetContainerStartup)."""
+    """The statuses before the result of a startup probe: the status manager writes `started` alone, and the next sync
+    computes Initialized from it (SetContainerStartup)."""
     status = seen.pod.status
     known = {one.name: one for one in old.init_container_statuses} if old is not None else {}
     probed = {view.name for view in seen.containers() if view.kind == "sidecar" and view.spec.startup_probe is not None}
@@ -240,7 +240,7 @@ def _before_startup(seen: Observation, old: PodStatus | None) -> tuple[Container
 
 
 def _is_written_by_others(status: PodStatus, old: PodStatus | None) -> bool:
-    """Whether nothing of what the kubelet writes has changed."""
+    """Whether the kubelet's own part of the status is unchanged."""
     if old is None or status.conditions == old.conditions:
         return False
     owned = conditions_by_kubelet()
@@ -261,7 +261,7 @@ def _conditions(seen: Observation, old: PodStatus | None) -> Iterator[Divergence
         if said is None or any(_says(said) == _says(one) for one in possible):
             continue
         if kind == READY and said.status == "False" and _node_not_ready(seen):
-            continue  # the node controller marks the pods of a silent node
+            continue  # the node controller marks the pods of a node that stopped reporting
         if status.phase in TERMINAL_PHASES and said.status == "False" and possible[0].status == "False":
             continue
         yield _contradicts(
@@ -275,7 +275,7 @@ def _conditions(seen: Observation, old: PodStatus | None) -> Iterator[Divergence
     sandbox = find_condition(status.conditions, POD_READY_TO_START_CONTAINERS)
     if sandbox is None or sandbox.status == TRUE or pod.metadata.deletion_timestamp is not None:
         return
-    # A sandbox that is lost leaves its containers behind: they run, and count as ready, until the kubelet stops them.
+    # A lost sandbox leaves its containers behind: they run, and count as ready, until the kubelet stops them.
     lost = moment(sandbox.last_transition_time) or 0
     began = [
         view.name

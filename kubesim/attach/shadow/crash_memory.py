@@ -1,7 +1,7 @@
 """The crash back-off of each container, computed from restart to restart.
 
-The kubelet keeps it in memory and does not report it; an observer of every status can keep the same book with the same
-back-off. A restart without an exit that was seen before (a failed probe, a new image) does not count, as upstream.
+The kubelet keeps the back-off in memory and does not report it; an observer of every status can compute the same
+values. As upstream, a restart without an observed exit (a failed probe, a new image) does not count.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ _NO_IMAGE = ("ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidIm
 
 
 class CrashMemory:
-    """Of all pods of a node."""
+    """Tracks the crash back-offs of all pods of a node."""
 
     def __init__(self, periods: KubeletPeriods = DEFAULT_PERIODS) -> None:
         self._periods = periods
         self._backoff = periods.crash_backoff()
-        self._updated: dict[str, int] = {}  # when each entry was last moved
-        self._keys: dict[str, set[str]] = {}  # of each uid
-        self._uncounted: set[tuple[str, str]] = set()  # uid and container: attempts that failed before they counted
-        self._since = 0  # when the kubelet started, as far as known
+        self._updated: dict[str, int] = {}  # when each entry last changed
+        self._keys: dict[str, set[str]] = {}  # by uid
+        # Uid and container: attempts that failed before they were counted.
+        self._uncounted: set[tuple[str, str]] = set()
+        self._since = 0  # when the kubelet started, if known
 
     def entries(self, pod: Pod) -> Mapping[str, CrashEntry]:
-        """By container name; only those whose every change was seen."""
+        """The entries by container name, only those whose every change was observed."""
         keys = self._keys.get(pod.metadata.uid)
         if not keys:
             return {}
@@ -44,7 +45,7 @@ class CrashMemory:
         return found
 
     def follow(self, old: Pod, new: Pod, events: Iterable[Event]) -> None:
-        """A pod went from one status to the next."""
+        """Update the back-offs after a change of a pod's status."""
         statuses = (*new.status.init_container_statuses, *new.status.container_statuses)
         before = {s.name: s for s in (*old.status.init_container_statuses, *old.status.container_statuses)}
         for status in statuses:
@@ -54,7 +55,7 @@ class CrashMemory:
                 if was is not None and (
                     status.restart_count > was.restart_count or (init and _is_another(was, status))
                 ):
-                    self._forget(new, status.name)  # more than was seen
+                    self._forget(new, status.name)  # attempts were missed
                 elif _failed_to_start(status):
                     self._uncounted.add((new.metadata.uid, status.name))
                     self._forget(new, status.name)
@@ -68,27 +69,28 @@ class CrashMemory:
     ) -> None:
         ended = now.last_state.terminated
         if now.state.running is None and was.last_state.terminated is not None:
-            ended = was.last_state.terminated  # an attempt that failed to start is its own last state
+            ended = was.last_state.terminated  # the last state of an attempt that failed to start is the attempt itself
         finished = moment(ended.finished_at) if ended is not None else None
         known = list(events)
         began_before = finished is not None and finished < self._since
         uncounted = (pod.metadata.uid, container.name) in self._uncounted
         if began_before or uncounted or _in_new_sandbox(was, known):
-            # An earlier kubelet may have answered this exit, or it was none: the containers of a sandbox that is lost
-            # are started in the next one without checking how they ended. Or there were more than the count says.
+            # An earlier kubelet may have handled this exit, or it does not count: a new sandbox starts the containers
+            # of a lost one
+            # without checking how they ended. Or there were more attempts than the count says.
             self._forget(pod, container.name)
             return
         if was.state.running is not None and not known:
-            self._forget(pod, container.name)  # crashed, or killed for a probe: only Events would show which
+            self._forget(pod, container.name)  # crashed, or killed for a probe: only Events would tell
             return
         if was.state.running is not None and _was_killed(was, container, known):
             return
         if was.state.running is not None and (container.liveness_probe or container.startup_probe):
-            self._forget(pod, container.name)  # the Event of a kill may still be under way, or was dropped
+            self._forget(pod, container.name)  # the Event of a kill may not have arrived yet, or was dropped
             return
         key = backoff_key(pod, container)
         if was.restart_count > 0 and not self._backoff.get(key):
-            return  # restarted before it was watched: how long it waits cannot be known
+            return  # restarted before the watch began: its back-off is unknown
         running = now.state.running
         started = moment(running.started_at) if running is not None else finished
         if finished is None or started is None:
@@ -105,7 +107,7 @@ class CrashMemory:
             self._backoff.drop(key)
 
     def forget_all(self, since: int) -> None:
-        """A new kubelet began."""
+        """Forget all entries: the kubelet restarted."""
         self._since = since
         self._uncounted.clear()
         self._backoff = self._periods.crash_backoff()
@@ -113,7 +115,7 @@ class CrashMemory:
         self._keys.clear()
 
     def gc(self, now: int) -> None:
-        """As the kubelet's housekeeping does, so that a long watch does not grow."""
+        """Remove old entries, as the kubelet's housekeeping does, so that memory does not grow in a long watch."""
         self._backoff.gc(now)
 
     def _forget(self, pod: Pod, name: str) -> None:
@@ -125,12 +127,12 @@ class CrashMemory:
 
 
 def _is_another(was: ContainerStatus, now: ContainerStatus) -> bool:
-    """In a new sandbox the attempts of an init container are counted from the beginning."""
+    """Whether the container id changed: in a new sandbox the attempts of an init container are counted from 0."""
     return bool(was.container_id and now.container_id) and was.container_id != now.container_id
 
 
 def _failed_to_start(status: ContainerStatus) -> bool:
-    """An attempt that failed without its image: it changes the back-off and is not counted."""
+    """Whether an attempt failed for lack of its image: it doubles the back-off and is not counted."""
     waiting = status.state.waiting
     return waiting is not None and status.last_state.terminated is not None and waiting.reason in _NO_IMAGE
 
@@ -141,7 +143,8 @@ def _in_new_sandbox(was: ContainerStatus, events: Iterable[Event]) -> bool:
 
 
 def _was_killed(was: ContainerStatus, container: Container, events: Iterable[Event]) -> bool:
-    """A running container that the kubelet itself stopped and started in one sync. It has no exit, so none counts."""
+    """Whether the kubelet itself stopped and restarted a running container in one sync. Such a restart has no exit, so
+    it does not count."""
     began = moment(was.state.running.started_at) if was.state.running is not None else None
     for event in events:
         if event.reason == "Killing" and event.involved_object.field_path.endswith(f"{{{container.name}}}"):

@@ -1,4 +1,4 @@
-"""A divergence: something observed that the rules of this version do not allow, with what shows it."""
+"""A divergence: an observation that the rules of this version do not allow, with the fields that show it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ DivergenceKind = Literal["status", "transition", "early", "late", "lag"]
 
 @value_object
 class Divergence:
-    """`kind`: a status by itself, a step from one to the next, too early, too late, reported too late.
+    """A divergence. `kind`: an invalid status, an invalid change, too early, too late, reported too late.
 
-    `of_memory`: it counts on what the kubelet remembers, so that a kubelet that has just started would explain it.
+    `of_memory`: it assumes the kubelet's memory, so a restart of the kubelet would explain it.
     """
 
     kind: DivergenceKind

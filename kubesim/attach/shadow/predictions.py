@@ -1,6 +1,6 @@
 """Predictions: what the kubelet must do according to a statement, and whether the observations agree.
 
-A prediction is made from every step with a `due`; the same step seen again only sharpens it. It is kept, broken (too
+Every step with a `due` gives a prediction; a repeated step only narrows its window. A prediction is kept, broken (too
 early, too late), or dropped because of an intervention.
 """
 
@@ -35,17 +35,17 @@ _CHANGES: dict[Due, tuple[str, ...]] = {
     "end": ("ended", "removed", "finalizing"),
     "clean-up": ("finalizing", "removed"),
 }
-# Reported by Events alone. Those can be lost, and of a mount or a retry only the failure is reported.
+# Only Events report these. Events can be lost, and for a mount or a retry only failures are reported.
 REPORTED_BY_EVENTS: frozenset[Due] = frozenset({"mount", "retry", "pull"})
 _BY_THE_WORKER: frozenset[Due] = frozenset({"restart", "restart-by", "pull", "retry"})
-# Their next time is only in the kubelet's memory, and a new kubelet retries immediately.
+# The next time of these is only in the kubelet's memory, and a new kubelet retries immediately.
 _OF_MEMORY: frozenset[Due] = frozenset({"restart", "pull", "mount"})
-_HELD_BACK = ("CrashLoopBackOff", "ImagePullBackOff")  # found at a glance: they cost a sync no time
+_HELD_BACK = ("CrashLoopBackOff", "ImagePullBackOff")  # they take a sync no time
 
 
 @value_object
 class Prediction:
-    """`window` holds for the moment itself; tolerances are added before a divergence is reported."""
+    """A prediction. `window` is the time of the step itself; tolerances are added before a divergence is reported."""
 
     due: Due
     container: str
@@ -61,7 +61,7 @@ class Prediction:
 
     @property
     def overdue_at(self) -> int | None:
-        """When it is known to be broken although nothing was observed."""
+        """The time at which the prediction is broken if nothing was observed."""
         return None if self.due in REPORTED_BY_EVENTS else self.reported_by
 
     @property
@@ -70,7 +70,7 @@ class Prediction:
 
     @property
     def reported_by(self) -> int | None:
-        """When a status is there that shows it: the relist after it."""
+        """The time by which a status shows the step: the relist after it."""
         return None if self.done_by is None else self.done_by + RELIST
 
 
@@ -96,7 +96,7 @@ def predictions_of(statement: Statement, pod: Pod) -> Iterable[Prediction]:
 
 
 def _may_take_longer(pod: Pod, name: str, due: Due) -> bool:
-    """A worker does one thing after the other: a pull has no time limit, and may fail."""
+    """Whether the worker may be busy: it does one thing after the other, and a pull has no time limit and may fail."""
     statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
     own = due in ("restart", "restart-by") and _may_pull(pod, name)
     others = any(
@@ -107,16 +107,16 @@ def _may_take_longer(pod: Pod, name: str, due: Due) -> bool:
 
 
 def _hooks_or_kills_hold_up(pod: Pod, name: str) -> bool:
-    """A sync waits for the postStart hook of any container that it starts, and out the grace of another that it stops
-    for a failed probe (kuberuntime_container.go startContainer, killContainer); until then no status reports it."""
+    """Whether a sync may be delayed: it waits for the postStart hook of any container that it starts, and for the grace
+    period of a container that it stops for a failed probe (kuberuntime_container.go startContainer, killContainer).
+    Until then no status reports it."""
     containers = (*pod.spec.init_containers, *pod.spec.containers)
     hooks = any(one.lifecycle and one.lifecycle.post_start for one in containers)
     return hooks or any(one.name != name and (one.liveness_probe or one.startup_probe) for one in containers)
 
 
 def _may_pull(pod: Pod, name: str) -> bool:
-    """Whether the image is pulled before a restart: always, or because it is another one than that of the last
-    attempt."""
+    """Whether a restart may pull the image: it always does, or the image differs from that of the last attempt."""
     container = pod.spec.find_container(name)
     if container is None or container.image_pull_policy == "Always":
         return container is not None
@@ -131,7 +131,7 @@ def _may_pull(pod: Pod, name: str) -> bool:
 
 
 def _is_behind_a_sidecar(pod: Pod, name: str) -> bool:
-    """A sidecar in its back-off holds back the containers after it: that sync starts nothing else."""
+    """Whether a sidecar in back-off comes first: a sync that finds it starts nothing after it."""
     status_of = {one.name: one for one in pod.status.init_container_statuses}
     for container in pod.spec.init_containers:
         if container.name == name:
@@ -143,7 +143,7 @@ def _is_behind_a_sidecar(pod: Pod, name: str) -> bool:
 
 
 def judge_change(prediction: Prediction, change: ObservedChange) -> PredictionVerdict | None:
-    """None: the change has nothing to do with this prediction."""
+    """The verdict on a prediction after a change; None if the change is unrelated."""
     if change.kind not in _CHANGES.get(prediction.due, ()):
         return None
     if prediction.container and change.container not in ("", prediction.container):
@@ -154,13 +154,14 @@ def judge_change(prediction: Prediction, change: ObservedChange) -> PredictionVe
 
 
 def judge_event(prediction: Prediction, at: int) -> PredictionVerdict:
-    """An Event that reports the very thing: a pull that begins, a mount that failed again, a sync that did."""
+    """The verdict after an Event that reports the predicted step: a pull that begins, a mount that failed again, a
+    retried sync."""
     return _judged(prediction, at, at, prediction.done_by)
 
 
 def _judged(prediction: Prediction, earliest: int, latest: int, late_after: int | None) -> PredictionVerdict:
     window = prediction.window
-    tolerance = EARLY.get(prediction.due)  # a sync may come at any time, so that a mere retry is never too early
+    tolerance = EARLY.get(prediction.due)  # a sync may happen at any time, so a mere retry is never too early
     if tolerance is not None and window.earliest is not None and latest < window.earliest - tolerance:
         return PredictionVerdict(prediction, "early", earliest, latest)
     if late_after is not None and earliest > late_after:

@@ -1,4 +1,4 @@
-"""Was a container killed for its probe before the probe could have failed often enough?
+"""Checks whether a container was killed for its probe before the probe could have failed often enough.
 
 Mirrors: prober/worker.go doProbe
 """
@@ -18,8 +18,10 @@ from kubesim.golang.text import duration
 
 
 def killed_too_early(seen: Observation, event: Event, at: int, before: Event | None = None) -> list[Divergence]:
-    """An Event Killing for a failed liveness or startup probe, checked against the probe's delay, period and threshold.
-    `before` is the kill before it, for the same reason."""
+    """Check the Killing Event of a failed liveness or startup probe against the probe's delay, period and threshold.
+
+    `before` is the previous kill for the same reason.
+    """
     if event.reason != "Killing":
         return []
     for view in seen.containers():
@@ -37,9 +39,9 @@ def killed_too_early(seen: Observation, event: Event, at: int, before: Event | N
         if not _counts_from_zero(view, before):
             earliest = first_probe(probe, started)
         assert earliest is not None
-        # A probe that takes longer than its period makes the next one follow immediately.
+        # The next probe follows immediately after a probe that takes longer than its period.
         slow = period(probe) if (probe.timeout_seconds or 1) * SECOND >= period(probe) else 0
-        if at >= earliest - TRUNCATION - slow:  # the time of an Event is cut as well
+        if at >= earliest - TRUNCATION - slow:  # the time of an Event is truncated, too
             return []
         early = duration((earliest - at) // MILLISECOND * MILLISECOND)
         return [
@@ -62,8 +64,8 @@ def _is_of_earlier_attempt(view: ContainerView, at: int, started: int) -> bool:
 
 
 def _counts_from_zero(view: ContainerView, before: Event | None) -> bool:
-    """Whether the attempt began without failures. The worker keeps its count (`resultRun`) over a restart, unless the
-    attempt before was killed for this very probe."""
+    """Whether the attempt began without failures. The worker keeps its count (`resultRun`) across a restart, unless the
+    previous attempt was killed for this probe."""
     if view.status.restart_count == 0:
         return True
     ended = view.status.last_state.terminated

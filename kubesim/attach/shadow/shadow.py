@@ -1,9 +1,8 @@
-"""The shadow: follows a stream of observed statuses and Events, says for every pod what comes next, and reports where
-the kubelet departs from its own rules.
+"""The shadow: follows observed statuses and Events, predicts the next steps of every pod, and reports divergences.
 
-It takes what is observed as the runtime's truth and decides with the functions that a run uses. Its state is small and
-is dropped with the pod: the last object, the Events of late, the crash back-off of each container, the open
-predictions. Nothing here waits or connects; the time of each observation is an argument.
+It uses an observed status as the runtime's state, and decides with the functions that a run uses. Its state per pod is
+small and is dropped with the pod: the last object, recent Events, the crash back-off of each container, open
+predictions. It does no I/O; the time of each observation is an argument.
 """
 
 from __future__ import annotations
@@ -48,8 +47,8 @@ from kubesim.kubelet.status.generate.conditions import conditions_by_kubelet
 from kubesim.runtime.kuberuntime.decide.restart_policy import RESTART_ALL_CONTAINERS
 from kubesim.values import mutable, replace, value_object
 
-KEPT_EVENTS = 40  # of each pod; older ones explain nothing
-# Emitted when a kubelet starts, and only then (kubelet.go BirthCry and initializeRuntimeDependentModules,
+KEPT_EVENTS = 40  # for each pod; older ones explain nothing
+# Emitted only at the start of a kubelet (kubelet.go BirthCry and initializeRuntimeDependentModules,
 # cm/container_manager_linux.go). Any of them can be lost.
 _KUBELET_STARTS = ("Starting", "NodeAllocatableEnforced", "CgroupV1")
 _RETRIED = ("ErrImageNeverPull", "InspectFailed")
@@ -57,7 +56,7 @@ _RETRIED = ("ErrImageNeverPull", "InspectFailed")
 
 @value_object
 class ShadowReport:
-    """The results of one observation: the pod's state, the outcomes of predictions, the divergences."""
+    """The results of one observation: the pod's statement, the verdicts on predictions, the divergences."""
 
     statement: Statement | None
     changes: tuple[ObservedChange, ...] = ()
@@ -67,37 +66,37 @@ class ShadowReport:
 
 @mutable
 class Tracked:
-    """One pod."""
+    """The state of one pod."""
 
     pod: Pod
     seen_at: int
     since: int
-    events: dict[tuple[str, str, str], Event] = field(default_factory=dict)  # by path, reason and text
+    events: dict[tuple[str, str, str], Event] = field(default_factory=dict)  # by path, reason and message
     exits_seen: dict[str, int] = field(default_factory=dict)
     open: dict[Key, Prediction] = field(default_factory=dict)
-    stage: Stage = "new"  # as of the last observation
-    excused: bool = False  # the next event may have been missed for a while
+    stage: Stage = "new"  # at the last observation
+    excused: bool = False  # the next change may have been missed for a while
 
 
 class Shadow:
-    """Of the pods of one node."""
+    """Tracks the pods of one node."""
 
     def __init__(self, periods: KubeletPeriods = DEFAULT_PERIODS) -> None:
         self.periods = periods
         self.pods: dict[str, Tracked] = {}  # by uid
         self.node: Node | None = None
         self.node_gone = False
-        self.clock_known = True  # until it is, times here are not compared with times there
-        self.kubelet_since = 0  # when the kubelet started, as far as known
+        self.clock_known = True  # while False, times of the node are not compared with times here
+        self.kubelet_since = 0  # when the kubelet started, if known
         self.objects: dict[ObjectKey, bool] = {}  # ConfigMaps and Secrets that were looked up
         self.outcomes: dict[tuple[str, Outcome], int] = {}
         self._crashes = CrashMemory(periods)
         self._uids: dict[tuple[str, str], str] = {}
 
-    # -- what is observed ---------------------------------------------------------------------------------------
+    # -- observations -------------------------------------------------------------------------------------------
 
     def observe_pod(self, pod: Pod, now: int) -> ShadowReport:
-        """The pod was added or modified, or is there in a list."""
+        """Handle a pod that was added or modified, or is in a list."""
         uid = pod.metadata.uid
         tracked = self.pods.get(uid)
         self._uids[pod.metadata.namespace, pod.metadata.name] = uid
@@ -126,7 +125,7 @@ class Shadow:
         return ShadowReport(statement, found, tuple(verdicts), () if _may_restart_all(pod) else tuple(divergences))
 
     def observe_removal(self, pod: Pod, now: int) -> ShadowReport:
-        """The object is gone."""
+        """Handle the removal of an object."""
         tracked = self.pods.pop(pod.metadata.uid, None)
         if tracked is None:
             return ShadowReport(None)
@@ -140,7 +139,7 @@ class Shadow:
         return ShadowReport(None, found, tuple(verdicts), reported)
 
     def observe_event(self, event: Event, now: int, *, history: bool = False) -> ShadowReport:
-        """An Event was emitted, or emitted again. `history`: it is from a list, and may be of any age."""
+        """Handle an Event that was emitted, or repeated. `history`: it is from a list and may be of any age."""
         about, at = event.involved_object, event_time(event) or now
         if about.kind == "Node" and event.reason in _KUBELET_STARTS and event.source.component in ("kubelet", ""):
             self.kubelet_started(at)
@@ -164,7 +163,7 @@ class Shadow:
         at = event_time(event) or now
         complete = before is not None and event_count(event) == event_count(before) + 1
         judged = [judge_event(p, at) for p in _reported_by(event, tracked.open.values())]
-        # The kubelet's recorder counts the Events that it drops: after a gap, the due time of the first one is unknown.
+        # The kubelet's recorder counts dropped Events: after a gap, the due time of the first one is unknown.
         verdicts = [self._count(v) for v in judged if complete or v.outcome != "late"]
         self._drop(tracked, [v.prediction.key for v in judged if not complete and v.outcome == "late"])
         for verdict in verdicts:
@@ -179,7 +178,7 @@ class Shadow:
         self.node, self.node_gone = node, node is None
 
     def kubelet_started(self, at: int) -> None:
-        """A new kubelet remembers no back-off and draws new jitter: what was expected of the old one is void."""
+        """Handle a restart of the kubelet: it has no back-offs and draws new jitter, so older predictions are void."""
         if at <= self.kubelet_since:
             return
         self.kubelet_since = at
@@ -188,27 +187,26 @@ class Shadow:
             self._drop(tracked)
 
     def clock_set(self, now: int) -> None:
-        """The node's clock was measured: times from the previous estimate are no longer valid."""
+        """Handle a new measurement of the node's clock: times from the previous estimate are no longer valid."""
         self.missed()
         for tracked in self.pods.values():
             tracked.exits_seen.clear()
             tracked.seen_at, tracked.since = min(tracked.seen_at, now), min(tracked.since, now)
 
     def missed_events(self) -> None:
-        """No Event was received for a while: a new one proves nothing about earlier ones."""
+        """Note that no Event was received for a while: a new one proves nothing about earlier ones."""
         for tracked in self.pods.values():
             self._drop(tracked, [key for key in tracked.open if key[0] in REPORTED_BY_EVENTS])
 
     def missed(self, uid: str | None = None) -> None:
-        """For a while nothing was received (of one pod, or of all): what is found now may have happened in time."""
+        """Note that nothing was received for a while (of one pod, or of all): a late change may have happened in
+        time."""
         for tracked in self.pods.values() if uid is None else (self.pods[uid],):
             tracked.excused = True
             self._drop(tracked)
 
     def overdue(self, now: int) -> tuple[Pod, ...]:
-        """The pods for which `tick` would report something: the caller may check whether they are in the state that
-        they report.
-        """
+        """The pods for which `tick` would report something, so that the caller can read them again first."""
         return tuple(
             tracked.pod
             for tracked in self.pods.values()
@@ -216,7 +214,7 @@ class Shadow:
         )
 
     def tick(self, now: int) -> tuple[Divergence, ...]:
-        """The overdue observations. Told once for each prediction."""
+        """Report overdue predictions, each once."""
         self._crashes.gc(now)
         if not self.clock_known:
             return ()
@@ -228,25 +226,25 @@ class Shadow:
                 late.append(divergence_of(verdict, tracked.pod, now, (Fact("observed", "nothing so far"),)))
         return tuple(late)
 
-    # -- what can be asked --------------------------------------------------------------------------------------
+    # -- queries ------------------------------------------------------------------------------------------------
 
     def followed(self) -> list[Pod]:
         return [tracked.pod for tracked in self.pods.values()]
 
     def knows(self, event: Event) -> bool:
-        """Whether an Event is about the node, or about a pod that is followed."""
+        """Whether an Event is about the node, or about a tracked pod."""
         return event.involved_object.kind == "Node" or self._tracked(event) is not None
 
     def statement(self, uid: str, now: int) -> Statement:
-        """The statement about a pod at this moment."""
+        """The statement about the pod at this time."""
         return explain(self._observation(self.pods[uid], now))
 
     def next_due(self) -> int | None:
-        """When `tick` would next have something to say."""
+        """When `tick` has something to report next."""
         moments = [p.overdue_at for t in self.pods.values() for p in t.open.values() if p.overdue_at is not None]
         return min(moments, default=None)
 
-    # -- inside -------------------------------------------------------------------------------------------------
+    # -- implementation -----------------------------------------------------------------------------------------
 
     def _observation(self, tracked: Tracked, now: int) -> Observation:
         memory = Memory(self._crashes.entries(tracked.pod), tracked.exits_seen, tracked.since, self.kubelet_since)
@@ -272,7 +270,7 @@ class Shadow:
         tracked = self.pods.get(uid) if uid is not None else None
         if tracked is None or not about.uid:
             return tracked
-        # The Events of a static pod carry the uid of the file's pod.
+        # The Events of a static pod have the uid of the file's pod.
         return tracked if tracked.pod.metadata.annotations.get(CONFIG_HASH) == about.uid else None
 
     def _remember(self, tracked: Tracked, old: Pod, found: Iterable[ObservedChange], now: int) -> None:
@@ -284,7 +282,7 @@ class Shadow:
                 tracked.exits_seen.pop(change.container, None)
 
     def _settle(self, tracked: Tracked, found: Iterable[ObservedChange], now: int) -> list[PredictionVerdict]:
-        """Hold the open predictions against what changed, then against the clock, then drop what is void."""
+        """Check the open predictions against the changes and the clock, then drop those that are void."""
         verdicts = []
         for prediction in list(tracked.open.values()):
             judged = (judge_change(prediction, change) for change in found)
@@ -303,9 +301,8 @@ class Shadow:
         return verdicts
 
     def _expect(self, tracked: Tracked, statement: Statement) -> None:
-        """The predictions of a new statement. One that was there before keeps its end, because the clock continues; it
-        loses it when something else holds the worker up now. The end of a pull is counted from Events alone: a later
-        Event may put it off."""
+        """Add the predictions of a new statement. A prediction that exists keeps its end; it loses the end if something
+        else blocks the worker now. The end of a pull depends only on Events: a later Event may postpone it."""
         made = () if _may_restart_all(tracked.pod) else predictions_of(statement, tracked.pod)
         wanted = {prediction.key: prediction for prediction in made}
         for key in [key for key in tracked.open if key not in wanted]:
@@ -319,7 +316,7 @@ class Shadow:
                 tracked.open[key] = replace(known, window=Window(known.window.earliest, latest))
 
     def _drop(self, tracked: Tracked, keys: Iterable[Key] | None = None) -> None:
-        """Give up these predictions, or all."""
+        """Drop these predictions, or all."""
         for key in list(tracked.open) if keys is None else keys:
             self._count(PredictionVerdict(tracked.open.pop(key), "dropped", tracked.seen_at, tracked.seen_at))
 
@@ -330,14 +327,14 @@ class Shadow:
 
 
 def _may_restart_all(pod: Pod) -> bool:
-    """RestartAllContainers removes the containers of a pod in the middle of their lives, and with them their counts:
-    of such a pod no rule here holds."""
+    """Whether RestartAllContainers may remove the pod's containers and their restart counts: then no rule here
+    applies."""
     containers = (*pod.spec.init_containers, *pod.spec.containers)
     return any(rule.action == RESTART_ALL_CONTAINERS for one in containers for rule in one.restart_policy_rules)
 
 
 def _keep(tracked: Tracked, event: Event) -> Event | None:
-    """Returns the Event that it replaces: the same text, with the count and time before."""
+    """Store an Event. Returns the Event that it replaces: the same message with the previous count and time."""
     key = (event.involved_object.field_path, event.reason, event.message)
     before = tracked.events.pop(key, None)
     newest = event if before is None or event_time(before) <= event_time(event) else before
@@ -348,7 +345,7 @@ def _keep(tracked: Tracked, event: Event) -> Event | None:
 
 
 def _is_known(before: Event | None, event: Event) -> bool:
-    """Whether nothing is new in an Event, or something newer is known."""
+    """Whether an Event is already known, or older than a known one."""
     if before is None:
         return False
     time, time_before = event_time(event), event_time(before)
@@ -360,7 +357,7 @@ def _said(event: Event) -> Fact:
 
 
 def _reported_by(event: Event, predictions: Iterable[Prediction]) -> Iterator[Prediction]:
-    """The predictions that this Event is about."""
+    """The predictions that this Event reports."""
     path = event.involved_object.field_path
     for prediction in predictions:
         about = not prediction.container or path.endswith(f"{{{prediction.container}}}")
@@ -379,7 +376,7 @@ def _reported_by(event: Event, predictions: Iterable[Prediction]) -> Iterator[Pr
 def _reported_at_wrong_time(
     seen: Observation, old: Pod, found: Iterable[ObservedChange], excused: bool
 ) -> Iterator[Divergence]:
-    """Exits, starts and changed conditions carry their own time: a status shows them soon afterwards, never before."""
+    """Check the times of exits, starts and changed conditions: a status shows them soon after, never before."""
     for what, at in (*_own_times(found), *_changed_conditions(old, seen.pod)):
         if at > seen.now + CLOCK:
             ahead = duration((at - seen.now) // SECOND * SECOND)
@@ -410,7 +407,7 @@ def _reported_at_wrong_time(
 
 
 def _wrong_wait(seen: Observation) -> Iterator[Divergence]:
-    """A message with another back-off than the one computed from restart to restart."""
+    """Check the back-off in a message against the computed one."""
     backoff = seen.periods.crash_backoff()
     for view in seen.containers():
         reported, followed = reported_wait(view), seen.memory.crashes.get(view.name)
@@ -430,7 +427,7 @@ def _wrong_wait(seen: Observation) -> Iterator[Divergence]:
 
 
 def _worker_is_busy(seen: Observation, old: Pod) -> bool:
-    """A worker that pulls, mounts or runs a hook reports other containers only afterwards."""
+    """Whether the worker is pulling, mounting or running a hook: it reports other containers only afterwards."""
     if not old.status.container_statuses or not seen.pod.status.container_statuses:
         return True
     hooks = any(view.spec.lifecycle and view.spec.lifecycle.post_start for view in seen.containers())
@@ -440,9 +437,9 @@ def _worker_is_busy(seen: Observation, old: Pod) -> bool:
 
 
 def _is_terminating(seen: Observation, old: Pod) -> bool:
-    """While the kubelet stops a whole pod it writes no status: exits are reported when the last container has ended."""
+    """Whether the kubelet is stopping the whole pod: it reports exits only when the last container has ended."""
     ends = old.metadata.deletion_timestamp is not None or seen.pod.status.phase in TERMINAL_PHASES
-    return ends or not has_sandbox(seen)  # its work is over, or all of it starts over
+    return ends or not has_sandbox(seen)  # the stop has ended, or the pod starts over
 
 
 def _own_times(found: Iterable[ObservedChange]) -> Iterator[tuple[str, int]]:

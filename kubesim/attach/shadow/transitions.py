@@ -1,4 +1,4 @@
-"""May this status follow the other one? What the status manager rejects, what never reverts, what stays as it was.
+"""Checks whether one status may follow another: changes that the status manager rejects, and fields that never revert.
 
 Mirrors: status/status_manager.go (checkContainerStateTransition, updateLastTransitionTime), kubelet_pods.go (terminal
 phases stick, restart counts)
@@ -32,7 +32,7 @@ _TIMED = (POD_READY_TO_START_CONTAINERS, INITIALIZED, READY, CONTAINERS_READY, P
 
 
 def transition_divergences(seen: Observation, old: Pod, before: int) -> Iterator[Divergence]:
-    """The rules that the step from the old status to the new one breaks; both are of the same uid."""
+    """The rules that a change from the old status to the new one breaks; both have the same uid."""
     was, status = old.status, seen.pod.status
     if was.phase in TERMINAL_PHASES and status.phase != was.phase:
         yield _breaks(
@@ -42,7 +42,7 @@ def transition_divergences(seen: Observation, old: Pod, before: int) -> Iterator
             Fact("status.phase", status.phase),
         )
     moved = was.start_time is not None and status.start_time != was.start_time
-    # A kubelet that starts sees a static pod for the first time, and its times begin again.
+    # A restarted kubelet adds a static pod as new, and its times start again.
     begun_again = moved and is_mirror_pod(seen.pod)
     if moved and not begun_again:
         yield _breaks(
@@ -98,7 +98,7 @@ def _times(seen: Observation, old: Pod) -> Iterator[Divergence]:
         then, since = moment(was.last_transition_time), moment(now.last_transition_time)
         if was.status == now.status and then != since:
             if restarted and kind in (READY, CONTAINERS_READY) and (then or 0) < (since or 0):
-                continue  # a write with the other value was overtaken: only the newest status is written
+                continue  # a newer write overtook the one with the other value
             yield _breaks(
                 seen,
                 f"lastTransitionTime of {kind} moved although it stayed {now.status}",
@@ -122,21 +122,22 @@ def _attempts(pod: Pod) -> list[tuple[str, int, str]]:
 
 
 def _removed_with_sandbox(seen: Observation, old: ContainerStatus) -> bool:
-    """Before a new sandbox the kubelet removes all init containers, and with them their logs, from which it would tell
-    how often they were started (kuberuntime_container.go purgeInitContainers, calcRestartCountByLogDir)."""
+    """Whether the container's record was removed with its sandbox. Before it creates a sandbox, the kubelet removes all
+    init containers with their logs, which hold the restart count (kuberuntime_container.go purgeInitContainers,
+    calcRestartCountByLogDir)."""
     ends = (old.state.terminated, old.last_state.terminated)
     reported = [old.state.running.started_at] if old.state.running is not None else []
     times = [moment(time) for time in (*reported, *(end.finished_at for end in ends if end is not None))]
     since = max((time for time in times if time is not None), default=None)
     if seen.events_of("SandboxChanged"):
-        return True  # the status continues with the old count until the new one has caught up
+        return True  # the status keeps the old count until the new one has caught up
     return since is not None and sandbox_changed(seen, since)
 
 
 def _container(
     seen: Observation, old: ContainerStatus, new: ContainerStatus, before: int, *, counted: bool
 ) -> Iterator[Divergence]:
-    """`counted`: whether the attempts of before are still known to the kubelet."""
+    """Check one container. `counted`: whether the kubelet still knows the earlier attempts."""
     if counted:
         yield from _restarts(seen, old, new, before)
     if old.container_id and new.container_id == old.container_id:
@@ -146,15 +147,15 @@ def _container(
 
 
 def _restarts(seen: Observation, old: ContainerStatus, new: ContainerStatus, before: int) -> Iterator[Divergence]:
-    """The restart count never falls, and rises only as fast as the crash back-off allows."""
+    """The restart count never decreases, and increases only as fast as the crash back-off allows."""
     name, more = new.name, new.restart_count - old.restart_count
     if more < 0:
         yield _breaks(
             seen, f"restartCount of {name} went back", "Restarts are only counted up.", *_restart_counts(old, new)
         )
-    at_once = int(old.restart_count == 0)  # the first restart waits for nothing
+    at_once = int(old.restart_count == 0)  # the first restart has no back-off
     least = (more - at_once) * seen.periods.crash_wait(1) + at_once * seen.periods.crash_wait(0)
-    # The times of two observations bound a restart only as closely as the kubelet reports a status.
+    # A restart is timed only as precisely as the kubelet reports statuses.
     if more > 1 and seen.now - before + TELLING < least - seen.periods.crash_wait(1):
         yield _breaks(
             seen,
@@ -165,7 +166,7 @@ def _restarts(seen: Observation, old: ContainerStatus, new: ContainerStatus, bef
 
 
 def _same_attempt(seen: Observation, old: ContainerStatus, new: ContainerStatus) -> Iterator[Divergence]:
-    """Two statuses with one container id agree on its start and its end."""
+    """Two statuses with the same container id agree on its start and its end."""
     was, now = old.state, new.state
     if was.terminated is not None and old.restart_count == new.restart_count:
         if now.running is not None:
@@ -195,9 +196,9 @@ def _same_attempt(seen: Observation, old: ContainerStatus, new: ContainerStatus)
 
 
 def _contradicts_end(old: ContainerStatus, now: ContainerStateTerminated) -> bool:
-    """Whether the same attempt ended otherwise by an earlier status. ContainerStatusUnknown stands in for the end of a
-    container that still waits or runs when its pod is terminated (status_manager.go TerminatePod): a kubelet that
-    restarts reports the end that the runtime knows. While the container waited, lastState already reported that end."""
+    """Whether an earlier status reported another end of the same attempt. ContainerStatusUnknown is a stand-in for a
+    container that still waits or runs when its pod is terminated (status_manager.go TerminatePod); a restarted kubelet
+    then reports the end from the runtime. For a waiting container, lastState already reported that end."""
     was, last = old.state.terminated, old.last_state.terminated
     if was is None or _end(was) == _end(now):
         return False
@@ -207,7 +208,7 @@ def _contradicts_end(old: ContainerStatus, now: ContainerStateTerminated) -> boo
 
 
 def _attempts_counted(seen: Observation, old: ContainerStatus, new: ContainerStatus) -> Iterator[Divergence]:
-    """A running container is another one than before if, and only if, the restart count rose."""
+    """The container id of a running container changes if, and only if, the restart count increases."""
     changed = new.container_id not in ("", old.container_id)
     if changed and old.restart_count == new.restart_count:
         yield _breaks(

@@ -1,1 +1,1 @@
-"""The watch-only agent of one node: following it, its views and its access rights."""
+"""The watch-only agent of one node: its follower, its views and its permissions."""

@@ -1,7 +1,6 @@
 """The organisations in a kubeconfig's client certificate, read locally: a member of system:masters has all permissions.
 
-Only certificates can be read so. Only the server knows the permissions of a token, and a review request would be a
-write.
+The permissions of a token are known only to the server, and a review request would be a write.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ UNKNOWN = "these credentials are not a client certificate, so their rights canno
 
 
 def privileges(paths: str, context: str) -> str:
-    """One line about what the credentials of a kubeconfig may do; empty if there is nothing to say."""
+    """One line about what a kubeconfig's credentials permit; empty if nothing is noteworthy."""
     try:
         certificate = _client_certificate(paths, context)
     except KeyError:
-        # Without a usable file, connecting reports what is wrong, unless a pod connects with its token.
+        # If the file is unusable, connecting reports the reason, unless a pod connects with its token.
         return UNKNOWN if "KUBERNETES_SERVICE_HOST" in os.environ else ""
     if certificate is None:
         return UNKNOWN
@@ -42,7 +41,7 @@ def privileges(paths: str, context: str) -> str:
 
 
 def organisations(pem: str) -> list[str]:
-    """O of the subject of the first certificate; an unreadable one has none."""
+    """The organisations (O) in the subject of the first certificate; none if it is unreadable."""
     try:
         end = pem.index("-----END CERTIFICATE-----") + len("-----END CERTIFICATE-----")
         der = ssl.PEM_cert_to_DER_cert(pem[pem.index("-----BEGIN") : end])
@@ -78,7 +77,8 @@ def _items(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _client_certificate(paths: str, context: str) -> str | None:
-    """The first file that defines a name wins, as for kubectl. KeyError: the context or its user is not defined."""
+    """The client certificate of the context. As in kubectl, the first file that defines a name wins. KeyError: the
+    context or its user is not defined."""
     contexts: dict[str, Mapping[str, Any]] = {}
     users: dict[str, tuple[Mapping[str, Any], Path]] = {}
     current = context
@@ -99,5 +99,5 @@ def _client_certificate(paths: str, context: str) -> str | None:
         if user.get("client-certificate"):
             return Path(folder / user["client-certificate"]).read_text()
     except (OSError, ValueError, AttributeError, TypeError):
-        return None  # the same
+        return None  # connecting reports the reason
     return None

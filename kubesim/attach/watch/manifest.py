@@ -1,4 +1,4 @@
-"""The manifest deploy/attach.yaml: the Deployment beside the rights that `kubesim attach --print-rbac` prints.
+"""The manifest deploy/attach.yaml: a Deployment with the permissions that `kubesim attach --print-rbac` prints.
 
 python -m kubesim.attach.watch.manifest > deploy/attach.yaml
 """

@@ -1,4 +1,4 @@
-"""The watch-only agent: follows the pods, Events, Lease and Node of one node, and lets the shadow speak about them.
+"""The watch-only agent: follows the pods, Events, Lease and Node of one node, and passes them to the shadow.
 
 A thin shell around `attach/shadow/shadow.py`: it lists and watches over a transport that rejects everything else,
 estimates the time at the node, and passes every report to the viewer. A connection problem is reported in one line and
@@ -36,30 +36,30 @@ from kubesim.errors import TransportError
 from kubesim.sources.apiserver import pods_of_node
 from kubesim.sources.reflector.list_watch import CollectionListener, ListWatch, Watched
 
-KEPT = 1000  # divergences and problems; bounded, for long watches
-# After an outage of the API server: the node's kubelet may have had one too, and recover this much later.
+KEPT = 1000  # divergences and problems; limits the memory of long watches
+# After an outage of the API server the node's kubelet may recover this much later than we do.
 CATCHING_UP = RECONNECT
 LEASE_DURATION_S = 40  # nodeLeaseDurationSeconds, unless the lease names another
 TICK = 1 * SECOND
-PATIENCE_S = 5.0  # for a request about a single pod
+PATIENCE_S = 5.0  # for a request for a single pod
 UNCLAIMED = 5000  # Events of pods that are not known (yet)
 SKEW_SAMPLES = 5
 MAX_EVENTS = 50_000  # of all pods of the cluster: Events cannot be selected by node
-SKEW_JUMP = 2 * SECOND  # less than the tolerances take up
-OLD_EVENT = 3600 * SECOND  # an Event of the first list that explains nothing any more
+SKEW_JUMP = 2 * SECOND  # less than the tolerances allow for
+OLD_EVENT = 3600 * SECOND  # older Events of the first list explain nothing
 
 
 ApiT = TypeVar("ApiT", bound=ApiObject)
 
 
 class NodeLease(ApiObject):
-    """The Lease by which a kubelet shows that it is alive."""
+    """The Lease that a kubelet renews while it is alive."""
 
     spec: dict[str, Any] = go("LeaseSpec")
 
 
 class Viewer(Protocol):
-    """Shows what is found."""
+    """Displays the findings."""
 
     def reported(self, report: ShadowReport) -> None: ...
     def diverged(self, divergence: Divergence) -> None: ...
@@ -67,7 +67,7 @@ class Viewer(Protocol):
 
 
 class NodeFollower:
-    """`run` follows forever; `synced` is when everything that is requested was listed once."""
+    """Follows one node. `run` follows forever; `synced` is set when everything was listed once."""
 
     def __init__(
         self,
@@ -100,12 +100,12 @@ class NodeFollower:
         self._renewed_at: int | None = None
         self._renewal_came_at = 0
         self._ahead = 0
-        # A kubelet renews its lease every 10 s by default, with 4 % jitter (component-helpers lease controller): two
-        # renewals measure its clock, and a kubelet that is later than that has lost its API server.
+        # A kubelet renews its lease every 10 s by default, with 4 % jitter (component-helpers lease controller). Two
+        # renewals measure its clock; a kubelet that is later than that has lost its API server.
         self._measuring = periods.lease_renewal * 21 // 10
         self._doubts = Doubts()
-        self._kept_skew = 0  # by which the shadow's moments were noted
-        self._reached = -NEVER  # how far behind ours the node's clock is at most, by the times in statuses
+        self._kept_skew = 0  # the skew of the times in the shadow
+        self._reached = -NEVER  # an upper bound of how far the node's clock is behind ours, from the times in statuses
 
     def _make_looks(self) -> ReferencePolls:
         shadow, problem = self.shadow, self._viewer.problem
@@ -113,7 +113,7 @@ class NodeFollower:
             self._clock, self._transport, shadow.followed, shadow.objects, self._object_changed, problem
         )
 
-    # -- following ----------------------------------------------------------------------------------------------
+    # -- lists and watches --------------------------------------------------------------------------------------
 
     def start(self, tasks: TaskSet, chance: Randomness) -> None:
         about_pods = {"fieldSelector": "involvedObject.kind=Pod"}
@@ -121,7 +121,7 @@ class NodeFollower:
         itself = {"fieldSelector": f"metadata.name={self.node_name}"}
         leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
         of_pods = Watched("/api/v1/events", Event, "Event", selectors=about_pods, most=MAX_EVENTS)
-        # Events and the Node first: they improve the explanation of a pod.
+        # Events and the Node first: they improve the explanations of pods.
         self._follow(tasks, chance, Watched("/api/v1/nodes", Node, "Node", selectors=itself), _OfNode(self))
         self._follow(tasks, chance, of_pods, _OfEvents(self))
         of_node = Watched("/api/v1/events", Event, "Event", selectors=about_node)
@@ -137,7 +137,7 @@ class NodeFollower:
         self, tasks: TaskSet, chance: Randomness, watched: Watched[ApiT], listener: CollectionListener[ApiT]
     ) -> None:
         stream = chance.stream("attach", watched.kind, str(watched.selectors))
-        # What a pod's watch misses is what the kubelet would be blamed for; the others only explain less.
+        # Changes that the pod watch misses would be blamed on the kubelet; the other watches only improve explanations.
         report = self._cut_off if watched.kind == "Pod" else self._problem
         following = ListWatch(self._clock, self._transport, stream, watched, listener, report)
         tasks.start(f"watch of {watched.kind}s", following.run())
@@ -160,7 +160,7 @@ class NodeFollower:
             self._tell(self._doubts.due(self.now()))
 
     async def _is_as_seen(self, pod: Pod) -> bool:
-        """Whether the server knows nothing newer of a pod: a watch that went silent is not the kubelet's fault."""
+        """Whether the server has nothing newer of a pod: a stalled watch is not a divergence of the kubelet."""
         meta = pod.metadata
         call = Call("get", f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}", patience_s=PATIENCE_S)
         try:
@@ -176,7 +176,7 @@ class NodeFollower:
         self._problem(text)
 
     def _problem(self, text: str) -> None:
-        """All watches meet the same trouble, repeatedly: it is reported once, until a watch succeeds again."""
+        """Report a problem once: all watches meet it, repeatedly, until one of them succeeds again."""
         self.problems.append(text)
         reason = text.partition(": ")[2].partition("; again in")[0]
         if reason not in self._reported:
@@ -186,21 +186,21 @@ class NodeFollower:
             self._viewer.problem(text)
 
     async def near_nodes(self) -> tuple[str, ...]:
-        """Nodes of the cluster whose names are like the one that is followed."""
+        """Nodes of the cluster with names similar to the followed one."""
         return await near_nodes(self._transport, self.node_name)
 
-    # -- what is known ------------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------------------
 
     def now(self) -> int:
-        """The time at the node, as far as it can be measured."""
+        """The time of the node, as precisely as it can be measured."""
         return self._clock.now() + self.skew()
 
     def skew(self) -> int:
-        """How far the node's clock is ahead of ours, from its lease renewals; small differences do not count.
+        """How far the node's clock is ahead of ours, from its lease renewals; small differences are ignored.
 
-        Of a single renewal only this is sure: the node cannot have written a time that it has not reached.
+        A single renewal gives only a lower bound: the node cannot have written a time in its future.
         """
-        best = max(self._skews) if self._skews else self._ahead  # of several, the one that was least held up on its way
+        best = max(self._skews) if self._skews else self._ahead  # the renewal with the shortest delay
         best = max(best, self._reached)
         return best if abs(best) >= SECOND else 0
 
@@ -210,12 +210,12 @@ class NodeFollower:
 
     @property
     def lease_age(self) -> int | None:
-        """How long ago the node renewed its lease."""
+        """The time since the node renewed its lease."""
         return None if self._renewed_at is None else self.now() - self._renewed_at
 
     @property
     def kubelet_is_cut_off(self) -> bool:
-        """It stopped renewing its lease in time."""
+        """Whether the kubelet has stopped renewing its lease in time."""
         age = self.lease_age
         return len(self._skews) > 1 and age is not None and age > self._measuring
 
@@ -224,14 +224,14 @@ class NodeFollower:
 
     @property
     def looked(self) -> bool:
-        """Whether the existence of every object that waiting pods refer to is known."""
+        """Whether every object that waiting pods refer to was looked up."""
         return self._looks is None or self._looks.complete
 
     @property
     def connected(self) -> bool:
         return not self._trouble and self.has_listed("Pod")
 
-    # -- what was observed --------------------------------------------------------------------------------------
+    # -- observations -------------------------------------------------------------------------------------------
 
     def listed(self, kind: str) -> None:
         if kind == "Lease" and self._lease_listed_at is None:
@@ -239,7 +239,7 @@ class NodeFollower:
         self._listed.add(kind)
 
     def received(self) -> None:
-        """Something was received: after a connection problem, the next data may be late."""
+        """Note that data was received: after a connection problem, the next data may be late."""
         now = self._clock.now()
         if self._trouble:
             self._trouble = False
@@ -251,7 +251,7 @@ class NodeFollower:
     def saw_pod(self, pod: Pod) -> None:
         self.observations += 1
         new = pod.metadata.uid not in self.shadow.pods
-        # A watch of the lease that is held up looks like a clock that is behind.
+        # A delayed lease watch looks like a clock that is behind.
         self._reached = max(self._reached, min(0, newest_time(pod) - self._clock.now()))
         self._report(self.shadow.observe_pod(pod, self.now()))
         if new and self._unclaimed:
@@ -267,7 +267,7 @@ class NodeFollower:
     def saw_event(self, event: Event, *, history: bool = False) -> None:
         self.observations += 1
         if not self.shadow.knows(event):
-            # The watches are not in step: an Event may come before its pod.
+            # The watches are independent: an Event may arrive before its pod.
             if event.source.host in ("", self.node_name):
                 self._unclaimed.append(event)
             return
@@ -278,14 +278,14 @@ class NodeFollower:
         text = spec.get("renewTime")
         if not text:
             return
-        # A kubelet renews after a quarter of the duration, or later; a tenth is left for its clock.
+        # A kubelet renews after a quarter of the duration or later; a tenth of it allows for clock errors.
         rhythm = int(spec.get("leaseDurationSeconds") or LEASE_DURATION_S) * SECOND * 9 // 40
         renewed, now = parse_time(text), self._clock.now()
-        # Two Events received as far apart as they were written were received without a delay; one from a list may be
+        # If two Events were received as far apart as they were written, neither was delayed; one from a list may be
         # old.
         if self._renewed_at is not None and renewed > self._renewed_at:
             if renewed - self._renewed_at < rhythm:
-                self.shadow.kubelet_started(renewed)  # off its rhythm: a new kubelet renews immediately
+                self.shadow.kubelet_started(renewed)  # outside the usual interval: a new kubelet renews immediately
             apart = (now - self._renewal_came_at) - (renewed - self._renewed_at)
             if abs(apart) < SECOND and not listed:
                 self._skews.append(renewed - now)
@@ -293,7 +293,7 @@ class NodeFollower:
         self._renewed_at, self._renewal_came_at = renewed, now
 
     def _object_changed(self, key: ObjectKey) -> None:
-        """The statements about the pods that refer to it may change now."""
+        """Mark the pods that refer to a changed object: their statements may change."""
         for uid, tracked in self.shadow.pods.items():
             if any(reference.key == key for reference in references(tracked.pod)):
                 self._viewer.reported(ShadowReport(self.shadow.statement(uid, self.now())))
@@ -307,7 +307,7 @@ class NodeFollower:
         self._doubts.saw_node(node)
 
     def settle(self) -> None:
-        """Nothing more is received: pass on what was held back."""
+        """Pass on the findings that were held back: nothing more is received."""
         self._tell(self._doubts.due())
 
     def _diverged(self, found: Iterable[Divergence]) -> None:
@@ -330,7 +330,7 @@ class NodeFollower:
 
 
 class _Reported:
-    """The methods of all listeners. Nothing is queued here, so there is always room."""
+    """Implements the methods of all listeners. Nothing is queued, so there is always room."""
 
     def __init__(self, agent: NodeFollower) -> None:
         self.agent = agent
@@ -363,14 +363,16 @@ class _OfPods(_Reported):
 
 
 class _OfEvents(_Reported):
-    """Events are kept only for pods that are followed; those that come before their pod are reported once it exists."""
+    """Receives Events. Only those of known pods are kept; an Event that arrives before its pod is passed on with the
+    pod."""
 
     def __init__(self, agent: NodeFollower, what: str = "") -> None:
         super().__init__(agent)
         self._what = what
 
     def replaced(self, objects: Iterable[Event]) -> None:
-        """The Events in a list are history: when each was received is unknown, and so is how many were missed."""
+        """Handle a list: its Events are history, because the time of their receipt and the number of missed ones are
+        unknown."""
         now = self.agent.now()
         self.agent.shadow.missed_events()
         for event in sorted(objects, key=event_time):
@@ -382,7 +384,7 @@ class _OfEvents(_Reported):
         self.agent.saw_event(obj)
 
     def removed(self, obj: Event) -> None:
-        """Events expire; what they said stays true."""
+        """Ignore the removal: Events expire, but remain true."""
 
 
 class _OfNode(_Reported):
@@ -407,4 +409,4 @@ class _OfLease(_Reported):
         self.agent.saw_lease(obj)
 
     def removed(self, obj: NodeLease) -> None:
-        """A deleted node takes its lease with it."""
+        """Remove the lease with its node."""

@@ -1,6 +1,5 @@
 """The findings of a watch-only agent as records of a trace: statuses, Events, statements about each pod, predictions
-and divergences. The stepper walks through them like through a run; what only the kubelet itself knows is not in them.
-"""
+and divergences. The stepper shows them like a run, without the state that only the kubelet itself knows."""
 
 from __future__ import annotations
 
@@ -25,16 +24,16 @@ RecordT = TypeVar("RecordT", bound=Record)
 
 @mutable
 class _Seen:
-    """Of one pod: what the trace has already."""
+    """The state of one pod that the trace already has."""
 
     name: str
     summary: dict[str, Any] = field(default_factory=dict)
     said: str = ""
-    events: dict[tuple[str, str, str], int] = field(default_factory=dict)  # how often each was counted
+    events: dict[tuple[str, str, str], int] = field(default_factory=dict)  # the last count of each Event
 
 
 class ObservedTrace:
-    """A `Viewer`; `records` grows. The first one says which node is watched."""
+    """A `Viewer` that appends to `records`. The first record names the watched node."""
 
     def __init__(self, node: str, now: Callable[[], int]) -> None:
         self.records: list[Record] = []
@@ -46,7 +45,7 @@ class ObservedTrace:
         self._put(Note(node=node, text=f"the watch of {node} begins: its pods, Events, Lease and Node"))
 
     def follow(self, follower: NodeFollower) -> None:
-        """The one that this is the viewer of."""
+        """Set the follower that this viewer belongs to."""
         self._follower = follower
 
     # -- Viewer -------------------------------------------------------------------------------------------------
@@ -65,7 +64,7 @@ class ObservedTrace:
         seen = self._seen.setdefault(statement.uid, _Seen(about["pod"]))
         for key, event in tracked.events.items():
             self._event(seen, key, event, about)
-        has_status = statement.stage not in ("unscheduled", "new")  # else the kubelet has not written one yet
+        has_status = statement.stage not in ("unscheduled", "new")  # before that the kubelet has not written a status
         cause = self._status(seen, tracked, report.changes, about) if has_status else None
         self._statement(seen, statement, cause, about)
         for verdict in report.verdicts:
@@ -114,7 +113,7 @@ class ObservedTrace:
     def _status(
         self, seen: _Seen, tracked: Tracked, changes: tuple[ObservedChange, ...], about: dict[str, Any]
     ) -> int | None:
-        """The number of the record about the status, if there is a new one."""
+        """The number of the record of a new status; None if the status is unchanged."""
         summary = status_summary(tracked.pod.status)
         if summary == seen.summary:
             return None

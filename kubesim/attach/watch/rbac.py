@@ -1,8 +1,8 @@
-"""The least rights that `kubesim attach` runs with: it gets, lists and watches, and nothing else.
+"""The minimal permissions for `kubesim attach`: it only gets, lists and watches.
 
-Pods and Events are in every namespace, so that a ClusterRole is needed; the Lease of a node is in one
-namespace. No permission covers only metadata: a client that may check whether a ConfigMap or a Secret exists may also
-read it. This is why it needs a flag. Then the permission to get is enough; there is no permission to list.
+Pods and Events are in every namespace, so they need a ClusterRole; the Lease of a node is in one namespace. No
+permission covers only metadata: a client that may check whether a ConfigMap or a Secret exists may also read it. This
+is why the reference check needs a flag. It needs the permission to get objects, not to list them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _REFERENCES = """\
 """
 
 
-# Kubernetes has no narrower right: the right to get nodes/proxy covers every path of the kubelet, also logs and exec.
+# Kubernetes has no narrower permission: get on nodes/proxy covers every path of the kubelet, including logs and exec.
 _CONFIGZ = """\
 - apiGroups: [""]
   resources: [nodes/proxy]  # for --configz: one GET of the node's /configz; this right opens the whole kubelet API
@@ -88,7 +88,7 @@ def rbac(
     with_claims: bool = False,
     with_configz: bool = False,
 ) -> str:
-    """Manifests for kubectl apply."""
+    """The manifests for kubectl apply."""
     references = (_REFERENCES if with_references else "") + (_CLAIMS if with_claims else "")
     configz = _CONFIGZ if with_configz else ""
     return _RBAC.format(name=name, namespace=namespace, references=references, configz=configz)

@@ -1,7 +1,7 @@
-"""The table of an attached agent: the pods, those that something holds up first, then the newest divergences.
+"""The table of an attached agent: the pods, blocked ones first, then the newest divergences.
 
-On a terminal it fits the screen: of many pods the first are shown, and where there is little room to the right, what
-comes next has a line of its own. Written elsewhere it shows everything.
+On a terminal it fits the screen: only the first pods are shown, and on a narrow screen the next step has a line of its
+own. Elsewhere it shows everything.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kubesim.attach.shadow.shadow import Tracked
 from kubesim.attach.watch.node_follower import NodeFollower
 from kubesim.golang.text import duration, printable
 
-# What holds a pod up comes first.
+# Blocked pods come first.
 _ORDER = (
     "terminating",
     "failed",
@@ -38,7 +38,7 @@ _GAP = "  "
 
 
 def by_need(pods: Iterable[Tracked]) -> list[Tracked]:
-    """The order in which they are shown."""
+    """The sort key of a pod: blocked pods first."""
     return sorted(pods, key=_rank)
 
 
@@ -48,7 +48,7 @@ def _rank(tracked: Tracked) -> tuple[int, str, str]:
 
 
 def header(agent: NodeFollower, *, brief: bool = False) -> list[str]:
-    """What is known about the node and how current that is; brief: without the list of differences."""
+    """The state of the node, and its age; brief: without the list of differences."""
     facts, version = _facts(agent)
     notes = differences(version) if version else ()
     if brief and len(notes) > 1:
@@ -75,7 +75,7 @@ def _facts(agent: NodeFollower) -> tuple[list[str], str]:
 
 
 def table(agent: NodeFollower, *, width: int = UNBOUNDED, height: int | None = None) -> str:
-    """`height` is that of a screen which it has to fit."""
+    """The table. `height` is that of the screen."""
     now = agent.now()
     above = [part for line in header(agent, brief=height is not None) for part in _wrapped(line, width)]
     newest = list(agent.divergences)[-SHOWN_DIVERGENCES:]
@@ -95,7 +95,7 @@ def table(agent: NodeFollower, *, width: int = UNBOUNDED, height: int | None = N
 
 
 def _entries(rows: list[tuple[str, ...]], width: int) -> Iterator[list[str]]:
-    """Columns as wide as they need to be, as long as the others have room; the last gets the rest."""
+    """The rows, with columns as wide as needed if there is space; the last column gets the rest."""
     limit = max(12, width // 3)
     sizes = [min(limit, max(len(row[column]) for row in rows)) for column in range(len(rows[0]) - 1)]
     beside = width - sum(sizes) - len(_GAP) * len(sizes) >= ROOM_FOR_NEXT
@@ -114,7 +114,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _wrapped(line: str, width: int) -> Iterator[str]:
-    """At the dots between facts, else cut."""
+    """The text wrapped at the dots between facts, otherwise cut."""
     current = ""
     for fact in line.split(" · "):
         if current and len(current) + 3 + len(fact) > width:

@@ -1,6 +1,6 @@
-"""How an attached agent shows what it finds: lines of JSON, figures for a monitoring system; `table.py` has the table.
+"""The output of an attached agent: JSON lines, and metrics for a monitoring system; `table.py` has the table.
 
-Never a value of a Secret, an environment variable or an annotation: only statuses, Events, names and times.
+It has only statuses, Events, names and times, never values of Secrets, environment variables or annotations.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TEXT, JSON = "text/plain; charset=utf-8", "application/json"
 
 
 class LinesView:
-    """`-o jsonl`: every statement, verdict and divergence as it comes."""
+    """`-o jsonl`: prints every statement, verdict and divergence when it is found."""
 
     def __init__(self, out: TextIO, err: TextIO) -> None:
         self._out, self._err = out, err
@@ -54,23 +54,23 @@ class LinesView:
 
 
 class QuietView:
-    """For a table that is drawn elsewhere: only problems are printed as they occur."""
+    """For a table that is drawn by other code: prints only problems."""
 
     def __init__(self, err: TextIO) -> None:
         self._err = err
 
     def reported(self, report: ShadowReport) -> None:
-        """The table shows it."""
+        """Do nothing: the table shows it."""
 
     def diverged(self, divergence: Divergence) -> None:
-        """The table shows it."""
+        """Do nothing: the table shows it."""
 
     def problem(self, text: str) -> None:
         print(f"kubesim: {printable(text)}", file=self._err, flush=True)
 
 
 class HeldView(QuietView):
-    """For `--once`: problems are printed if it succeeds; if it fails, the error says why."""
+    """For `--once`: prints problems if the command succeeds; if it fails, the error names the reason."""
 
     def __init__(self, err: TextIO) -> None:
         super().__init__(err)
@@ -86,7 +86,7 @@ class HeldView(QuietView):
 
 
 def summary(agent: NodeFollower) -> dict[str, Any]:
-    """`-o json` of a single reading."""
+    """`-o json`: the result of a single reading."""
     now = agent.now()
     pods = by_need(agent.shadow.pods.values())
     return {
@@ -98,7 +98,7 @@ def summary(agent: NodeFollower) -> dict[str, Any]:
 
 
 def respond(agent: NodeFollower, method: str, target: str) -> tuple[int, str, str]:
-    """/healthz and /metrics."""
+    """Answer /healthz and /metrics."""
     path = target.partition("?")[0]
     if path not in ("/healthz", "/metrics"):
         return 404, TEXT, "404 page not found; there are /healthz and /metrics\n"
@@ -110,7 +110,7 @@ def respond(agent: NodeFollower, method: str, target: str) -> tuple[int, str, st
 
 
 def metrics(agent: NodeFollower) -> str:
-    """In the text format of Prometheus."""
+    """The metrics in the text format of Prometheus."""
     stages = Counter(tracked.stage for tracked in agent.shadow.pods.values())
     lines = list(
         _metric(

@@ -1,6 +1,6 @@
 """The log of an attached agent: its requests, lists and watches as client-go logs them, and its findings.
 
-A request is logged by its verb, path and query. Headers, and with them all credentials, never reach a line.
+A request is logged with its verb, path and query. Headers, and with them all credentials, are never logged.
 Mirrors: client-go/transport/round_trippers.go, client-go/tools/cache/reflector.go (v1.36.4)
 """
 
@@ -73,7 +73,7 @@ class LoggedTransport:
             raise
 
     def _responded(self, call: Call, status: str, begin: int) -> None:
-        """Without an answer the status is empty."""
+        """Log a response; the status is empty without an answer."""
         took = (self._log.clock.now() - begin) // MILLISECOND
         url = call.path + ("?" + urlencode(call.query) if call.query else "")
         request = {"verb": call.method, "url": url, "status": status, "milliseconds": took}

@@ -1,1 +1,2 @@
-"""For those who write scenarios: all mistakes of a file, a formatter, the JSON Schema, a file to begin with."""
+"""Tools for scenario authors: a checker that reports all mistakes of a file, a formatter, the JSON Schema, a starter
+file."""

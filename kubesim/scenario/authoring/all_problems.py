@@ -1,7 +1,7 @@
-"""All mistakes of a file together, where the loader stops at the first.
+"""Reports all mistakes of a file, where the loader stops at the first.
 
-A mistake can hide others: an unknown field those of its siblings, a wrong item those of the whole spec. So what is
-wrong is left out, and the rest is read again, until something valid is left or nothing more can be left out.
+A mistake can hide others: an unknown field hides those of its siblings, an invalid item those of the whole spec. So
+invalid parts are removed and the rest is validated again, until it is valid or nothing more can be removed.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _NODES = ("spec", "nodes")
 
 
 def all_problems(text: SourceText, *, strict: bool = False, allow_host: bool = False) -> list[UsageError]:
-    """Sorted by position in the file; empty if it can be run."""
+    """The mistakes, sorted by their position in the file; empty if the file is valid."""
     found = _Everything(allow_host)
     try:
         found.read(text, strict)
-    except UsageError as error:  # of the whole file: invalid YAML has no other mistakes
+    except UsageError as error:  # the whole file is invalid: invalid YAML has no other mistakes
         found.refuse(error)
     return sorted(found.problems, key=_position)
 
@@ -53,7 +53,7 @@ class _Everything(ScenarioParser):
         self.scenario(default_name(text.source))
 
     def refuse(self, error: UsageError) -> None:
-        """Of each field, the first thing that is wrong with it."""
+        """Keep the first problem of each field."""
         key = f"{error.line}:{error.column}:{error.field}" if isinstance(error, InputError) else str(error)
         if key not in self._reported:
             self._reported.add(key)
@@ -77,7 +77,7 @@ class _Everything(ScenarioParser):
     def _tell(self, details: Sequence[ErrorDetails], rest: Document, overlay: Overlay) -> None:
         paths = [path_of(each, rest) for each in details]
         for each, path in zip(details, paths, strict=True):
-            # An item of this very list is wrong or was left out, or a node that others name.
+            # An item of the same list was removed, or the node that it names.
             follows = path in rest.kept or (each["type"] == NO_NODE and _NODES in rest.kept)
             if not follows and not any(other[: len(path)] == path != other for other in paths):
                 self.refuse(explain(each, rest, overlay))
@@ -97,8 +97,8 @@ def _numbered(path: Path) -> list[tuple[int, str, int]]:
 
 
 def _smallest(type: str, path: Path, value: Any) -> Path:
-    """An unknown field by itself; else the whole item of a list of the spec, because the rest of it may depend on what
-    is wrong; else the field of the spec."""
+    """The smallest part to remove: an unknown field, otherwise the item of a list in the spec (the rest of it may
+    depend on the mistake), otherwise the field of the spec."""
     if type == "unknown_field":
         return path
     index = next((number for number, step in enumerate(path) if isinstance(step, int)), None)

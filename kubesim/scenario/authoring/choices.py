@@ -1,4 +1,4 @@
-"""What the fields of an item demand of each other, in JSON Schema: the same rules as the validators of the language.
+"""Dependencies between the fields of an item, in JSON Schema: the same rules as the validators of the language.
 
 An error is reported at the item itself, as the loader does. `null` counts as given here. Comparisons of two values
 (`min` and `max`, `begin` and `end`) are not in the schema.
@@ -49,7 +49,7 @@ def choices(model: type[BaseModel]) -> Schema:
 
 
 def not_as_short_form(model: str) -> tuple[str, ...]:
-    """Plain values that stand for a model whose rules they do not satisfy."""
+    """Short-form values that the rules of the model would reject."""
     return ("config",) if model in (Start.__name__, Restart.__name__) else ()
 
 
@@ -104,7 +104,7 @@ def _of_faults() -> Iterator[Schema]:
 
 
 def _named(*groups: str) -> Schema:
-    """Operations of these groups, by their whole names."""
+    """The operations of these groups, by their full names."""
     names = [name for group in groups for each in OPERATIONS[group] for name in (each, f"{group}.{each}")]
     return {"enum": names}
 
@@ -193,7 +193,7 @@ def _of_questions(model: type[BaseModel]) -> Iterator[Schema]:
 
 
 def _of_targets(model: type[BaseModel]) -> Iterator[Schema]:
-    """Which questions go with which objects."""
+    """Which questions can be asked about which objects."""
     others = {"anyOf": [given("node"), has({"object": {"pattern": "^(?!Pod/)"}})]}
     yield {"if": others, "then": {"not": any_of(map(to_camel, expect_items.OF_PODS))}}
     not_services = {"anyOf": [given("node"), given("pod"), has({"object": {"pattern": "^(?!Service/)"}})]}
@@ -224,7 +224,7 @@ def _of_forms() -> Iterator[Schema]:
 
 
 def _bounds_with_zero() -> Schema:
-    """0, or bounds that it is within."""
+    """0, or bounds that include 0."""
     equals = has({"equals": {"const": 0}})
     from_zero = {"required": ["atMost"], "not": has({"atLeast": {"minimum": 1}})}
     return {"anyOf": [{"const": 0}, {"type": "object", "anyOf": [equals, from_zero]}]}
@@ -236,12 +236,12 @@ def _belongs(questions: Sequence[str]) -> list[str] | Schema:
 
 
 def has(fields: Schema) -> Schema:
-    """All of these are given, with such values."""
+    """Require all of these fields, with these values."""
     return {"type": "object", "properties": fields, "required": list(fields)}
 
 
 def never(fields: Schema, without: Sequence[str] = ()) -> Schema:
-    """Not all of these are given with such values, unless one of `without` is given, too."""
+    """Reject the combination of all these fields and values, unless one of the fields in `without` is also set."""
     bad = has(fields)
     return {"not": {**bad, "not": any_of(without)} if without else bad}
 
@@ -259,6 +259,6 @@ def one_of(names: Iterable[str]) -> Schema:
 
 
 def at_most_one(names: Sequence[str], but: tuple[str, str] = ("", "")) -> Schema:
-    """`but` are two that go together."""
+    """Allow at most one of these fields; the two in `but` may be combined."""
     pairs = [pair for pair in combinations(names, 2) if set(pair) != {*but}]
     return {"not": {"anyOf": [{"required": list(pair)} for pair in pairs]}}

@@ -1,4 +1,4 @@
-"""What the fields of the language are for, with an example each: read from `fields.yaml` on request.
+"""Descriptions of the fields of the language, each with an example, read from `fields.yaml` on request.
 
 A run never reads it. A field that a type inherits is described at the type that declares it.
 """
@@ -32,7 +32,7 @@ class Description:
 
 @cache
 def table() -> dict[str, dict[str, Description]]:
-    """By the name of a type and of a field, as in JSON."""
+    """The descriptions, by type name and field name as in JSON."""
     read = yaml.safe_load((files(__package__) / "fields.yaml").read_text(encoding="utf-8"))
     return {
         name: {field: Description(text, example) for field, (text, example) in fields.items()}
@@ -41,12 +41,12 @@ def table() -> dict[str, dict[str, Description]]:
 
 
 def of_type(model: type[BaseModel]) -> Description:
-    """Raises KeyError if there is none."""
+    """The description of a type. Raises KeyError if it has none."""
     return table()[model.__name__][ITSELF]
 
 
 def of_field(model: type[BaseModel], name: str, field: FieldInfo) -> Description:
-    """`name` is the one in Python. Raises KeyError if there is none."""
+    """The description of a field; `name` is its name in Python. Raises KeyError if it has none."""
     owner = next(cls for cls in model.__mro__ if name in vars(cls).get("__annotations__", {})).__name__
     written = field.alias or name
     if written not in table().get(owner, {}):
@@ -55,9 +55,9 @@ def of_field(model: type[BaseModel], name: str, field: FieldInfo) -> Description
 
 
 def all_types(first: type[Strict] = Scenario) -> list[type[Strict]]:
-    """A type and all types of its fields, each once."""
+    """A type and the types of all its fields, recursively, each once."""
     found = [first]
-    for model in found:  # grows during the call
+    for model in found:
         for field in model.model_fields.values():
             found += [each for each in dict.fromkeys(_types_in(field.annotation)) if each not in found]
     return found

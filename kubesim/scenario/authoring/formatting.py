@@ -1,11 +1,11 @@
-"""A conservative formatter of scenario files: layout changes, words and comments do not.
+"""A conservative formatter of scenario files: it changes the layout, but no values or comments.
 
 - Two spaces for each level, also before the dash of a list in a mapping; one space after a dash.
-- A document begins with apiVersion, kind, metadata and spec. The order of everything else is the author's.
+- A document begins with apiVersion, kind, metadata and spec. All other fields keep their order.
 - No spaces at the end of a line, one empty line at most, one newline at the end, `---` between documents only.
 
-What is written in flow style, and the lines of texts and lists that go over several lines, are only moved as a whole.
-The result is read again: if a value or a comment were to change, nothing is changed.
+Flow-style values and multi-line texts and lists are only moved as a whole. The result is parsed again: if a value or a
+comment differs, the text is returned unchanged.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _DASH = re.compile(r"-( +|$)")
 
 @mutable
 class _Line:
-    """A line of a document. `indent` is the column at which it begins from now on, None if nothing begins in it: then
-    it moves with the line before it. Literal lines belong to a block text, in which spaces matter."""
+    """A line of a document. `indent` is its new indentation; None if no block begins in the line: then it moves with
+    the line before it. Literal lines belong to a block text, in which spaces matter."""
 
     text: str
     indent: int | None = None
@@ -47,10 +47,10 @@ class _Line:
 
 
 def format_text(text: str, source: str) -> str:
-    """The same in the usual layout. Raises InputError if it is no YAML, or has a form that cannot be kept."""
-    read_documents(text, source, keep_last=True)  # complains about what is no YAML
+    """The text in the usual layout. Raises InputError if it is not YAML, or has a form that cannot be preserved."""
+    read_documents(text, source, keep_last=True)  # raises InputError for invalid YAML
     if text.lstrip().startswith("{"):
-        return text  # JSON is for machines
+        return text  # JSON is written by programs
     pieces = [_formatted(piece) for piece in _split(text.replace("\r\n", "\n"))]
     result = "\n---\n".join(piece for piece in pieces if piece.strip()) + "\n"
     if _content(result) != _content(text):
@@ -59,13 +59,13 @@ def format_text(text: str, source: str) -> str:
 
 
 def _content(text: str) -> tuple[list[object], list[str]]:
-    """Values and comments."""
+    """The values and the comments of a text."""
     values = [document.value for document in read_documents(text, "", keep_last=True)]
     return values, sorted(line.strip() for line in text.splitlines() if line.lstrip().startswith("#"))
 
 
 def _split(text: str) -> Iterator[str]:
-    """The documents, without the lines between them."""
+    """The documents, without the separator lines between them."""
     lines = text.split("\n")
     own: list[str] = []
     literal = _literal_lines(text)
@@ -80,13 +80,13 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _literal_lines(text: str) -> set[int]:
-    """The numbers of the lines inside block scalars and quoted texts, from 0."""
+    """The numbers (from 0) of the lines inside block scalars and quoted texts."""
     found: set[int] = set()
     for root in documents(text, MAX_DEPTH):
         for node in _all(root):
             if node.kind == "scalar":
                 begin, end = node.event.start_mark, node.event.end_mark
-                # A block scalar ends at the beginning of the line behind it.
+                # A block scalar ends at the beginning of the line after it.
                 found.update(range(begin.line + 1, end.line + (1 if end.column else 0)))
     return found
 
@@ -107,7 +107,7 @@ def _formatted(text: str) -> str:
 
 
 def _set_indents(node: YamlNode, column: int, lines: list[_Line]) -> None:
-    """Say where the keys and dashes of block collections begin."""
+    """Set the new indentation of each line in which a key or dash of a block collection begins."""
     if node.kind == "mapping" and not node.event.flow_style:
         for key, value in node.pairs():
             _begin(lines, (key.position[0] - 1, key.position[1] - 1), column)
@@ -120,7 +120,7 @@ def _set_indents(node: YamlNode, column: int, lines: list[_Line]) -> None:
 
 
 def _dash_of(item: YamlNode, column: int, lines: list[_Line]) -> tuple[int, int]:
-    """The dash is in the line of its item, or before it."""
+    """The position of an item's dash, which is in the line of the item or before it."""
     line = item.event.start_mark.line
     while line > 0 and lines[line].text[column : column + 1] != "-":
         line -= 1
@@ -128,14 +128,14 @@ def _dash_of(item: YamlNode, column: int, lines: list[_Line]) -> tuple[int, int]
 
 
 def _begin(lines: list[_Line], position: tuple[int, int], column: int) -> None:
-    """`position` are the line and the column in which something begins, from 0."""
+    """Set the indentation of the line that begins at `position` (line and column, from 0)."""
     line = lines[position[0]]
     if line.indent is None and line.old_indent == position[1]:
         line.indent = column
 
 
 def _indented(lines: list[_Line]) -> list[_Line]:
-    """Every line at its new place."""
+    """The lines with their new indentation."""
     moved: list[_Line] = []
     pending: list[_Line] = []
     shift = 0
@@ -146,7 +146,7 @@ def _indented(lines: list[_Line]) -> list[_Line]:
             moved += [_Line(_comment_at(comment.text, line.indent)) for comment in pending] + [_Line(text)]
             pending = []
         elif line.is_comment or line.is_blank:
-            pending.append(line)  # goes with what follows
+            pending.append(line)  # moves with the next line
         else:
             moved += pending
             pending = []
@@ -173,7 +173,7 @@ def _shifted(text: str, shift: int) -> str:
 
 
 def _ordered(root: YamlNode, lines: list[_Line]) -> list[_Line]:
-    """The keys of the document in their usual order, each with the comments above it."""
+    """The keys of the document in the usual order, each with the comments above it."""
     if root.kind != "mapping" or root.event.flow_style:
         return lines
     starts = [number for number, line in enumerate(lines) if _is_key(line)]
@@ -181,7 +181,7 @@ def _ordered(root: YamlNode, lines: list[_Line]) -> list[_Line]:
     wanted = sorted(range(len(names)), key=lambda n: FIRST_KEYS.index(names[n]) if names[n] in FIRST_KEYS else 99)
     if wanted == list(range(len(names))):
         return lines
-    # The comment before the first key is about the whole document.
+    # The comment before the first key describes the whole document.
     begins = [starts[0], *(_with_comments(lines, start) for start in starts[1:])]
     ends = [*begins[1:], len(lines)]
     return lines[: starts[0]] + [line for n in wanted for line in lines[begins[n] : ends[n]]]
@@ -198,7 +198,7 @@ def _with_comments(lines: Sequence[_Line], start: int) -> int:
 
 
 def _tidy(lines: Sequence[_Line]) -> Iterator[str]:
-    """Without spaces at the ends of lines and empty lines in a row."""
+    """The lines without trailing spaces and consecutive empty lines."""
     empty = False
     for line in lines:
         text = line.text if line.literal else line.text.rstrip()

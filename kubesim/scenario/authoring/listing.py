@@ -1,4 +1,4 @@
-"""What a directory of scenarios has: of each its name, what it shows, how long it takes and what it expects."""
+"""Lists the scenarios of a directory: name, description, duration and number of expectations of each."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _SENTENCE = re.compile(r"(?<=[.?!])\s")
 
 @value_object
 class Listed:
-    """`shows` is the text of `# Look at:`, or the first comment of the file; `duration` in microseconds, None: until
-    everything is idle."""
+    """A scenario in a list. `shows` is the text of `# Look at:`, or else the first comment of the file; `duration` is
+    in microseconds, None if the run lasts until everything is idle."""
 
     name: str
     file: str
@@ -42,14 +42,14 @@ class Listed:
 
 
 def describe_file(path: str) -> Listed:
-    """Raises InputError if the file is no scenario."""
+    """The list entry of a file. Raises InputError if the file is not a scenario."""
     spec, name = (scenario := load_scenario(path)).spec, scenario.name
     title, shows = comments(read_text(path, path))
     return Listed(name, path, title, shows, spec.duration, len(spec.expect))
 
 
 def comments(text: str) -> tuple[str, str]:
-    """The first line of the comment at the beginning of a file, and what it says behind `Look at:`."""
+    """The first line of the comment at the beginning of a file, and the text after `Look at:`."""
     lines: list[str] = []
     for line in text.splitlines():
         found = _COMMENT.match(line)

@@ -1,7 +1,7 @@
 """The JSON Schema (draft 7) of scenario files, for editors and other checkers, made from the types of the language.
 
-The types say what is allowed, `fields.yaml` what it is for. A short form is one more alternative (`anyOf`). What only
-the loader can know (names of nodes, quantities, the rules of Kubernetes objects) is not in the schema.
+The types define what is valid, `fields.yaml` describes it. A short form is one more alternative (`anyOf`). Rules that
+only the loader can check (names of nodes, quantities, the rules of Kubernetes objects) are not in the schema.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _PLAIN: Mapping[Any, Schema] = {
 _CONSTRAINTS = {
     "ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "max_length": "maxLength", "pattern": "pattern",
 }  # fmt: skip
-# What a validator of a field accepts, instead of what the type behind it says.
+# The input that a field's validator accepts, where it differs from the field's type.
 _READERS: Mapping[Callable[..., Any], Callable[[Schema], Schema]] = {
     read_duration: lambda own: _text_or({"const": 0}, f"^[+]?{_DURATION}"),
     read_signed_duration: lambda own: _text_or({"const": 0}, f"^[+-]?{_DURATION}"),
@@ -96,7 +96,7 @@ _READERS: Mapping[Callable[..., Any], Callable[[Schema], Schema]] = {
     strict.is_taint: lambda own: _TAINT,
     known_operation: lambda own: {"anyOf": [{"enum": ["", *operation_names()]}, {"pattern": "[*?[]"}]},
 }
-# Fields that hold whole Kubernetes objects.
+# Fields whose values are complete Kubernetes objects.
 _REFERENCE = {"$ref": f"#/definitions/{_OBJECT}"}
 _OBJECTS: Mapping[tuple[str, str], Schema] = {
     ("Spec", "objects"): {"type": "array", "items": _REFERENCE},
@@ -110,7 +110,7 @@ _OBJECTS: Mapping[tuple[str, str], Schema] = {
 
 
 def scenario_schema() -> Schema:
-    """For every document of a file: a scenario, or a Kubernetes object."""
+    """The schema of every document of a file: a scenario, or a Kubernetes object."""
     definitions = {model.__name__: _model(model) for model in all_types()}
     scenario = {"required": ["kind"], "properties": {"kind": {"const": "Scenario"}}}
     ours = {"required": ["apiVersion"], "properties": {"apiVersion": {"pattern": "^kubesim\\.dev/"}}}
@@ -127,19 +127,19 @@ def scenario_schema() -> Schema:
 
 
 def field_schema(model: type[BaseModel], name: str) -> Schema:
-    """One field, by its name in Python, with its description and example."""
+    """The schema of one field, by its name in Python, with its description and example."""
     field = model.model_fields[name]
     described = of_field(model, name, field)
     own = _OBJECTS.get((model.__name__, field.alias or name)) or _with(_of(field.annotation), field.metadata)
     if model is Matrix:
         own = _different(own)
-    if "$ref" in own:  # fields beside a reference are ignored
+    if "$ref" in own:  # draft 7 ignores the siblings of a reference
         own = {"allOf": [own]}
     return {**own, "description": described.text, "examples": [described.example]}
 
 
 def _different(own: Schema) -> Schema:
-    """With lists that have items, and none twice."""
+    """The schema with every list non-empty and its items unique."""
     if own.get("type") == "array":
         return {**own, "minItems": 1, "uniqueItems": True}
     if "patternProperties" in own:
@@ -165,7 +165,7 @@ def _model(model: type[BaseModel]) -> Schema:
 
 
 def _text_or(other: Schema, pattern: str) -> Schema:
-    """A text of this pattern, or a number. What is wrong is reported once, and not for each alternative."""
+    """The schema of a text with this pattern, or a number. A mistake is reported once, not for each alternative."""
     return {"if": {"type": "number"}, "then": other, "else": {"type": "string", "pattern": pattern}}
 
 
@@ -205,7 +205,7 @@ def _any_of(schemas: list[Schema]) -> Schema:
 
 
 def _with(own: Schema, metadata: Any) -> Schema:
-    """With what is said beside the type: limits, and functions that read or check a value."""
+    """The schema of an annotated type: with its limits, and the functions that parse or check a value."""
     for read in filter(None, (getattr(item, "func", None) for item in metadata)):
         if isinstance(read, partial) and read.func is strict.unfold:
             own = _short_form(own, read.args[0])
@@ -218,7 +218,7 @@ def _with(own: Schema, metadata: Any) -> Schema:
 
 
 def _short_form(own: Schema, key: str) -> Schema:
-    """A plain value stands for an object with this one field."""
+    """The alternative for a plain value that stands for an object with this one field."""
     name = own["$ref"].rpartition("/")[2]
     model = next(model for model in all_types() if model.__name__ == name)
     field = next(name for name, field in model.model_fields.items() if (field.alias or name) == key)
@@ -238,7 +238,7 @@ def _limits(item: Any, own: Schema) -> Schema:
         found["minItems" if own.get("type") == "array" else "minLength"] = least
     if getattr(item, "func", None) is is_not_zero or (
         found.get("exclusiveMinimum") == 0 and "else" in own
-    ):  # a duration: no text of zeros
+    ):  # a duration: not only zeros
         zero = {"anyOf": [{"const": 0}, {"type": "string", "pattern": rf"^[+-]?(0|([0.]+{_UNIT})+)$"}]}
         return {"not": zero}
     return found
@@ -253,7 +253,7 @@ def _configuration(struct: str, more: Schema) -> Schema:
 
 
 def _go(type_: str) -> Schema:
-    """A type of the kubelet's configuration."""
+    """The schema of a type of the kubelet's configuration."""
     type_ = type_.lstrip("*")
     if type_ in STRUCTS:
         return _configuration(type_, {})

@@ -1,4 +1,4 @@
-"""The file that `kubesim scenario new` writes: a small scenario with a comment for each part, to be changed."""
+"""The file that `kubesim scenario new` writes: a small scenario to edit, with a comment for each part."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ spec:
 
 
 def starter(name: str, file: str) -> str:
-    """A scenario with this name, in a file that will have that name. Raises UsageError."""
+    """The text of a scenario with this name, for a file of that name. Raises UsageError."""
     if not _NAME.fullmatch(name) or len(name) > 63:
         raise UsageError(f"{name!r} cannot be the name of a scenario: use small letters, digits, dashes and dots")
     return _TEXT.format(name=name, file=file)

@@ -1,1 +1,1 @@
-"""The actions of a scenario at the API server, like those of a kubectl user."""
+"""The actions of a scenario at the API server, as a kubectl user would do them."""

@@ -39,19 +39,20 @@ if TYPE_CHECKING:
 JsonObject = dict[str, Any]
 
 USER = "user"
-DRAIN_RETRY = 5 * SECOND  # after a disruption budget has refused
+DRAIN_RETRY = 5 * SECOND  # after a disruption budget has refused an eviction
 DRAIN_POLL = 1 * SECOND  # until the pods are gone
 TOO_MANY_REQUESTS = 429
 _CONTENT_TYPES = {"strategic": STRATEGIC_MERGE_PATCH, "merge": MERGE_PATCH, "json": JSON_PATCH}
 
 
 class StepFailed(KubesimError):
-    """A step could not be taken."""
+    """A step failed or could not be executed."""
 
 
 @part
 class ApiSteps:
-    """`node_names` are those of the simulated nodes, `scheduler` says whether pods wait for one."""
+    """The requests of a scenario's steps. `node_names` are the simulated nodes; `scheduler` says whether new pods wait
+    for a scheduler."""
 
     clock: LoopClock
     store: Store
@@ -102,14 +103,14 @@ class ApiSteps:
         return {**manifest, "spec": {**manifest["spec"], "nodeName": self.node_names[0]}}
 
     def _store_undeclared(self, target: Target, manifest: JsonObject) -> None:
-        """An object of a kind that the cluster has no rules for."""
+        """Store an object of a kind that the simulated cluster has no rules for."""
         old = self.store.find(manifest["kind"], target.namespace, manifest["metadata"]["name"])
         if old is None:
             self.store.create(ApiObject.from_json(manifest))
         else:
             self.store.write(old, ApiObject.from_json(merge_patch(old.to_json(), manifest)))
 
-    # -- what every cluster has: it comes when it is needed -----------------------------------------------------
+    # -- objects that every cluster has, created on first use ----------------------------------------------------
 
     def _ensure_needed(self, manifest: JsonObject, namespace: str) -> None:
         if namespace:
@@ -180,7 +181,7 @@ class ApiSteps:
             raise StepFailed(f"the eviction of pod {'/'.join(step.key)} was not refused")
 
     def _evict(self, namespace: str, name: str, grace: int | None) -> str:
-        """Why a budget refuses the eviction; empty if it does not."""
+        """The reason why a budget refuses the eviction; empty if the pod was evicted."""
         from kubesim.cluster.registry.subresources.eviction import evict  # most runs evict nothing
 
         target = Target(RESOURCES["Pod"], namespace, name, "eviction")
@@ -194,7 +195,7 @@ class ApiSteps:
         return ""
 
     async def drain(self, drain: Drain) -> None:
-        """Cordon, evict all but the pods of DaemonSets and static pods, and wait until they are gone.
+        """Cordon the node, evict its pods except those of DaemonSets and static pods, and wait until they are gone.
 
         Mirrors: k8s.io/kubectl/pkg/drain drain.go evictPods, filters.go
         """
@@ -239,7 +240,7 @@ class ApiSteps:
     # -- the trace ----------------------------------------------------------------------------------------------
 
     def note(self, text: str) -> None:
-        """Something that a reader of the trace should know."""
+        """Record a note for the reader of the trace."""
         if self.recorder.on:
             Recorder.because(None)
             self.recorder.record(Note(text=text))
@@ -247,7 +248,7 @@ class ApiSteps:
     def _record(
         self, verb: str, target: Target, name: str, summary: Mapping[str, Any] | None = None, *, path: str = ""
     ) -> None:
-        """What follows in this task, and what watches receive, is caused by this write."""
+        """Record the write as the cause of what this task and the watches that receive it do next."""
         if not self.recorder.on:
             return
         path = path or target.subresource
@@ -281,7 +282,7 @@ def _is_of_daemon_set(pod: Pod) -> bool:
 
 
 class refusals:
-    """An API server's refusal is a step that failed."""
+    """Turn a refusal of the API server into a failed step."""
 
     def __enter__(self) -> None: ...
 

@@ -1,6 +1,6 @@
-"""Whether a pod that a user applies is on its node immediately, or waits for a scheduler.
+"""Whether a pod that a user applies is bound to its node immediately, or waits for a scheduler.
 
-With one node and nothing to decide, a pod is there immediately: stories about the life of a pod need no scheduler.
+If there is only one possible node, a pod is bound immediately: scenarios about the life of a pod need no scheduler.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 JsonObject = dict[str, Any]
-SchedulerMode = Literal["on", "off"] | None  # None: when there is something to decide
+SchedulerMode = Literal["on", "off"] | None  # None: on if there is something to schedule
 
 
 def is_placed_at_once(spec: JsonObject, nodes: int, scheduler: SchedulerMode) -> bool:
-    """Whether a new pod with this spec gets the first node without being scheduled."""
+    """Whether a new pod with this spec is bound to the first node without a scheduler."""
     if spec.get("nodeName") or spec.get("schedulingGates"):
         return False
     if scheduler is not None:
@@ -29,7 +29,7 @@ def uses_claims(spec: JsonObject) -> bool:
 
 
 def pod_specs(manifest: JsonObject) -> Iterator[JsonObject]:
-    """The spec of a pod, or of the pods that a workload will make."""
+    """The spec of a pod, or those of the pods that a workload will create."""
     spec = manifest.get("spec")
     if not isinstance(spec, dict):
         return

@@ -1,1 +1,1 @@
-"""When a run is idle, and what has become of its pods and workloads when it is over."""
+"""Decides when a run is idle, and reports the final state of its pods and workloads."""

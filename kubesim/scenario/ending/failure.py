@@ -1,4 +1,4 @@
-"""`Failure`: one thing that went wrong in a run, with all that a reader needs to find out why."""
+"""`Failure`: a failed expectation or step of a run, with all that a reader needs to find out why."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ FailureKind = Literal["expectation", "step", "invariant", "deadlock"]
 
 @value_object
 class Failure:
-    """`text` is what was expected, `why` is what was seen instead and when."""
+    """A failed expectation or step. `text` is what was expected, `why` is what was seen instead and when."""
 
     kind: FailureKind
     text: str  # `pod web must have phase Running by 20s`
     why: str  # `the phase is Pending at 20s`
     file: str = ""
-    line: int = 0  # of the file, where it is written; 0: nowhere
-    pod: str = ""  # namespace/name, if it is about one
-    at: int | None = None  # microseconds after the start at which it was decided
-    closest: str = ""  # what came closest
-    records: tuple[str, ...] = ()  # the last lines of the timeline of that pod
-    log: tuple[str, ...] = ()  # the last lines of its log
+    line: int = 0  # the line of the expectation or step; 0: it is in no file
+    pod: str = ""  # namespace/name of the pod concerned, if any
+    at: int | None = None  # the time of the decision, in microseconds after the start
+    closest: str = ""  # the closest observation
+    records: tuple[str, ...] = ()  # the last lines of the pod's timeline
+    log: tuple[str, ...] = ()  # the last lines of the pod's log
 
     @property
     def where(self) -> str:
-        """`FILE:LINE: `; empty if it is written nowhere."""
+        """`FILE:LINE: `; empty if it is in no file."""
         return f"{self.file}:{self.line}: " if self.line else ""
 
     @property

@@ -1,4 +1,4 @@
-"""What became of the pods and workloads of a run, in a few words each."""
+"""The final state of the pods and workloads of a run, in a few words each."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ LIMIT = 200  # characters of a message
 
 
 class Witness:
-    """Remembers what the API server saw of pods, workloads and Events. `nodes` are the names of those that exist."""
+    """Records the last state of pods, workloads and Events at the API server. `nodes` are the names of the existing
+    nodes."""
 
     def __init__(self, clock: LoopClock, store: Store, nodes: Collection[str]) -> None:
         self._clock = clock
         self._nodes = nodes
         self.events = 0
-        self._pods: dict[str, tuple[Pod, int | None]] = {}  # the last state, and when it was deleted
+        self._pods: dict[str, tuple[Pod, int | None]] = {}  # the last state, and the time of the removal
         self._workloads: dict[str, tuple[ApiObject, int | None]] = {}
         store.watch("Pod", self._pod)
         store.watch("Event", self._event)
@@ -50,15 +51,16 @@ class Witness:
         return self._clock.elapsed() if change.type == "DELETED" else None
 
     def phases(self) -> dict[str, str]:
-        """The last phase, by namespace and name."""
+        """The last phase of each pod, by namespace and name."""
         return {name: pod.status.phase for name, (pod, _) in self._pods.items()}
 
     def pods(self) -> dict[str, str]:
-        """`deleted at 42.1 s, last phase Running`, by namespace and name."""
+        """The final state of each pod, such as `deleted at 42.1 s, last phase Running`, by namespace and name."""
         return {name: pod_outcome(pod, gone, self._nodes) for name, (pod, gone) in self._pods.items()}
 
     def workloads(self) -> dict[str, str]:
-        """`3/3 ready`, by kind, namespace and name; only of those that no other workload controls."""
+        """The final state of each workload without a controlling owner, such as `3/3 ready`, by kind, namespace and
+        name."""
         return {
             name: (f"deleted at {_seconds(gone)}, last " if gone is not None else "") + workload_counts(obj)
             for name, (obj, gone) in self._workloads.items()
@@ -66,7 +68,7 @@ class Witness:
 
 
 def pod_outcome(pod: Pod, deleted: int | None, nodes: Collection[str]) -> str:
-    """`deleted` is when the pod was removed, in microseconds after the start."""
+    """The final state of a pod. `deleted` is the time of its removal, in microseconds after the start."""
     phase, node = pod.status.phase, pod.spec.node_name
     lost = f"there is no node {node}" if node and node not in nodes else ""
     if deleted is not None:

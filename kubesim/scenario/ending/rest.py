@@ -1,4 +1,4 @@
-"""Whether pods and workloads are idle: without a change from outside, nothing more happens to them."""
+"""Decides whether pods and workloads are idle: nothing more happens to them without a change from outside."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kubesim.api.pod import Pod
 from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.pods.pod_conditions import READY, is_condition_true
 
-# Owners first: whatever deletes all of them in this order leaves nothing that creates new pods.
+# Owners first: after a deletion in this order, no owner is left to create new pods.
 WORKLOADS = ("CronJob", "Deployment", "StatefulSet", "DaemonSet", "Job", "ReplicaSet", "ReplicationController")
 
 Fields = Mapping[str, Any]
 
 
 def is_settled(pod: Pod) -> bool:
-    """Ended, or ready and not being deleted."""
+    """Whether a pod has ended, or is ready and not being deleted."""
     if pod.metadata.deletion_timestamp is not None:
         return False
     status = pod.status
@@ -25,7 +25,7 @@ def is_settled(pod: Pod) -> bool:
 
 
 def is_idle(workload: ApiObject) -> bool:
-    """Whether a workload has what it requests. A CronJob never has: there is a next time."""
+    """Whether a workload has all the pods that it requests. A CronJob is idle only while it is suspended."""
     if workload.metadata.deletion_timestamp is not None:
         return False
     content = workload.to_json()
@@ -49,7 +49,7 @@ def is_idle(workload: ApiObject) -> bool:
 
 
 def _job_is_idle(spec: Fields, status: Fields) -> bool:
-    """Finished, suspended, or all of its pods are ready."""
+    """Whether a Job is finished or suspended, or has only ready pods."""
     if finished(status) is not None or spec.get("suspend"):
         return True
     active = status.get("active", 0)
@@ -57,7 +57,7 @@ def _job_is_idle(spec: Fields, status: Fields) -> bool:
 
 
 def finished(status: Fields) -> Fields | None:
-    """The condition of a Job that reports its end."""
+    """The condition that reports the end of a Job."""
     for condition in status.get("conditions") or ():
         if condition.get("type") in ("Complete", "Failed") and condition.get("status") == "True":
             return dict(condition)
@@ -65,7 +65,7 @@ def finished(status: Fields) -> Fields | None:
 
 
 def _is_observed(workload: ApiObject, status: Fields) -> bool:
-    """Whether its controller has seen the newest spec."""
+    """Whether the controller has observed the newest spec."""
     return bool(status.get("observedGeneration", 0) >= workload.metadata.generation)
 
 

@@ -1,1 +1,1 @@
-"""Expectations as pure decisions: questions about objects and what happens, and the forms that say when they hold."""
+"""Pure evaluation of expectations: questions about objects and occurrences, and when they must hold."""

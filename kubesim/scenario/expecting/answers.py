@@ -1,4 +1,4 @@
-"""`Answer`: whether a question is true of an object, and the observed value, in words."""
+"""`Answer`: whether a question is true of an object, with the observed value in words."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from kubesim.values import value_object
 
 @value_object
 class Answer:
-    """`known` is False if the object does not have the thing that is asked about, such as a container.
-
-    `number` is what was counted, if the question is about a number.
-    """
+    """The answer to a question. `known` is False if the object lacks the part in question, such as a container.
+    `number` is the count, if the question is about a number."""
 
     holds: bool
     seen: str
@@ -25,5 +23,5 @@ def counted(number: int | str, noun: str) -> str:
 
 
 def times(number: int) -> str:
-    """`never`, `once`, `3 times`."""
+    """A number of times in words: `never`, `once`, `3 times`."""
     return {0: "never", 1: "once"}.get(number, f"{number} times")

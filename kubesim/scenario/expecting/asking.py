@@ -1,4 +1,4 @@
-"""A question about the state of an object -> its answer."""
+"""Answers a question about the state of an object."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ANY = Bounds.model_construct(at_least=0)
 
 
 def ask(question: ObjectQuestion, obj: ApiObject, gone: bool) -> Answer:
-    """The answer for an object that exists, or that was just deleted; `obj` is what was last seen of it."""
+    """The answer for an object that exists or was just deleted; `obj` is its last seen state."""
     asked = question.asked
     if asked == "gone":
         return Answer(gone, "it is gone" if gone else "it still exists")
@@ -25,7 +25,7 @@ def ask(question: ObjectQuestion, obj: ApiObject, gone: bool) -> Answer:
     if not gone:
         return answer
     what = "the pod" if obj.kind == "Pod" else "the object"
-    # How often something was restarted stays true of what is gone.
+    # The restart count of a deleted pod remains true.
     holds = answer.holds and asked == "restart_count"
     return Answer(holds, f"{answer.seen}, and {what} is gone", answer.known, answer.number)
 
@@ -70,7 +70,7 @@ def _ready(question: ObjectQuestion, obj: ApiObject) -> Answer:
 
 
 def _endpoints(piece: ApiObject) -> Answer:
-    """How many addresses of one EndpointSlice are ready; those of all slices of a Service are added up."""
+    """The number of ready addresses of one EndpointSlice; the caller adds up all slices of a Service."""
     endpoints = piece.to_json().get("endpoints") or ()
     ready = [each for each in endpoints if (each.get("conditions") or {}).get("ready")]
     return Answer(False, "", number=len(ready))

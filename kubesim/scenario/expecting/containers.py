@@ -10,7 +10,7 @@ from kubesim.scenario.language.expect_items import ObjectQuestion
 
 
 def container_statuses(pod: Pod, name: str = "") -> list[ContainerStatus]:
-    """Those of the container with this name, or of all."""
+    """The statuses of the container with this name, or of all containers."""
     status = pod.status
     all_of_them = (
         *status.init_container_statuses,
@@ -35,7 +35,7 @@ def ask_container(question: ObjectQuestion, pod: Pod) -> Answer:
 
 
 def _states(question: ObjectQuestion, status: ContainerStatus) -> Iterator[ContainerState]:
-    """The state now, and the one before if only an exit code is requested."""
+    """The current state, and also the last state if the question is only about an exit code."""
     yield status.state
     if question.asked == "exit_code":
         yield status.last_state
@@ -52,7 +52,7 @@ def _fits(question: ObjectQuestion, state: ContainerState) -> bool:
 
 
 def _parts(state: ContainerState) -> tuple[str, str, str, int | None]:
-    """Name, reason, message and exit code."""
+    """The name, reason, message and exit code of a state."""
     if state.waiting is not None:
         return "waiting", state.waiting.reason, state.waiting.message, None
     if state.terminated is not None:
@@ -62,14 +62,14 @@ def _parts(state: ContainerState) -> tuple[str, str, str, int | None]:
 
 
 def in_words(state: ContainerState) -> str:
-    """`waiting (CrashLoopBackOff)`, `terminated (Error, exit code 1)`."""
+    """A container state in words: `waiting (CrashLoopBackOff)`, `terminated (Error, exit code 1)`."""
     name, reason, _, code = _parts(state)
     details = ", ".join(part for part in (reason, "" if code is None else f"exit code {code}") if part)
     return (name or "in no state") + (f" ({details})" if details else "")
 
 
 def has_started(statuses: Iterable[ContainerStatus]) -> bool:
-    """Whether a container has run, so that it could have written something."""
+    """Whether a container has ever run, so that it could have written output."""
     for status in statuses:
         for state in (status.state, status.last_state):
             if state.running is not None or state.terminated is not None:

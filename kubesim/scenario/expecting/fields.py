@@ -1,4 +1,4 @@
-"""Any field of an object by its path."""
+"""The values of any field of an object, by path."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _fits(question: ObjectQuestion, found: list[Any]) -> bool:
 def _unselected(value: Any, path: str) -> Iterator[str]:
     """The filters, positions and keys of a path that select nothing.
 
-    A field of a struct may be not set, and a condition need never be there: their names are checked before the run.
+    A field of a struct may be unset, and a condition may be absent: their names are checked before the run.
     """
     for step in _STEP.finditer(path):
         key = step[2] or "*"
@@ -50,12 +50,12 @@ def _unselected(value: Any, path: str) -> Iterator[str]:
 
 
 def _is_of_list(step: str) -> bool:
-    """Whether it is a filter or a position; a missing key of a mapping is like a field that is not set."""
+    """Whether a step selects from a list by filter or position; a missing key of a mapping counts as an unset field."""
     return "=" in step or step.isdigit()
 
 
 def _same(wanted: Any, found: Any) -> bool:
-    """1 and true are equal in Python, but different in an object."""
+    """Whether two values are equal in JSON: 1 and true are equal in Python, but differ here."""
     return bool(wanted == found) and isinstance(wanted, bool) == isinstance(found, bool)
 
 
@@ -73,10 +73,10 @@ def path_steps(path: str) -> list[str]:
 
 
 def fields_of(value: Any, path: str) -> Iterator[Any]:
-    """The values at a path; none if it is not set.
+    """The values at a path; none if the field is unset.
 
-    `status.readyReplicas`, `metadata.labels[app.kubernetes.io/name]`, `status.conditions[0].type`, and of lists also
-    `status.conditions[type=Ready].status` and `endpoints[*].conditions.ready`.
+    Paths are `status.readyReplicas`, `metadata.labels[app.kubernetes.io/name]`, `status.conditions[0].type`, and for
+    lists also `status.conditions[type=Ready].status` and `endpoints[*].conditions.ready`.
     """
     return (found for found in _values(value, path) if found is not None)
 

@@ -1,7 +1,8 @@
-"""When an expectation is met: a decision for each moment, for the end of its time and for the end of the run.
+"""Decides an expectation: at each moment, at the end of its period, and at the end of the run.
 
-A form is a small automaton: it waits for its time (`between`, `within`), watches every moment of it, and is decided
-when a moment decides it or when the time is up. All of it is pure; `play/expectations.py` has the clock.
+A form is a small automaton: it waits for its period to begin (`between`, `within`), evaluates every moment of the
+period, and is decided by one of them or at the end of the period. All of it is pure; `play/expectations.py` has the
+clock.
 """
 
 from __future__ import annotations
@@ -12,20 +13,20 @@ from kubesim.values import value_object
 
 @value_object
 class Facts:
-    """What is known about a question at a moment."""
+    """The known facts about a question at one moment."""
 
-    holds: bool  # it is true
-    seen: str  # in words
-    everywhere: bool = True  # it is true of every object that exists
-    reached: bool = False  # with `never`: the number that must not be reached, or the state, was observed
-    broken: bool = False  # it cannot become true any more: a number is exceeded, the order is another
-    there: bool = True  # an object is there now ...
-    existed: bool = True  # ... or was there in its time
-    known: bool = True  # the thing that is asked about was there in its time, such as a container
+    holds: bool  # the answer is true
+    seen: str  # the observed value in words
+    everywhere: bool = True  # the answer is true of every existing object
+    reached: bool = False  # with `never`: the state or the number that must not be reached was observed
+    broken: bool = False  # the answer cannot become true any more: a number is exceeded, or the order is wrong
+    there: bool = True  # an object exists now ...
+    existed: bool = True  # ... or existed during the period
+    known: bool = True  # the part in question, such as a container, existed during the period
 
 
 def is_judged_last(expect: Expect) -> bool:
-    """Whether only the end of its time decides: exactly 3 restarts are passed on the way to 5, and 0 comes first."""
+    """Whether only the end of the period decides: a count passes 3 on its way to 5, and begins at 0."""
     if expect.never:
         return False
     number = expect.number
@@ -35,13 +36,13 @@ def is_judged_last(expect: Expect) -> bool:
 
 
 def comes_early(expect: Expect, facts: Facts) -> bool:
-    """Whether it is true before its time begins, although it must become true in it."""
+    """Whether the condition is true before its period begins, although it must become true during the period."""
     waits = expect.between is not None and not expect.never and not expect.always
     return waits and facts.holds and expect.asked not in OCCURRENCES
 
 
 def at_moment(expect: Expect, facts: Facts) -> bool | None:
-    """Whether a moment in its time decides: met, failed, or None."""
+    """The decision at a moment of the period: met, failed, or None if it is still open."""
     if facts.broken:
         return False
     if expect.at is not None or is_judged_last(expect):
@@ -55,7 +56,7 @@ def at_moment(expect: Expect, facts: Facts) -> bool | None:
 
 
 def when_over(expect: Expect, facts: Facts) -> bool:
-    """Whether it is met when its time is up, and no moment has decided."""
+    """Whether the expectation is met at the end of its period, if no moment has decided it."""
     if expect.never and expect.exists:
         return expect.at is None or not facts.there
     if expect.never:

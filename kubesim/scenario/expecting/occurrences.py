@@ -1,4 +1,4 @@
-"""Things that happen and are counted: Events, lines of output, calls."""
+"""Occurrences that are counted: Events, log lines and calls."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from kubesim.scenario.expecting.answers import times
 from kubesim.scenario.language.expect_items import ObjectQuestion
 from kubesim.trace.records import ApiWrite, CniExec, CriCall, LogOutput, Record
 
-CNI, API = "cni ", "api "  # what the name of a call begins with; without one it is a call to the runtime
+CNI, API = "cni ", "api "  # prefixes of calls; a call to the runtime has none
 
 
 def times_emitted(event: Event) -> int:
-    """How often an Event was emitted; the scheduler's have no count, and a series once they are repeated."""
+    """How often an Event was emitted. The scheduler's Events have no count, and a series only after a repetition."""
     return event.count or (event.series or {}).get("count", 1)
 
 
@@ -24,7 +24,7 @@ def event_fits(question: ObjectQuestion, event: Event) -> bool:
 
 
 def record_fits(question: ObjectQuestion, record: Record) -> bool:
-    """Whether a record is a line of output, or a call, that is requested; its pod is checked by the caller."""
+    """Whether a record is the log line or the call of a question; the caller checks its pod."""
     if question.container not in ("", record.container):
         return False
     if question.log is not None:
@@ -33,7 +33,7 @@ def record_fits(question: ObjectQuestion, record: Record) -> bool:
 
 
 def call_of(record: Record) -> str:
-    """`RunPodSandbox`, `cni ADD`, `api patch pods/status`; empty if the record is no call."""
+    """The name of a recorded call: `RunPodSandbox`, `cni ADD`, `api patch pods/status`; empty for other records."""
     read = _CALLS.get(type(record))
     return "" if read is None else read(record)
 

@@ -1,4 +1,4 @@
-"""Quantities of expectations: how many, and which text."""
+"""Quantities in expectations: numbers with bounds, and texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kubesim.scenario.language.strict import Strict
 
 
 def _regular_expression(text: str) -> str:
-    from kubesim.golang.regexp import BadExpression, compile_regexp  # most scenarios have none
+    from kubesim.golang.regexp import BadExpression, compile_regexp  # most scenarios have no regular expressions
 
     try:
         compile_regexp(text, "go")
@@ -63,7 +63,7 @@ class Bounds(Strict):
 
     @property
     def text(self) -> str:
-        """`3`, `at least 3`, `at most 5`, `3 to 5`."""
+        """The bounds in words: `3`, `at least 3`, `at most 5`, `3 to 5`."""
         if self.equals is not None:
             return str(self.equals)
         if self.at_most is None:

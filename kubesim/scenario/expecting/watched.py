@@ -1,4 +1,4 @@
-"""A question over the time of a run: what is known about its objects, and what was counted."""
+"""Collects the answers to a question over the time of a run: the state of its objects, and the counted occurrences."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _AT_LEAST_ONE = Bounds.model_construct(at_least=1)
 
 
 class WatchedQuestion:
-    """`target` is the question itself, or the expectation around it that says which object is meant."""
+    """A question of an expectation. `target` is the question itself, or the expectation that names its object."""
 
     def __init__(
         self, question: ObjectQuestion, target: ObjectQuestion, *, never: bool = False, always: bool = False
@@ -33,22 +33,22 @@ class WatchedQuestion:
         self.asked = question.asked
         self.kind = "EndpointSlice" if self.asked == "endpoints" else target.kind
         self.counts = self.asked in OCCURRENCES
-        self._answers: dict[str, Answer] = {}  # of the objects that exist, by name
+        self._answers: dict[str, Answer] = {}  # of the existing objects, by name
         self._last: Answer | None = None
-        self._events: dict[str, int] = {}  # by name of the Event: how often it was emitted
-        self._counted = 0  # log lines and calls
-        self._before = 0  # what was counted before the time of the expectation began
+        self._events: dict[str, int] = {}  # how often each Event was emitted, by the name of the Event object
+        self._counted = 0  # the number of log lines and calls
+        self._before = 0  # the count before the period began
         self._existed = not target.kind
-        # Only a first call shows that plugins are called at all.
+        # Only the first CNI call shows that the run calls plugins at all.
         self._known = not target.kind and not (question.call or "").startswith(occurrences.CNI)
-        self.near = ""  # what came closest
+        self.near = ""  # the closest observation
 
     def is_about(self, kind: str, namespace: str, name: str) -> bool:
         wanted_namespace, wanted = self.target.key
         return kind == self.target.kind and namespace == wanted_namespace and fnmatchcase(name, wanted)
 
     def begin(self) -> None:
-        """The time of the expectation begins: what happened before does not count."""
+        """Begin the period of the expectation: earlier occurrences do not count."""
         self._before = sum(self._events.values()) + self._counted
         self._existed = not self.target.kind or bool(self._answers)
 
@@ -71,7 +71,7 @@ class WatchedQuestion:
             del self._answers[name]
 
     def _could_happen(self, obj: ApiObject) -> bool:
-        """Whether a container has started that could have written a line; Events and calls need no such thing."""
+        """Whether a container has started that could have written a line; Events and calls do not need one."""
         if (self.question.call or "").startswith(occurrences.CNI):
             return False
         if self.asked != "log" and not self.question.container:
@@ -82,7 +82,7 @@ class WatchedQuestion:
         return has_started(statuses) if self.asked == "log" else bool(statuses)
 
     def event_changed(self, event: Event) -> bool:
-        """Whether it is one that is requested."""
+        """Whether this Event is one that the question counts."""
         if occurrences.event_fits(self.question, event):
             self._events[event.metadata.name] = occurrences.times_emitted(event)
             return True
@@ -126,7 +126,7 @@ class WatchedQuestion:
         return Facts(holds, seen, everywhere, reached, broken, there, self._existed, self._known)
 
     def _seen(self, answers: list[Answer]) -> str:
-        """Of an object for which it is true; with `always`, of one for which it is not."""
+        """The observed value of an object for which the answer is true; with `always`, false."""
         chosen = min(answers, key=lambda answer: answer.holds == self._always, default=self._last)
         if chosen is not None:
             return chosen.seen

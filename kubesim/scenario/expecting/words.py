@@ -12,7 +12,7 @@ from kubesim.scenario.language.expect_items import OCCURRENCES, Expect, ObjectQu
 
 
 def describe(expect: Expect) -> str:
-    """What is expected of which object, and when."""
+    """An expectation in words: its object, its condition and its time."""
     what = _order(expect.order) if expect.order is not None else describe_question(expect)
     container = f", container {expect.container}" if expect.container else ""
     target = f"{expect.text}{container} " if expect.has_target else ""
@@ -21,7 +21,7 @@ def describe(expect: Expect) -> str:
 
 
 def _verb(expect: Expect) -> str:
-    """The verb before the description of a question."""
+    """The verb that introduces the question in a sentence."""
     asked = "" if expect.order is not None else expect.asked
     if asked in ("state", "exit_code", "waiting", "gone"):
         return "be "
@@ -93,6 +93,6 @@ def _time(expect: Expect) -> str:
 
 
 def describe_of(expect: Expect) -> str:
-    """The moment from which `within` counts."""
+    """The starting point of `within`, in words."""
     of = expect.of or "create"
     return {"create": "its creation", "delete": "its deletion"}[of] if isinstance(of, str) else describe_moment(of)

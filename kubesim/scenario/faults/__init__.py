@@ -1,2 +1,4 @@
-"""Faults: which operations of a run fail and how, and the wrappers that make them fail. Only files with faults, or with
-steps that come before or after an operation, import this."""
+"""Faults: the wrappers that make operations of a run fail.
+
+Only scenarios with faults, or with steps before or after an operation, import this package.
+"""

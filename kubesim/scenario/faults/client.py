@@ -1,4 +1,4 @@
-"""The kubelet's client of the API server with faults."""
+"""The kubelet's API client with faults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CALLS = {
 
 
 class InterceptedClient:
-    """Implements `ApiClient`; calls that no fault is about go straight through."""
+    """Implements `ApiClient`; calls without a matching fault are passed on unchanged."""
 
     def __init__(self, inner: Any, node: str, interceptor: Interceptor) -> None:
         self._inner, self._node, self._interceptor = inner, node, interceptor
@@ -43,7 +43,7 @@ class InterceptedClient:
 
 
 def about(name: str, args: tuple[Any, ...]) -> tuple[str, str]:
-    """The pod that a call is about, if any, and its object: `Event/Failed` is one with this reason."""
+    """The pod of a call, if any, and its object, such as `Event/Failed` for an Event with this reason."""
     first = args[0]
     if isinstance(first, Pod):
         pod = f"{first.metadata.namespace}/{first.metadata.name}"

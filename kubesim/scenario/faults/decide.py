@@ -1,4 +1,4 @@
-"""What happens to an operation: pure, but for the stream that it draws from."""
+"""Decides which fault an operation meets. Pure, except for the random stream of probabilities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kubesim.values import mutable, value_object
 
 @value_object
 class Operation:
-    """`subject` is the image, volume, plugin, file or object that it is about; `pod` is `namespace/name`."""
+    """An operation. `subject` is its image, volume, plugin, file or object; `pod` is `namespace/name`."""
 
     group: str
     name: str
@@ -31,7 +31,7 @@ class Operation:
 
 @value_object
 class Outcome:
-    """What happens to one operation, and why."""
+    """The effect of a fault on one operation, and the reason."""
 
     kind: Result
     fault: FaultItem
@@ -55,7 +55,7 @@ DEFAULT_ERROR = "injected fault"
 
 @mutable(eq=False)
 class FaultState:
-    """A fault of the scenario with its number in the file, and how often its operation and itself happened."""
+    """A fault of the scenario: its number in the file, the number of matching operations, and how often it happened."""
 
     number: int
     fault: FaultItem
@@ -65,7 +65,7 @@ class FaultState:
 
 
 def matches_pod(pattern: str, pod: str) -> bool:
-    """Whether a glob is about a pod, by its name or by `namespace/name`."""
+    """Whether a glob matches a pod, by its name or by `namespace/name`."""
     return fnmatchcase(pod, pattern) or fnmatchcase(pod.rpartition("/")[2], pattern)
 
 
@@ -80,7 +80,7 @@ def is_about(fault: FaultItem, operation: Operation) -> bool:
 
 
 def decide_fault(state: FaultState, stream: Stream) -> Outcome | None:
-    """What happens to the next operation that this fault is about; None: nothing. Counts it."""
+    """The outcome that this fault gives the next matching operation; None if it has no effect. Counts the operation."""
     fault = state.fault
     state.operations += 1
     kind: Result = fault.kinds[0] if fault.kinds else "late"
@@ -98,7 +98,7 @@ def decide_fault(state: FaultState, stream: Stream) -> Outcome | None:
 
 
 def why_unused(state: FaultState) -> str:
-    """Why a fault never happened, by a mistake in the file such as a wrong name; empty: it happened."""
+    """Why a fault never happened because of a mistake in the file, such as a wrong name; empty if it happened."""
     fault = state.fault
     if not state.operations:
         return "no operation of the run matched it: check its names and times"
@@ -109,7 +109,7 @@ def why_unused(state: FaultState) -> str:
 
 
 def first_fault(states: Sequence[FaultState], operation: Operation, elapsed: int, stream: Stream) -> Outcome | None:
-    """The first fault that happens to an operation at this time; None: it goes well."""
+    """The outcome of the first fault that an operation meets at this time; None if the operation succeeds."""
     for state in states:
         fault = state.fault
         if fault.begin <= elapsed and (fault.end is None or elapsed < fault.end) and is_about(fault, operation):

@@ -1,7 +1,8 @@
-"""The disk of a node with faults: writes that fail, crash or are torn. A torn file has the first half of its text.
+"""The disk of a node with faults: writes that fail, are torn, or crash the kubelet. A torn file keeps the first half of
+its text.
 
-State files of the kubelet have no text here: of each one is known what it held when it was written last, and whether it
-is damaged. After a crash of the kubelet nothing is written until it starts again.
+The kubelet's state files have no text here; each is represented by the state at the last write, and whether it is
+damaged. After a crash of the kubelet nothing is written until it starts again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from kubesim.sources.checkpoint import CheckpointError, CheckpointStore
 from kubesim.sources.manifests.simulated_files import SimulatedFiles
 from kubesim.values import replace
 
-Left = Literal["new", "old", "torn"]  # what is in a file after a write
+Left = Literal["new", "old", "torn"]  # the content of a file after a write
 T = TypeVar("T")
 PULLED = "image_manager/pulled/"
 
@@ -32,7 +33,7 @@ def left_by(outcome: Outcome | None) -> Left:
 
 
 class InterceptedFiles(SimulatedFiles):
-    """The directory of static pods. The caller that writes does not notice that a write failed: the old text stays."""
+    """The static pod directory. The writer does not notice a failed write: the old text stays."""
 
     def __init__(self, path: str, node: str, interceptor: Interceptor) -> None:
         super().__init__(path)
@@ -53,8 +54,8 @@ def half(text: str) -> str:
 
 
 class CniCacheWrites:
-    """The results of ADD that libcni keeps for DEL. It overwrites the file directly, so a failed write leaves an empty
-    file."""
+    """The results of ADD that libcni caches for DEL. libcni overwrites the file in place, so a failed write leaves an
+    empty file."""
 
     def __init__(self, node: str, interceptor: Interceptor) -> None:
         self._node, self._interceptor = node, interceptor
@@ -69,19 +70,19 @@ class CniCacheWrites:
 
 
 class StateFiles:
-    """The state files of the kubelet of one node."""
+    """The state files of one node's kubelet."""
 
     def __init__(self, node: str, interceptor: Interceptor) -> None:
         self._node, self._interceptor = node, interceptor
         self.damaged: set[str] = set()
-        self._states: dict[str, tuple[StateFile, dict[str, Any]]] = {}  # with what is in the file
+        self._states: dict[str, tuple[StateFile, dict[str, Any]]] = {}  # each file with its content
         self._empty: dict[str, dict[str, Any]] = {}
         self._by_name = _NamedFiles(self)
         self._pulls = PullRecords()
         self._is_down = False
 
     def on_disk(self, disk: KubeletDisk) -> KubeletDisk:
-        """The disk, with writes that pass here."""
+        """The disk whose writes go through these files."""
         self.watch("allocated_pods_state", disk.allocated)
         self.watch("actuated_pods_state", disk.actuated)
         self._pulls = disk.pulls
@@ -99,7 +100,7 @@ class StateFiles:
             self._states[file] = state, content_of(state)
 
     def write(self, file: str) -> tuple[Left, str]:
-        """The kubelet writes a file: what is in it now, and the error that the kubelet gets."""
+        """The kubelet writes a file. Returns what the file holds then, and the error of the write (empty: none)."""
         if self._is_down:
             return "old", ""
         operation = Operation("disk", "WriteCheckpoint", self._node, subject=file)
@@ -117,7 +118,7 @@ class StateFiles:
         return left, ""
 
     def remove(self, file: str) -> bool:
-        """Somebody removes a file; whether there was one."""
+        """Remove a file, as a user would. Returns whether it existed."""
         if file in self._states:
             state, _ = self._states[file]
             self._states[file] = state, self._empty[file]
@@ -127,7 +128,7 @@ class StateFiles:
         return True
 
     def kubelet_starts(self) -> None:
-        """The states are what the files hold."""
+        """Load the states from the files, as a starting kubelet does."""
         self._is_down = False
         for state, content in self._states.values():
             restore_content(state, content)
@@ -135,7 +136,7 @@ class StateFiles:
 
 
 class _NamedFiles(dict[str, Any]):
-    """The files of the container manager's parts. One that is torn has no content."""
+    """The state files of the container manager. A torn one has no content."""
 
     def __init__(self, files: StateFiles) -> None:
         super().__init__()
@@ -149,7 +150,7 @@ class _NamedFiles(dict[str, Any]):
             self.pop(name, None)
 
     def setdefault(self, name: str, default: Any = None) -> Any:
-        """The state of a manager is watched from here on."""
+        """Add the state of a manager, and intercept its writes from now on."""
         if name not in self:
             super().__setitem__(name, default)
             if hasattr(default, "on_write"):
@@ -158,7 +159,7 @@ class _NamedFiles(dict[str, Any]):
 
 
 class _UsernsFiles(dict[str, str]):
-    """The file `userns` in the directory of each pod, by uid."""
+    """The `userns` file in each pod's directory, by uid."""
 
     def __init__(self, files: StateFiles) -> None:
         super().__init__()

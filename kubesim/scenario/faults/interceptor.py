@@ -1,4 +1,5 @@
-"""`Interceptor`: every operation of a run passes here if its file has faults, or steps before or after an operation.
+"""`Interceptor`: every operation of a run passes through it, if the scenario has faults or steps before or after an
+operation.
 
 A wrapper for each kind of operation (`runtime.py`, `client.py`, `volumes.py`, `plugins.py`, `files.py`) calls it;
 `decide.py` decides.
@@ -26,13 +27,13 @@ from kubesim.trace.records import Fault
 from kubesim.values import part
 
 T = TypeVar("T")
-INSTANT = 1  # microsecond: all that happens now is done before it is over
-LOST_CONNECTION = 45 * SECOND  # after which client-go's HTTP/2 pings detect that there is no answer
+INSTANT = 1  # one microsecond: everything else at this instant happens first
+LOST_CONNECTION = 45 * SECOND  # client-go's HTTP/2 pings detect a dead connection after this time
 
 
 @part
 class AwaitedOperation:
-    """A step that comes before or after an operation; `left` is how many of them are still to come."""
+    """A step before or after an operation. `left` is the number of matching operations until the step runs."""
 
     when: When
     left: int
@@ -51,34 +52,35 @@ class AwaitedOperation:
 
 @part
 class Interceptor:
-    """`crash` ends a component of a node and starts it again. Nothing happens before the story begins (`active`)."""
+    """Applies faults and steps to operations. `crash` ends a component of a node and starts it again. It does nothing
+    before the story begins (`active`)."""
 
     clock: LoopClock
     recorder: Recorder
     tasks: TaskSet
     stream: Stream
     faults: list[FaultState]
-    awaited_names: tuple[str, ...]  # of operations before or after which a step comes
+    awaited_names: tuple[str, ...]  # operations that a step waits for
     crash: Callable[[str, Crash], Coroutine[Any, Any, None]] | None = None
     active: bool = False
-    disturbed_at: int = 0  # the last moment at which something went wrong
+    disturbed_at: int = 0  # the time of the last fault
     awaited: list[AwaitedOperation] = field(default_factory=list)
-    _hanging: list[tuple[Hang, str, int]] = field(default_factory=list)  # with the node, and until when
-    _met: dict[int, bool] = field(default_factory=dict)  # of hangs, by id: whether an operation met them
+    _hanging: list[tuple[Hang, str, int]] = field(default_factory=list)  # with the node, and the end of the hang
+    _met: dict[int, bool] = field(default_factory=dict)  # by id of the hang: whether an operation met it
 
     def hang(self, hang: Hang, node: str, until: int) -> None:
-        """From now on operations of a node do not return before `until`."""
+        """Make operations of a node hang until the time `until`."""
         self.disturbed_at = max(self.disturbed_at, until)
         self._met.setdefault(id(hang), False)
         self._hanging.append((hang, node, until))
 
     def concerns(self, group: str, name: str) -> bool:
-        """Whether a fault or a step may ever be about this operation."""
+        """Whether a fault or a step may match this operation at any time."""
         patterns = (*(state.fault.operation for state in self.faults), *self.awaited_names)
         return any(is_operation(pattern, group, name) for pattern in patterns)
 
     def decide(self, operation: Operation) -> Outcome | None:
-        """The fault of an operation, recorded; None: it succeeds."""
+        """The outcome of an operation, recorded; None if it succeeds."""
         if not self.active:
             return None
         outcome = first_fault(self.faults, operation, self.clock.elapsed(), self.stream)
@@ -96,7 +98,7 @@ class Interceptor:
         return outcome
 
     async def intercept(self, operation: Operation, call: Awaitable[T]) -> T:
-        """The call, with the fault that happens to it."""
+        """Run the call with its fault, if any."""
         until = self._hangs_until(operation)
         outcome = self.decide(operation)
         if outcome is None and not until:
@@ -115,10 +117,10 @@ class Interceptor:
             await self._strike(operation, outcome)
         finally:
             if isinstance(call, Coroutine):
-                call.close()  # that it was never awaited is no mistake
+                call.close()  # avoid the warning that it was never awaited
 
     def _hangs_until(self, operation: Operation) -> int:
-        """The moment at which an operation that hangs continues; 0: it does not hang."""
+        """The time at which a hanging operation continues; 0 if it does not hang."""
         now = self.clock.now()
         self._hanging = [item for item in self._hanging if item[2] > now]
         found = [(hang, until) for hang, node, until in self._hanging if _hangs(hang, node, operation)]
@@ -126,7 +128,7 @@ class Interceptor:
         return max((until for _, until in found), default=0)
 
     def was_unused(self, hang: Hang) -> bool:
-        """Whether this hang began and no operation met it."""
+        """Whether this hang has begun and met no operation."""
         return self._met.get(id(hang)) is False
 
     async def _strike(self, operation: Operation, outcome: Outcome) -> NoReturn:
@@ -146,12 +148,12 @@ class Interceptor:
         self.tasks.start("crash", self.crash(operation.node, outcome.fault.crash))
 
     async def reached(self, moment: str, operation: Operation) -> None:
-        """Let the steps happen that come at this moment of an operation; then it continues."""
+        """Run the steps that wait for this point of an operation; then the operation continues."""
         if self.passed(moment, operation):
             await self.clock.sleep(INSTANT)
 
     def passed(self, moment: str, operation: Operation) -> bool:
-        """The same for an operation that cannot wait. Whether a step comes now."""
+        """Start the steps of an operation that cannot wait. Returns whether there were any."""
         found = False
         for awaited in self.awaited if self.active else ():
             if awaited.is_about(moment, operation):
@@ -172,7 +174,7 @@ def _hangs(hang: Hang, node: str, operation: Operation) -> bool:
 
 
 def error_of(operation: Operation, outcome: Outcome) -> KubesimError:
-    """The error that the caller of an operation gets."""
+    """The error that the operation returns to its caller."""
     text, code = outcome.fault.error or DEFAULT_ERROR, outcome.fault.code
     if operation.group == "api":
         return ApiError(code or 500, _REASONS.get(code or 500, ""), text)

@@ -1,4 +1,4 @@
-"""What the interceptor keeps of the faults of a scenario."""
+"""Makes the interceptor's state for the faults of a scenario."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kubesim.scenario.play.settings import duration_draw
 
 
 def fault_states(faults: Sequence[FaultItem], first: int = 0) -> list[FaultState]:
-    """`first` is the number of the first one."""
+    """The state of each fault, numbered from `first`."""
     return [
         FaultState(number, fault, None if fault.latency is None else duration_draw(fault.latency))
         for number, fault in enumerate(faults, first)

@@ -1,4 +1,4 @@
-"""Real CNI plugins with faults: each execution passes through the interceptor. `cni.faults` spoils single answers."""
+"""Real CNI plugins with faults: each execution passes through the interceptor. `cni.faults` changes single results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The container runtime with faults: the traced runtime whose calls pass through the interceptor."""
+"""The container runtime with faults: the traced runtime, whose calls pass through the interceptor."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class InterceptedRuntime(TracedRuntime):
         return result
 
     def _reading(self, name: str, read: Callable[..., Awaitable[T]]) -> Callable[..., Coroutine[Any, Any, T]]:
-        """A call that changes nothing and is not recorded."""
+        """Run a call that changes nothing and is not recorded."""
         interceptor = self._interceptor
 
         async def intercepted(*args: Any) -> T:
@@ -54,7 +54,7 @@ class InterceptedRuntime(TracedRuntime):
             subject = str(args[0]) if args and _group(name) == "image" else ""
             operation = Operation(_group(name), name, self._node, pod, container, subject)
             if interceptor.active:
-                interceptor.clock.something_happened()  # a relist that is not executed cannot fail
+                interceptor.clock.something_happened()  # a skipped relist could not meet a fault
             await interceptor.reached("before", operation)
             result: T = await interceptor.intercept(operation, read(*args))
             await interceptor.reached("after", operation)
@@ -73,9 +73,9 @@ def _subject(args: Mapping[str, Any]) -> str:
 
 
 class _SimulatedNetworkFaults:
-    """A runtime whose simulated network refuses: RunPodSandbox calls ADD, and StopPodSandbox DEL.
+    """A runtime whose simulated network can fail: RunPodSandbox calls ADD, and StopPodSandbox DEL.
 
-    No plugin is called for a pod on the network of its node.
+    For a pod with hostNetwork no plugin is called.
     """
 
     def __init__(self, inner: Runtime, node: str, interceptor: Interceptor) -> None:

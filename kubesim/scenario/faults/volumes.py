@@ -15,13 +15,14 @@ HANGS = 24 * 60 * MINUTE  # longer than any wait for volumes
 
 
 class InterceptedVolumes:
-    """Implements `VolumeDirectories`. A mount that takes time is decided when it begins, and ends later."""
+    """Implements `VolumeDirectories`. The fault of a mount with latency is decided when the mount begins, and takes
+    effect when it ends."""
 
     def __init__(
         self, inner: VolumeDirectories, node: str, interceptor: Interceptor, pod_name: Callable[[str], str]
     ) -> None:
         self._inner, self._node, self._interceptor, self._pod_name = inner, node, interceptor, pod_name
-        self._begun: dict[tuple[str, str], Outcome] = {}  # mounts that take time
+        self._begun: dict[tuple[str, str], Outcome] = {}  # mounts with latency, in progress
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)

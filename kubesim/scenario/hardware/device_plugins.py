@@ -1,4 +1,4 @@
-"""The device plugins of a simulated node. They outlive the kubelet, and register again with each new one.
+"""The device plugins of a simulated node. They keep running when the kubelet restarts, and register with it again.
 
 Where they stand: a scenario describes them, `play/simulated_node.py` makes them, and the kubelet's device manager calls
 them (`kubelet/cm/devicemanager/plugin.py DevicePlugin`).
@@ -33,7 +33,7 @@ class SimulatedDevicePlugin:
     devices: dict[str, PluginDevice] = field(init=False)
     is_running: bool = field(init=False)
     is_connected: bool = False
-    starts: int = 0  # how often it was started
+    starts: int = 0  # how often the plugin was started
 
     def __post_init__(self) -> None:
         self.devices = {each.id: PluginDevice(each.id, each.health, each.numa_nodes) for each in self.item.devices}
@@ -74,7 +74,7 @@ class SimulatedDevicePlugin:
 
 
 def _for_devices(pairs: Iterable[tuple[str, str]], ids: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The texts with ids put in: once, or for each device if they have `{id}`."""
+    """Substitute the ids in these texts: once, or for each device if a text has `{id}`."""
     for pair in pairs:
         one, other = (text.replace("{ids}", ",".join(ids)) for text in pair)
         if "{id}" in one or "{id}" in other:
@@ -91,7 +91,7 @@ class DevicePlugins:
     recorder: Recorder
     node: str
     plugins: Mapping[str, SimulatedDevicePlugin]
-    _registry: PluginRegistry | None = None  # of the kubelet that runs now
+    _registry: PluginRegistry | None = None  # of the running kubelet
 
     def kubelet_serves(self, registry: PluginRegistry) -> None:
         self._registry = registry
@@ -111,7 +111,7 @@ class DevicePlugins:
         self._register_later(plugin)
 
     def stop(self, resource: str) -> None:
-        """Its devices count as unhealthy immediately, because the kubelet's stream ends."""
+        """Stop the plugin. Its devices become unhealthy immediately, because the kubelet's stream ends."""
         plugin = self.plugins[resource]
         plugin.is_running = False
         if plugin.is_connected and self._registry is not None:
@@ -147,14 +147,14 @@ class DevicePlugins:
 def device_plugins(
     items: Sequence[DevicePluginItem], clock: LoopClock, recorder: Recorder, node: str
 ) -> DevicePlugins | None:
-    """None for a node that has none."""
+    """The device plugins of a node; None if it has none."""
     if not items:
         return None
     return DevicePlugins(clock, recorder, node, {item.resource: SimulatedDevicePlugin(item) for item in items})
 
 
 def files_on_host(items: Sequence[DevicePluginItem]) -> Iterator[tuple[str, str]]:
-    """Path and text of the files that plugins have written for containers to mount."""
+    """The files that plugins created for containers to mount: text by path."""
     for item in items:
         for mount in item.allocate.mounts:
             for name, text in mount.files.items():

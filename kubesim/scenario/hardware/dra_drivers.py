@@ -1,7 +1,7 @@
 """The DRA drivers of a simulated node: they publish their devices, and prepare claims for the kubelet.
 
-They outlive the kubelet, and register again with each new one. A prepared device is a CDI device; what it adds to the
-environment of a container is in `cdi`, where the runtime looks it up.
+They keep running when the kubelet restarts, and register with it again. A prepared device is a CDI device; its
+environment variables are in `cdi`, where the runtime looks them up.
 
 Where they stand: a scenario describes them, `play/simulated_node.py` makes them, and the kubelet's DRA manager calls
 them (`kubelet/cm/dra/plugin.py DraPlugin`).
@@ -32,15 +32,15 @@ from kubesim.trace import Recorder
 from kubesim.trace.records import Note
 from kubesim.values import part
 
-FASTEST, SLOWEST = 20 * MILLISECOND, 200 * MILLISECOND  # a call, unless the scenario says how long
+FASTEST, SLOWEST = 20 * MILLISECOND, 200 * MILLISECOND  # latency of a call, unless the scenario sets it
 
 Find = Callable[[str, str, str], ApiObject | None]  # kind, namespace, name
-CdiDevices = dict[str, Mapping[str, str]]  # the environment that a device gives, by the device's id
+CdiDevices = dict[str, Mapping[str, str]]  # environment variables by device id
 
 
 @part
 class SimulatedDraDriver:
-    """Implements `DraPlugin`. Its pool has the name of the node."""
+    """Implements `DraPlugin`. The name of its pool is the name of the node."""
 
     item: DraDriverItem
     node: str
@@ -49,7 +49,7 @@ class SimulatedDraDriver:
     recorder: Recorder
     find: Find
     cdi: CdiDevices
-    _health: dict[str, str] = field(init=False)  # of the devices whose health it reports
+    _health: dict[str, str] = field(init=False)  # of devices whose health the driver reports
     _prepare_errors: list[str] = field(init=False)
     _unprepare_errors: list[str] = field(init=False)
 
@@ -82,7 +82,7 @@ class SimulatedDraDriver:
         return {claim.uid: ClaimResult() for claim in claims}
 
     async def _takes(self, duration: int | None) -> None:
-        """How long the kubelet waits for an answer."""
+        """Wait for the latency of a call. Raises DraPluginError if the kubelet gives up first."""
         wanted = self.stream.randint(FASTEST, SLOWEST) if duration is None else duration
         await self.clock.sleep(min(wanted, CALL_TIMEOUT))
         if wanted > CALL_TIMEOUT:
@@ -140,7 +140,7 @@ class DraDrivers:
     clock: LoopClock
     drivers: Sequence[SimulatedDraDriver]
     cdi: CdiDevices
-    _registry: DraRegistry | None = None  # of the kubelet that runs now
+    _registry: DraRegistry | None = None  # of the running kubelet
     _registered: set[str] = field(default_factory=set)
 
     def kubelet_serves(self, registry: DraRegistry) -> None:
@@ -175,7 +175,7 @@ class DraDrivers:
         self._report_health(driver)
 
     def slices(self, node: ObjectMeta) -> list[ApiObject]:
-        """What the drivers publish: one ResourceSlice each, which goes with the node."""
+        """The ResourceSlices that the drivers publish: one each, deleted with the node."""
         owner = OwnerReference(api_version="v1", kind="Node", name=node.name, uid=node.uid, controller=True)
         return [_slice(driver, owner) for driver in self.drivers]
 

@@ -1,6 +1,6 @@
-"""The machine of a simulated node, with what its kubelet's configuration says about CPUs, memory and alignment.
+"""The machine of a simulated node, with the kubelet's settings for CPUs, memory and alignment.
 
-A node that says nothing of its topology has one NUMA node, and a core for each CPU of its capacity.
+A node without a topology has one NUMA node, and one core for each CPU of its capacity.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ LOCAL_DISTANCE, REMOTE_DISTANCE = 10, 20
 
 
 def machine_info(capacity: Capacity, item: TopologyItem | None = None) -> MachineInfo:
-    """Raises ValueError with the field that does not agree with the capacity, and why.
+    """The CPUs, memory and NUMA nodes of a machine. Raises ValueError with the field that contradicts the capacity, and
+    why.
 
-    CPUs are numbered as Linux mostly does: the first thread of every core, then the second ones.
+    CPUs are numbered as Linux mostly does: first the first thread of every core, then the second threads.
     """
     from kubesim.scenario.language.nodes.machine_items import TopologyItem
 
@@ -73,7 +74,7 @@ def _check_division(item: TopologyItem, cpus: int, nodes: int) -> None:
 
 
 def _divided(field: str, total: Quantity, given: tuple[str | int | float, ...], nodes: int) -> list[int]:
-    """Bytes on each node."""
+    """The bytes of each NUMA node."""
     if not given:
         part = total.value() // nodes
         return [*[part] * (nodes - 1), total.value() - part * (nodes - 1)]
@@ -86,7 +87,7 @@ def _divided(field: str, total: Quantity, given: tuple[str | int | float, ...], 
 
 
 def _hugepages(capacity: Capacity, item: TopologyItem, nodes: int) -> dict[int, list[int]]:
-    """Bytes on each node, by page size in KiB."""
+    """The bytes of each NUMA node, by page size in KiB."""
     found: dict[int, list[int]] = {}
     named = {name.removeprefix(HUGE_PAGES_PREFIX) for name in capacity if name.startswith(HUGE_PAGES_PREFIX)}
     for size in sorted({*named, *item.hugepages}):
@@ -125,7 +126,7 @@ def resource_manager_settings(
 
 
 def _node_allocatable_reservation(capacity: Capacity, configuration: KubeletConfiguration) -> dict[str, Quantity]:
-    """What is reserved for system and kubelet, and what hard eviction thresholds keep free.
+    """The resources reserved for the system and the kubelet, plus the hard eviction thresholds.
 
     Mirrors: pkg/kubelet/cm/node_container_manager_linux.go GetNodeAllocatableReservation
     """
@@ -142,7 +143,7 @@ _KEPT_FREE = {signals.MEMORY_AVAILABLE: "memory", signals.NODEFS_AVAILABLE: "eph
 
 
 def has_resource_managers(item: TopologyItem | None, configuration: KubeletConfiguration) -> bool:
-    """Does it matter how the machine is created?"""
+    """Whether the kubelet's configuration uses the topology of the machine."""
     values = configuration.values
     return (
         item is not None
@@ -154,14 +155,14 @@ def has_resource_managers(item: TopologyItem | None, configuration: KubeletConfi
 
 
 def visible_cpuset(settings: ResourceManagerSettings) -> tuple[str, str]:
-    """The CPUs and NUMA nodes of the machine, as a container sees them that may use all."""
+    """The CPUs and NUMA nodes that a container without limits sees."""
     topology = settings.machine.topology
     cpus = [cpu for node in topology for core in node.cores for cpu in core.threads]
     return format_cpus(cpus), format_cpus([node.id for node in topology])
 
 
 def check_resource_managers(settings: ResourceManagerSettings, gates: FeatureGates) -> None:
-    """Raises ConfigurationProblem if a kubelet would not start with this on its machine."""
+    """Raises ConfigurationProblem if a kubelet with this configuration would not start on its machine."""
     from kubesim.kubelet.cm.container_manager import ContainerManager
     from kubesim.kubelet.cm.cpumanager import manager as cpus
     from kubesim.kubelet.cm.cpumanager.state import CpuState

@@ -1,6 +1,6 @@
-"""`Invariant`: a name, and a pure function for each kind of observation that it judges.
+"""`Invariant`: a name, and a pure function for each kind of observation that it checks.
 
-Each function gets what was seen before (`seen.py`) and the observation, and returns the violation in words, or nothing.
+Each function gets the earlier observations (`seen.py`) and the new one, and returns the violation in words, or "".
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ from kubesim.values import value_object
 
 @value_object
 class Invariant:
-    """A time argument is the moment of the observation."""
+    """The checks of one invariant. An int argument is the time of the observation, unless the comment names it."""
 
     name: str
     started: Callable[[PodSeen, ContainerInfo, int], str] | None = None
-    connected: Callable[[PodSeen, ContainerInfo, bool], str] | None = None  # started: does its sandbox have a network?
-    stopping: Callable[[PodSeen, ContainerInfo, int, int], str] | None = None  # with the timeout
+    # At a start: whether its sandbox has a network.
+    connected: Callable[[PodSeen, ContainerInfo, bool], str] | None = None
+    stopping: Callable[[PodSeen, ContainerInfo, int, int], str] | None = None  # with the timeout and the time
     killed: Callable[[PodSeen, ContainerInfo, Killer, int], str] | None = None
     ended: Callable[[PodSeen, ContainerInfo, int], str] | None = None
     sandbox_up: Callable[[StoreSeen, PodSeen, str], str] | None = None  # with its address
-    sandbox_ended: Callable[[PodSeen, bool], str] | None = None  # is its address still taken?
+    sandbox_ended: Callable[[PodSeen, bool], str] | None = None  # whether its address is still in use
     probed: Callable[[PodSeen | None, WorkerSubject, PodStatus, str, int], str] | None = None  # with the container id
-    status_changed: Callable[[PodSeen | None, Pod | None, Pod], str] | None = None  # the pod before; None: it is new
-    stored: Callable[[StoreSeen, ApiObject | None, WatchEvent], str] | None = None  # after its newest state so far
+    # The old pod (None if it is new) and the new one.
+    status_changed: Callable[[PodSeen | None, Pod | None, Pod], str] | None = None
+    # With the newest state before the event.
+    stored: Callable[[StoreSeen, ApiObject | None, WatchEvent], str] | None = None
     at_end: Callable[[PodSeen, int], str] | None = None

@@ -1,4 +1,4 @@
-"""The runtime of one node as the watch sees it: keeps what runs, and asks the checkers at each change."""
+"""The runtime of one node as the invariants see it: tracks running containers, and runs the checks at each change."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SimulatedNodeFacts:
 
 
 class NodeWatch(RuntimeWatcher):
-    """One per node. `pods` are those that its runtime has had, by uid."""
+    """Tracks one node. `pods` are the pods that its runtime has had, by uid."""
 
     def __init__(self, watch: InvariantWatch, node: NodeFacts, pods: dict[str, PodSeen]) -> None:
         self._watch, self._node, self._pods, self._clock = watch, node, pods, watch.clock
@@ -124,7 +124,8 @@ class NodeWatch(RuntimeWatcher):
         for invariant, check in self._stopping:
             if problem := check(pod, info, timeout, now):
                 self._object(invariant, problem, pod)
-        earlier = pod.stops.get(info.id)  # of another caller; the container is killed when the first time is up
+        # Another caller's stop; the container is killed when the earlier grace period is over.
+        earlier = pod.stops.get(info.id)
         if earlier is None or now + timeout < earlier.kill_at:
             pod.stops[info.id] = StopCall(now, timeout)
         pod.stop_requested.add(info.id)
@@ -143,7 +144,7 @@ class NodeWatch(RuntimeWatcher):
     def ended(self, info: ContainerInfo) -> None:
         pod = self._pods.get(info.pod_uid)
         if pod is None:
-            return  # its end was noticed after everything was removed
+            return  # the exit was noticed after everything was removed
         now = self._clock.now()
         pod.story.append((now, f"container {info.name} ends with {info.exit_code}"))
         for invariant, check in self._ended:

@@ -1,6 +1,6 @@
-"""What the invariants know: the pods on the nodes and the objects at the API server, as they have been seen so far.
+"""The facts that the invariants check: the pods on the nodes and the objects at the API server, as observed so far.
 
-The watch (`watch.py`) writes it, checkers only read it. Times are microseconds of the clock.
+The watch (`watch.py`) updates them, the checks only read them. Times are microseconds of the clock.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from kubesim.podworkers.sync_status import PodSyncStatus
 from kubesim.runtime.protocol import ContainerInfo
 from kubesim.values import mutable, value_object
 
-STORY = 12  # observations that are kept of each pod
+STORY = 12  # observations that are kept for each pod
 
 
 class NodeFacts(Protocol):
-    """What a checker may ask about a node."""
+    """The facts about a node that a check may read."""
 
     @property
     def rules(self) -> Rules:
-        """Those of the kubelet that runs now."""
+        """The version-dependent rules of the running kubelet."""
         ...
 
     @property
     def undisturbed_since(self) -> int | None:
-        """From when on its kubelet, its runtime and its connection to the API server have worked; None: one does not
-        work now."""
+        """The time since which the kubelet, the runtime and the connection to the API server have all worked; None if
+        one of them does not work now."""
         ...
 
     @property
     def is_shutting_down(self) -> bool: ...
 
     def worker(self, uid: str) -> PodSyncStatus | None:
-        """The pod as its worker knows it."""
+        """The pod as its pod worker knows it."""
         ...
 
 
@@ -55,7 +55,7 @@ class StopCall:
 
 @mutable
 class SandboxSeen:
-    """Which containers have started in a sandbox, and which have succeeded."""
+    """The containers that have started in a sandbox, and those that have succeeded."""
 
     ip: str
     started: set[str] = field(default_factory=set)
@@ -64,20 +64,20 @@ class SandboxSeen:
 
 @mutable(eq=False)
 class PodSeen:
-    """A pod whose sandbox a runtime has, or had. `spec` is the pod as the newest sandbox was made for it; `api`
-    is the pod, or the mirror of a static pod, as it was last stored."""
+    """A pod that has or had a sandbox. `spec` is the pod that the newest sandbox was created for; `api` is the last
+    stored state of the pod or, for a static pod, of its mirror pod."""
 
     spec: Pod
     node: NodeFacts
     api: Pod | None = None
     gone_at: int | None = None  # when it was removed from the API server
-    deleted_at: int | None = None  # when its deletion was requested first
-    graces: tuple[int, ...] = ()  # that deletions gave it, in seconds
+    deleted_at: int | None = None  # when its deletion was first requested
+    graces: tuple[int, ...] = ()  # grace periods of its deletions, in seconds
     sandboxes: dict[str, SandboxSeen] = field(default_factory=dict)
     running: dict[str, ContainerInfo] = field(default_factory=dict)  # by container id
     ended: dict[str, ContainerInfo] = field(default_factory=dict)
-    stops: dict[str, StopCall] = field(default_factory=dict)  # those under way, by container id
-    stop_requested: set[str] = field(default_factory=set)  # containers for which there was one
+    stops: dict[str, StopCall] = field(default_factory=dict)  # calls in progress, by container id
+    stop_requested: set[str] = field(default_factory=set)  # containers for which StopContainer was called
     story: deque[tuple[int, str]] = field(default_factory=lambda: deque(maxlen=STORY))
 
     @property
@@ -92,14 +92,14 @@ class PodSeen:
 
 
 def mirrored_uid(pod: Pod) -> str:
-    """The uid of the static pod that a mirror pod stands for; empty if it is none."""
+    """The uid of the static pod behind a mirror pod; empty for other pods."""
     return pod.metadata.annotations.get(CONFIG_MIRROR, "")
 
 
 @mutable(eq=False)
 class StoreSeen:
-    """The newest version, and the newest state of each object, by kind, namespace and name."""
+    """The newest resource version, and the newest state of each object by kind, namespace and name."""
 
     version: int = 0
     newest: dict[tuple[str, str, str], ApiObject] = field(default_factory=dict)
-    addresses: dict[str, str] = field(default_factory=dict)  # of sandboxes that run -> pod
+    addresses: dict[str, str] = field(default_factory=dict)  # address of a running sandbox -> pod

@@ -1,7 +1,7 @@
-"""The watch over one run: it receives everything that happens, passes it to the checkers, and keeps their objections.
+"""Watches one run: passes all observations to the checks of the invariants, and collects the violations.
 
-It listens to the store, to the runtime of each node and to the probers. It costs about 4 % of the life of a pod, and it
-is always on. A violation is reported once for each pod; the run continues.
+It listens to the store, to the runtime of each node and to the probers. It costs about 4 % of the life of a pod and is
+always on. A violation is reported once for each pod; the run continues.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from kubesim.trace.records import Expectation
 
 
 class InvariantWatch:
-    """`pods` are those with a sandbox, by uid; a static pod has that of its manifest, which its mirror names."""
+    """Checks all invariants of a run. `pods` are those with a sandbox, by uid; the uid of a static pod is that of its
+    manifest, which its mirror pod names."""
 
     def __init__(
         self, clock: LoopClock, store: Store, recorder: Recorder, invariants: Collection[Invariant], expected: set[str]
@@ -32,8 +33,9 @@ class InvariantWatch:
         self.clock = clock
         self.store = store
         self._recorder = recorder
-        self._expected = expected  # invariants that the scenario violates on purpose
-        self._pods: dict[str, dict[str, PodSeen]] = {}  # by node, then by uid: a static pod's manifest may give it
+        self._expected = expected  # invariants that the scenario declares as violated
+        # By node, then by uid: a manifest may give static pods of several nodes the same uid.
+        self._pods: dict[str, dict[str, PodSeen]] = {}
         self.seen = StoreSeen()
         self.failures: list[Failure] = []
         self._reported: dict[tuple[str, str], None] = {}  # by invariant and pod
@@ -73,7 +75,7 @@ class InvariantWatch:
         static = mirrored_uid(obj)
         pod = self._find(obj, static or metadata.uid)
         if static and self._newest(obj) is not pod:
-            return  # the status of a new static pod is also written to the mirror of the one before
+            return  # the status of a new static pod is also written to the mirror pod of the previous one
         assert old is None or isinstance(old, Pod)
         if old is None or old.status is not obj.status:
             for invariant, check in self._status_changed:
@@ -86,7 +88,7 @@ class InvariantWatch:
         return self._pods.get(pod.spec.node_name, {}).get(uid)
 
     def _newest(self, mirror: Pod) -> PodSeen | None:
-        """The static pod of this name that was seen last on its node."""
+        """The newest static pod of this name on its node."""
         name = f"{mirror.metadata.namespace}/{mirror.metadata.name}"
         return next((pod for pod in reversed(self._pods[mirror.spec.node_name].values()) if pod.name == name), None)
 
@@ -119,7 +121,7 @@ class InvariantWatch:
     # -- the end ------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """The run is over: what must not be left is looked for."""
+        """End the watch: check what must be gone at the end of a run."""
         for pod in [pod for pods in self._pods.values() for pod in pods.values()]:
             for invariant, check in self._at_end:
                 if problem := check(pod, self.clock.now()):

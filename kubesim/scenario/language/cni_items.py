@@ -1,4 +1,4 @@
-"""What a scenario says about real pod networks, and about what goes wrong with them."""
+"""Pod networks in the scenario language: real CNI plugins, their settings and faults."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def _terms(text: str) -> str:
 
 
 class CniFaultItem(Strict):
-    """A plugin of the chain that does not do what it should, for one verb or all; `do` is a row of terms."""
+    """A fault of a plugin in the chain, for one verb or all; `do` is a list of terms."""
 
     plugin: str = Field(default="*", min_length=1)
     verb: Literal["*", "ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"] = "*"
     pod: str = "*"  # a glob
     do: Annotated[str, AfterValidator(_terms)]
-    node: str = ""  # all nodes if it is not given
+    node: str = ""  # empty: all nodes
 
 
 class NetworkPluginItem(Strict):
     """The network plugin in the kubelets of profiles v1.6 and v1.12; the hairpin mode is in kubeletConfiguration."""
 
     name: str = "cni"  # or kubenet; empty: docker's own bridge
-    dir: LocalPath = ""  # v1.6: configurations are looked for there, if confDir does not say where
+    dir: LocalPath = ""  # v1.6: the directory of configurations if confDir is not set
     mtu: int = Field(default=0, ge=0)  # 0: the plugin's own choice
     non_masquerade_cidr: str = "10.0.0.0/8"
     configured_at: Duration = 0  # when the configuration of a simulated network is written
@@ -49,9 +49,9 @@ class CniItem(Strict):
     conf_dir: LocalPath = ""
     bin_dirs: Annotated[tuple[LocalPath, ...], BeforeValidator(as_list)] = ()
     faults: Annotated[tuple[OnUse[CniFaultItem], ...], BeforeValidator(as_list)] = ()
-    plugin: OnUse[NetworkPluginItem] | None = None  # of profiles v1.6 and v1.12
+    plugin: OnUse[NetworkPluginItem] | None = None  # only for profiles v1.6 and v1.12
     # Settings of containerd's CRI plugin, with its defaults.
     max_conf_num: int = Field(default=1, ge=0)  # files of confDir to load, 0: all
     setup_serially: bool = False  # attach to one network after the other, not to all at once
     use_internal_loopback: bool = False  # bring lo up without a plugin
-    netns_mounts_under_state_dir: bool = False  # bind namespaces in containerd's directory, not in /var/run/netns
+    netns_mounts_under_state_dir: bool = False  # mount namespaces in containerd's directory, not in /var/run/netns

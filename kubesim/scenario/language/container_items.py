@@ -1,4 +1,4 @@
-"""What a scenario says about images and about what containers do."""
+"""Images and container behaviours in the scenario language."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from kubesim.scenario.language.variation.draw_items import DurationOrDraw, ExitC
 
 
 class Credentials(Strict):
-    """Whom a registry knows."""
+    """The credentials that a registry accepts."""
 
     username: str = Field(min_length=1)
     password: str = Field(min_length=1)
 
 
 class ImageItem(Strict):
-    """How the registry and the node respond to requests for an image; `name` is the whole reference or a glob."""
+    """How the registry and the node answer requests for an image; `name` is a full reference or a glob."""
 
     name: str = Field(min_length=1)
     present: bool = False
     pull_time: DurationOrDraw | None = None
     errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
     missing: bool | str = False
-    credentials: OnUse[Credentials] | None = None  # without which the registry does not give it
+    credentials: OnUse[Credentials] | None = None  # if set, pulls need these credentials
     size: int = Field(default=4_261_550, ge=0)
-    user: str = ""  # that the image says to run as: `101`, `nginx`, `101:101`; none is root
+    user: str = ""  # the user of the image config: `101`, `nginx`, `101:101`; empty: root
     stop_signal: str = Field(default="", pattern=r"^(SIG[A-Z0-9]+)?$")
 
 
@@ -39,7 +39,7 @@ class LogItem(Strict):
 
 
 class OnTerm(Strict):
-    """What a container does about the TERM signal."""
+    """The reaction of a container to SIGTERM."""
 
     ignore: bool = False
     after: DurationOrDraw = defaults(value=0)
@@ -47,7 +47,7 @@ class OnTerm(Strict):
 
 
 class BehaviourItem(Strict):
-    """Instead of its command line: for which containers (globs), and what they do."""
+    """Simulated behaviour that replaces command lines: globs that select containers, and what the containers do."""
 
     pod: str = "*"
     container: str = "*"
@@ -61,8 +61,8 @@ class BehaviourItem(Strict):
     termination_message: str = ""
     start_error: str = ""
     on_term: OnTerm = defaults()
-    memory: Amount | None = None  # what a container uses; without it, what it requests
+    memory: Amount | None = None  # the memory usage of a container; default: its request
     disk: Amount | None = None
     processes: int | None = Field(default=None, ge=0)
-    # Dependencies that it asks before it answers probes; see `spec.dependencies`.
+    # Dependencies that the container calls before it answers probes; see `spec.dependencies`.
     needs: Annotated[tuple[Annotated[Need, wrap("name")], ...], BeforeValidator(as_list)] = ()

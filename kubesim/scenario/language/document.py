@@ -1,7 +1,7 @@
 """The scenario language: the fields of a document of kind Scenario, as strict types.
 
-Unknown fields are errors. Durations are microseconds once they are read. `scenario/load/loader.py` makes a `Scenario`
-from a file, and `scenario/play/player.py` plays it.
+Unknown fields are errors. Parsed durations are in microseconds. `scenario/load/loader.py` makes a `Scenario` from a
+file, and `scenario/play/player.py` plays it.
 """
 
 from __future__ import annotations
@@ -96,26 +96,28 @@ class NodeItem(Strict):
     capacity: Annotated[
         dict[str, Annotated[str | int | float, AfterValidator(is_capacity)]], AfterValidator(has_whole_counts)
     ] = Field(default_factory=dict)
-    topology: OnUse[TopologyItem] | None = None  # of the machine; none: one NUMA node
-    files: NodeFiles = Field(default_factory=dict)  # of its own file system, by absolute path
-    user_namespaces: bool | None = None  # does its container runtime report them? containerd 1.7, in v1.30, does not
-    image_fs: Amount | None = None  # the size of a disk for images and containers alone
-    swap: Amount | None = None  # the size of its swap space; kubeletConfiguration.memorySwap says who may use it
+    topology: OnUse[TopologyItem] | None = None  # of the machine; default: one NUMA node
+    files: NodeFiles = Field(default_factory=dict)  # in the node's file system, by absolute path
+    # Whether the runtime supports them; containerd 1.7, the runtime of v1.30, does not.
+    user_namespaces: bool | None = None
+    image_fs: Amount | None = None  # the size of a separate disk for images and containers
+    swap: Amount | None = None  # the size of the swap space; kubeletConfiguration.memorySwap limits its use
     security_profiles: SecurityProfilesItem = defaults()
-    runtime_handlers: Texts = ("runc",)  # that a RuntimeClass can name
-    # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin fails.
+    runtime_handlers: Texts = ("runc",)  # handlers that a RuntimeClass can name
+    # The first calls of RunPodSandbox fail with these errors, as if a CNI plugin failed.
     sandbox_errors: Texts = ()
-    # The first control groups of pods, and the first directories of pods, cannot be created, with these texts.
+    # The creation of the first pod cgroups, and of the first pod directories, fails with these errors.
     cgroup_errors: Texts = ()
     directory_errors: Texts = ()
-    docker: OnUse[DockerItem] | None = None  # of profiles v1.6 and v1.12
+    docker: OnUse[DockerItem] | None = None  # only for profiles v1.6 and v1.12
     sandbox_faults: Annotated[
         tuple[OnUse[SandboxFaultItem], ...], BeforeValidator(as_list)
-    ] = ()  # in steps of that call
+    ] = ()  # faults in the steps of RunPodSandbox
     device_plugins: Annotated[
         tuple[OnUse[DevicePluginItem], ...], BeforeValidator(as_list)
-    ] = ()  # one for each resource
-    dra_drivers: Annotated[tuple[OnUse[DraDriverItem], ...], BeforeValidator(as_list)] = ()  # one for each name
+    ] = ()  # at most one for each resource
+    # At most one for each driver name.
+    dra_drivers: Annotated[tuple[OnUse[DraDriverItem], ...], BeforeValidator(as_list)] = ()
 
     @model_validator(mode="after")
     def _one_plugin_for_a_resource(self) -> NodeItem:
@@ -142,7 +144,7 @@ def _configuration(value: Any, info: ValidationInfo) -> KubeletConfiguration:
 
 
 def on_or_off(value: Any) -> Any:
-    """YAML reads the words as true and false."""
+    """Undo the conversion of YAML, which reads the words `on` and `off` as true and false."""
     return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
 
 
@@ -170,14 +172,15 @@ Names = Annotated[tuple[InvariantName, ...], BeforeValidator(as_list)]
 
 
 class Invariants(Strict):
-    """All are on unless they are named in `disabled`. Those in `violated` must be violated, or the run fails."""
+    """The invariants that are checked: all except those in `disabled`. The run fails unless those in `violated` are
+    violated."""
 
     disabled: Names = ()
     violated: Names = ()
 
 
 def _invariants(value: Any) -> Any:
-    """YAML reads `off` and `on` as false and true."""
+    """Accept `off` and `on`, which YAML reads as false and true."""
     if value is False or value == "off":
         return {"disabled": NAMES}
     return {} if value is True or value == "on" else value
@@ -197,14 +200,16 @@ class Spec(Strict):
     )
     images: Annotated[tuple[OnUse[ImageItem], ...], BeforeValidator(as_list)] = ()
     behaviours: Annotated[tuple[OnUse[BehaviourItem], ...], BeforeValidator(as_list)] = ()
-    dependencies: Annotated[tuple[OnUse[DependencyItem], ...], BeforeValidator(as_list)] = ()  # that containers share
+    dependencies: Annotated[tuple[OnUse[DependencyItem], ...], BeforeValidator(as_list)] = ()  # shared by containers
     objects: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
-    scheduler: Annotated[Literal["on", "off"] | None, BeforeValidator(on_or_off)] = None  # absent: when it is needed
+    # Default: on if a pod needs it.
+    scheduler: Annotated[Literal["on", "off"] | None, BeforeValidator(on_or_off)] = None
     steps: Annotated[tuple[OnUse[Step], ...], BeforeValidator(as_list)] = ()
-    faults: Annotated[tuple[OnUse[FaultItem], ...], BeforeValidator(as_list)] = ()  # operations that go wrong
+    faults: Annotated[tuple[OnUse[FaultItem], ...], BeforeValidator(as_list)] = ()  # operations that fail
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()
     matrix: OnUse[Matrix] | None = None  # several runs of this file
-    # Files that are included in this one: lists are joined, mappings merged; for other values, this file wins.
+    # Files that are included in this one: lists are joined and mappings merged; other values of this file override
+    # theirs.
     include: Texts = ()
     invariants: Annotated[Invariants, BeforeValidator(_invariants)] = defaults()
     seed: int = 0
@@ -230,7 +235,7 @@ class Spec(Strict):
         except ConfigurationProblem as problem:
             raise configuration_error(problem) from None
         except GateError:
-            pass  # with_feature_gates reports it, because the command line has the value
+            pass  # with_feature_gates reports it, because the value is from the command line
         for number, node in enumerate(self.nodes):
             field, why = why_no_kubelet_starts(node.capacity, node.has_swap, configuration)
             if why:
@@ -239,15 +244,16 @@ class Spec(Strict):
 
     @property
     def awaited_operations(self) -> tuple[str, ...]:
-        """Operations that steps wait for or make hang: names or globs."""
+        """The operations that steps wait for or make hang: names or globs."""
         return tuple(name for step in self.steps for name in step.operations)
 
     def gates_of(self, profile: str) -> FeatureGates:
-        """The gates of a kubelet of this version with the settings given here. Raises GateError."""
+        """The feature gates of a kubelet of this version with the scenario's settings. Raises GateError."""
         return configured_gates({**self.kubelet_configuration.feature_gates, **self.feature_gates}, profile)
 
     def why_not_upgraded(self, profile: str) -> str:
-        """Why a node cannot get this kubelet with its gates, configuration and containers; empty: it can."""
+        """Why a node cannot be upgraded to this kubelet with its gates, configuration and containers; empty if it
+        can."""
         versions = {self.profile, profile}
         if len(versions) > 1 and any(rules_of(each).sandbox_order == "dockertools" for each in versions):
             return "kubelet v1.6 and later ones do not find each other's containers: compare two runs with kubesim diff"
@@ -258,7 +264,7 @@ class Spec(Strict):
         return ""
 
     def _check_machines(self, gates: FeatureGates) -> None:
-        """Can CPUs and memory be managed as configured on each machine?"""
+        """Check that CPUs and memory can be managed as configured on each machine."""
         configuration = self.kubelet_configuration
         for number, node in enumerate(self.nodes):
             if not has_resource_managers(node.topology, configuration):
@@ -398,14 +404,15 @@ class Scenario(Strict):
         return self.spec.gates_of(self.spec.profile)
 
     def with_feature_gates(self, settings: Mapping[str, bool]) -> Scenario:
-        """The same with these settings, which go before its own. Raises GateError."""
+        """A copy with these feature gates, which override those of the scenario. Raises GateError."""
         merged = {**self.spec.feature_gates, **settings}
         changed = self.model_copy(update={"spec": self.spec.model_copy(update={"feature_gates": merged})})
         changed.spec.gates_of(self.spec.profile)
         return changed
 
     def with_runtime(self, runtime: str | None, cni: Mapping[str, Any]) -> Scenario:
-        """The same on another runtime; None, and what is not given of its pod networks, stays as it is."""
+        """A copy with another runtime and settings of pod networks; None, and settings that are absent, change
+        nothing."""
         own, given = self.spec, dict(cni)
         if "plugin" in given:
             given["plugin"] = (own.cni.plugin or NetworkPluginItem()).model_copy(update=given["plugin"])
@@ -413,21 +420,21 @@ class Scenario(Strict):
         return self.model_copy(update={"spec": own.model_copy(update=update)})
 
     def with_cell(self, name: str) -> Scenario:
-        """The same with the name of its cell of a matrix."""
+        """A copy with the name of its matrix cell added."""
         return self.model_copy(update={"metadata": Metadata(name=f"{self.name} [{name}]")})
 
     def with_nodes(self, nodes: Sequence[Mapping[str, Any]]) -> Scenario:
-        """The same on other nodes, as a file would describe them."""
+        """A copy with other nodes, in the format of a scenario file."""
         items = tuple(NodeItem.model_validate(node) for node in nodes)
         return self.model_copy(update={"spec": self.spec.model_copy(update={"nodes": items})})
 
     def without_last_steps(self, count: int) -> tuple[Scenario, tuple[Step, ...]]:
-        """The same with this many of its last steps replaced by these steps."""
+        """A copy without this many of its last steps, and the removed steps."""
         kept = self.spec.steps[: len(self.spec.steps) - count]
         spec = self.spec.model_copy(update={"steps": kept})
         return self.model_copy(update={"spec": spec}), self.spec.steps[len(kept) :]
 
     def with_objects(self, objects: tuple[JsonObject, ...]) -> Scenario:
-        """The same with more objects, after its own."""
+        """A copy with additional objects after its own."""
         spec = self.spec.model_copy(update={"objects": (*self.spec.objects, *objects)})
         return self.model_copy(update={"spec": spec})

@@ -36,4 +36,4 @@ def is_not_zero(value: int) -> int:
 
 
 Duration = Annotated[int, BeforeValidator(read_duration)]
-SignedDuration = Annotated[int, BeforeValidator(read_signed_duration)]  # `-1h`, too
+SignedDuration = Annotated[int, BeforeValidator(read_signed_duration)]  # also negative: `-1h`

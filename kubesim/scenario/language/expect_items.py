@@ -1,7 +1,7 @@
-"""What a scenario expects: a question about an object, and when it must be true.
+"""Expectations in the scenario language: a question about an object, and when the answer must be true.
 
-An expectation has four parts: a target (`pod`, `object`, `node`), one question (`phase`, `event`, ...), a form (`by`,
-`never`, ...) and perhaps a quantity (`count`, `equals`, ...). `scenario/expecting` answers the questions and judges.
+An expectation has a target (`pod`, `object`, `node`), one question (`phase`, `event`, ...), a form (`by`, `never`, ...)
+and optionally a quantity (`count`, `equals`, ...). `scenario/expecting` evaluates it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ STATES = (
     "phase", "condition", "state", "waiting", "exit_code", "restart_count", "gone", "exists", "field", "ready",
     "endpoints",
 )  # fmt: skip
-OCCURRENCES = ("event", "log", "call")  # things that happen, and are counted
+OCCURRENCES = ("event", "log", "call")  # occurrences, which are counted
 QUESTIONS = (*STATES, *OCCURRENCES)
 _CONTAINER_STATES = ("state", "waiting", "exit_code")
 OF_PODS = ("phase", "restart_count", *_CONTAINER_STATES, "log")
 QUANTITIES = ("equals", "at_least", "at_most", "matches")
-# The questions that a field refines; with any other it would be ignored.
+# The questions that a field refines; with other questions the field would be ignored.
 BELONGS = {
     "container": ("restart_count", *_CONTAINER_STATES, *OCCURRENCES),
     "message": ("event", *_CONTAINER_STATES),
@@ -53,10 +53,8 @@ def _pair(value: Any) -> Any:
 
 
 class ObjectQuestion(ObjectTarget):
-    """A question about an object. `pod` and the name of an `object` may be globs (`web-*`): one that matches is enough.
-
-    A number that is given is exact: `restartCount: 3` is not true of 4.
-    """
+    """A question about an object. `pod` and the name of an `object` may be globs (`web-*`): one matching object is
+    enough. A plain number is exact: `restartCount: 3` is not true of 4."""
 
     node: str = Field(default="", min_length=1)  # a node by its name: `{node: node-1, condition: Ready=False}`
     phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"] | None = None  # of a pod: `phase: Running`
@@ -97,7 +95,7 @@ class ObjectQuestion(ObjectTarget):
 
     @property
     def asked(self) -> str:
-        """The name of the question."""
+        """The name of the question that is asked."""
         given = [name for name in QUESTIONS if getattr(self, name) is not None]
         if self.state is not None and self.exit_code is not None:
             given.remove("exit_code")
@@ -149,11 +147,11 @@ class ObjectQuestion(ObjectTarget):
 
     @property
     def number(self) -> Bounds | None:
-        """The number that is requested."""
+        """The bounds of the number in question."""
         return next((each for each in (self.count, self.restart_count, self.ready, self.endpoints) if each), None)
 
     def asks(self, outer: ObjectQuestion) -> tuple[str, tuple[str, str], dict[str, Any]]:
-        """The condition on an object; without its own target, on that of the enclosing question."""
+        """The kind, the key and the question; the target defaults to that of the enclosing question."""
         target = self if self.has_target else outer
         question = self.model_dump(include={*ObjectQuestion.model_fields} - {"pod", "object", "node"})
         return target.kind, target.key, question
@@ -166,7 +164,7 @@ class ObjectQuestion(ObjectTarget):
 
     @property
     def kind(self) -> str:
-        """Empty if there is no target."""
+        """The kind of the target; empty if there is none."""
         if self.node:
             return "Node"
         return "Pod" if self.pod else self.object.partition("/")[0]
@@ -278,13 +276,13 @@ class Expect(ObjectQuestion):
 
     @property
     def questions(self) -> tuple[ObjectQuestion, ...]:
-        """All that it asks."""
+        """The questions of the expectation."""
         own: tuple[ObjectQuestion, ...] = self.order if self.order is not None else (self,)
         return (*own, self.of) if isinstance(self.of, Occasion) else own
 
     @property
     def is_true_at_first(self) -> bool:
-        """Whether it is true before anything happens, as 0 is, and without a time that begins later."""
+        """Whether the condition is already true at the start of the run, as for a count of 0."""
         if (
             self.at is not None
             or self.between is not None
@@ -297,10 +295,10 @@ class Expect(ObjectQuestion):
 
     @property
     def needs_trace(self) -> bool:
-        """Whether it requests something that is only in the trace."""
+        """Whether the answer needs the trace."""
         return any(each.log is not None or each.call is not None for each in self.questions)
 
     @property
     def deadline(self) -> int | None:
-        """The end of its time after the start, if that is known before the run."""
+        """The latest end of the period, after the start of the run; None if it depends on the run."""
         return self.between[1] if self.between is not None else self.at if self.at is not None else self.by

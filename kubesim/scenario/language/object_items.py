@@ -1,4 +1,4 @@
-"""An object that a step or an expectation names, and its deletion, with which a run without steps ends."""
+"""The target of a step or an expectation, and its deletion, which also ends a run without steps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ObjectTarget(Located):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Namespace and name; the namespace of a kind that has none is empty."""
+        """Namespace and name; the namespace of a cluster-scoped object is empty."""
         named = self.pod or self.object.partition("/")[2]
         namespace, slash, name = named.rpartition("/")
         if not has_namespace(self.kind):

@@ -1,4 +1,4 @@
-"""The steps of a scenario: actions from outside, at the API server, on a node or on a machine."""
+"""The steps of a scenario: actions at the API server, on a node or on a machine."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ class Scale(ObjectTarget):
 
 
 class Evict(PodTarget):
-    """The eviction API, which asks PodDisruptionBudgets; `refused: true` expects the refusal."""
+    """A request to the eviction API, which checks PodDisruptionBudgets; `refused: true` expects a refusal."""
 
     grace_period_seconds: int | None = Field(default=None, ge=0)
     refused: bool = False
 
 
 class NodeTarget(Strict):
-    """A node that must exist."""
+    """A node, which must exist."""
 
     node: str = Field(min_length=1)
 
@@ -92,15 +92,16 @@ class TaintNode(NodeTarget):
 
 
 class Exec(PodTarget):
-    """A command in a running container, as `kubectl exec`. Another exit code than `exitCode` fails the run."""
+    """Runs a command in a running container, as `kubectl exec` does. The run fails if the exit code is not
+    `exitCode`."""
 
     container: str = ""
     command: Annotated[tuple[str, ...], BeforeValidator(as_list)] = Field(min_length=1)
-    exit_code: int = Field(default=0, ge=0, le=255)  # with which it has to end: `exitCode: 1`
+    exit_code: int = Field(default=0, ge=0, le=255)  # the expected exit code: `exitCode: 1`
 
 
 class Kill(PodTarget):
-    """The main process of a container is killed, or another process, or the sandbox (its pause process)."""
+    """Kills the main process of a container, another process, or the sandbox (its pause process)."""
 
     container: str = ""
     process: str = ""  # a part of the command line of another process in the container
@@ -115,26 +116,26 @@ class Kill(PodTarget):
 
 
 class RemoveContainer(PodTarget):
-    """Somebody removes the records of a container that has ended, as `crictl rm` and `docker container prune` do."""
+    """Removes the records of an exited container, as `crictl rm` and `docker container prune` do."""
 
     container: str = Field(min_length=1)
 
 
 class NodeFile(Strict):
-    """A file of a node's own file system, on the first node unless another one is named."""
+    """A file in a node's own file system, on the first node by default."""
 
     path: FilePath  # `/etc/resolv.conf`
     node: str = ""  # `node-2`
 
 
 class WriteFile(NodeFile):
-    """Writes a file of a node, as a user on it would."""
+    """Writes a file of a node, as a user with a shell would."""
 
-    text: str  # all of it: `nameserver 10.1.1.1`
+    text: str  # the whole content: `nameserver 10.1.1.1`
 
 
 class StaticPodFile(Strict):
-    """A file in the directory of manifests, on the first node unless another one is named."""
+    """A file in the static pod directory, on the first node by default."""
 
     file: str = Field(pattern=r"^[^/]+$")
     node: str = ""
@@ -161,12 +162,12 @@ class Start(PluginTarget):
 
 
 class Stop(Start):
-    """The kubelet, the runtime or a device plugin of a node fails, or its connection to the API server.
+    """Stops the kubelet, the runtime or a device plugin of a node, or cuts its connection to the API server.
 
     `config` closes the channel from the kubelet's sources to its sync loop, until the kubelet is restarted.
     """
 
-    containers: Literal["kept", "gone"] = "kept"  # when the runtime stops: does it find them again?
+    containers: Literal["kept", "gone"] = "kept"  # whether a stopped runtime finds its containers again
 
     @model_validator(mode="after")
     def _only_a_runtime_has_containers(self) -> Stop:
@@ -180,27 +181,27 @@ class Restart(Stop):
 
 
 class Upgrade(Strict):
-    """The kubelet stops, and one of another version (also an older one) starts; containers keep running."""
+    """Stops the kubelet and starts another version (newer or older); containers keep running."""
 
     kubelet: Profile
-    node: str = ""  # all nodes if none is named
+    node: str = ""  # default: all nodes
     down_for: Duration = 2_000_000
 
 
 class Hang(Strict):
-    """Listings of the runtime do not return for this long, or calls of one operation, or a container does not react."""
+    """Makes the runtime's list calls, calls of one operation, or a container hang for this long."""
 
     what: Literal["runtime", "call", "container"] = "runtime"
     duration: Duration = Field(alias="for", gt=0)
     call: OperationName = ""  # for call: `StartContainer`, `api.PatchPodStatus`
     pod: str = ""  # for call and container
-    container: str = ""  # for call and container; of a pod with a container that hangs, the first if none is named
+    container: str = ""  # for call and container: default for a container: the first one of the pod
     node: str = ""  # for runtime and call
 
     @model_validator(mode="before")
     @classmethod
     def _which(cls, value: Any) -> Any:
-        """What hangs follows from what is given."""
+        """Derive the kind of hang from the other fields."""
         if isinstance(value, dict) and "what" not in value:
             what = "call" if value.get("call") else "container" if value.get("pod") else "runtime"
             return {"what": what, **value}
@@ -220,24 +221,24 @@ class Hang(Strict):
 
 
 class Cut(Strict):
-    """The API server cannot be reached from a node for this long."""
+    """Cuts the connection from a node to the API server for this long."""
 
     duration: Duration = Field(alias="for", gt=0)  # how long: `30s`
-    node: str = ""  # the first one if none is named
+    node: str = ""  # default: the first node
 
 
 class ClockJump(Strict):
-    """The wall clock of a node is set forward, or back (`-1h`). Timers are not affected, timestamps are."""
+    """Sets the wall clock of a node forward, or back (`-1h`). Timestamps change, timers do not."""
 
     by: Annotated[SignedDuration, AfterValidator(is_not_zero)]  # how far: `1h`, `-10s`
-    node: str = ""  # the first one if none is named
+    node: str = ""  # default: the first node
 
 
 class Flush(Strict):
-    """Removes the routes or the packet filter rules of a node whose pods have real networks (`runtime: cni`)."""
+    """Removes the routes or the packet filter rules of a node with real pod networks (`runtime: cni`)."""
 
     what: Literal["routes", "rules"]  # `routes` of the main table, `rules` of iptables
-    node: str = ""  # the first one if none is named
+    node: str = ""  # default: the first node
 
 
 class Reboot(Strict):
@@ -247,14 +248,14 @@ class Reboot(Strict):
 
 
 class Shutdown(Strict):
-    """The machine shuts down, and its kubelet may delay that to stop its pods."""
+    """Shuts the machine down; the kubelet may delay the shutdown to stop its pods."""
 
     what: Literal["node"] = "node"
     node: str = ""
 
 
 class Pressure(Strict):
-    """So much is available on a node now: an amount, or a part of the whole (`5%`)."""
+    """Sets the available amount of a resource on a node: a quantity, or a percentage of the total (`5%`)."""
 
     node: str = ""
     memory: AmountOrPercentage | None = Field(default=None, alias="memory.available")
@@ -267,7 +268,7 @@ class Pressure(Strict):
 
     @property
     def available(self) -> dict[str, str | int | float]:
-        """By signal."""
+        """The available amount by eviction signal."""
         return {
             name: value for name, value in self.model_dump(by_alias=True, exclude={"node"}).items() if value is not None
         }
@@ -288,13 +289,11 @@ ACTIONS = (
 
 
 class Step(Located):
-    """One thing done from outside, at a time after the start or once a condition is true."""
+    """An action at a time after the start, or when a condition becomes true."""
 
     at: Duration | None = Field(default=None, ge=0)  # the time after the start: `10s`
-    when: OnUse[When] | None = (
-        None  # or the condition, once it is true for the first time: `{pod: web, condition: Ready}`
-    )
-    delay: Duration = Field(default=0, ge=0)  # with when: how long after, `5s`
+    when: OnUse[When] | None = None  # or the condition: `{pod: web, condition: Ready}`
+    delay: Duration = Field(default=0, ge=0)  # with when: the time between the condition and the step, `5s`
     by: Duration | None = Field(default=None, gt=0)  # with when: the condition must be true by then, `1m`
     apply: JsonObject | None = None
     patch: OnUse[Patch] | None = None
@@ -345,7 +344,7 @@ class Step(Located):
 
     @property
     def action(self) -> str:
-        """The name of what it does, which is also that of the World's method that does it."""
+        """The name of the action, which is also the name of the method of World."""
         return next(name for name in ACTIONS if getattr(self, name) is not None)
 
     @property
@@ -356,23 +355,23 @@ class Step(Located):
 
     @property
     def pod(self) -> str:
-        """Namespace and name of the pod that it is about, if it is about one."""
+        """Namespace and name of the target pod, if any."""
         named = getattr(getattr(self, self.action), "pod", "")
         return f"default/{named}" if named and "/" not in named else named
 
     @property
     def node(self) -> str:
-        """The node that its action names, or empty."""
+        """The node that the action names, or empty."""
         return getattr(getattr(self, self.action), "node", "")
 
     @property
     def operations(self) -> tuple[str, ...]:
-        """The operations that it waits for and makes hang: names or globs."""
+        """The operations that the step waits for or makes hang: names or globs."""
         awaited = self.when.operation if self.when is not None else ""
         return tuple(filter(None, (awaited, self.hang.call if self.hang is not None else "")))
 
     @property
     def plugin(self) -> PluginTarget | None:
-        """The device plugin that this step stops or starts, if it does."""
+        """The device plugin that the step stops or starts, if any."""
         target = self.stop or self.start or self.restart
         return target if target is not None and target.what == "devicePlugin" else None

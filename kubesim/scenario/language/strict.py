@@ -51,14 +51,14 @@ class Strict(BaseModel):
 
 
 class Located(Strict):
-    """An item of a file that failures point at. The loader sets where it is written."""
+    """An item whose position in the file is reported with failures. The loader sets it."""
 
     _file: str = PrivateAttr(default="")
     _line: int = PrivateAttr(default=0)
 
     @property
     def location(self) -> tuple[str, int]:
-        """The file and the line; line 0 if it is written nowhere."""
+        """The file and the line; line 0 if the item is in no file."""
         return self._file, self._line
 
     def put(self, file: str, line: int) -> None:
@@ -75,11 +75,11 @@ INSIDE = "inside"  # the type of an error about a nested field, whose path is in
 
 
 def problem_at(path: tuple[str | int, ...], text: str) -> PydanticCustomError:
-    """A problem of a model that is about a field inside of it."""
+    """A validation error about a field inside the model."""
     return PydanticCustomError(INSIDE, "{problem}", {"problem": text, "path": path})
 
 
-NO_NODE = "no_node"  # the type of an error about a name that is no node's, with its path, too
+NO_NODE = "no_node"  # the type of an error about an unknown node name; its context also has the path
 
 
 def no_node(path: tuple[str | int, ...], name: str) -> PydanticCustomError:
@@ -87,25 +87,26 @@ def no_node(path: tuple[str | int, ...], name: str) -> PydanticCustomError:
 
 
 class _StandIn:
-    """Stands in annotations for a type of another module of the language."""
+    """A placeholder for a type of another module, for annotations."""
 
     module: str
 
 
 def stand_in(qualified_name: str) -> Any:
-    """For OnUse: `module.Name` is imported when the first value is read, which saves 8 % of a short run."""
+    """A placeholder for OnUse: `module.Name` is imported when its first value is parsed, which saves 8 % of a short
+    run."""
     module, _, name = qualified_name.rpartition(".")
     return type(name, (_StandIn,), {"module": f"{__package__}.{module}"})
 
 
 def model_of(part: Any) -> Any:
-    """The type for which a stand-in stands; any other type is its own."""
+    """The type behind a placeholder; any other type itself."""
     is_stand_in = isinstance(part, type) and issubclass(part, _StandIn)
     return getattr(import_module(part.module), part.__name__) if is_stand_in else part
 
 
 class _OnUse:
-    """Builds the schema of a part when the first value of it is read, which saves 5 % of a short run."""
+    """Builds the schema of a type when its first value is parsed, which saves 5 % of a short run."""
 
     def __get_pydantic_core_schema__(self, part: type[BaseModel], handler: GetCoreSchemaHandler) -> CoreSchema:
         def read(value: Any, info: ValidationInfo) -> Any:
@@ -115,16 +116,16 @@ class _OnUse:
 
 
 T = TypeVar("T")
-OnUse = Annotated[T, _OnUse()]  # a part of the language that most files do not use
+OnUse = Annotated[T, _OnUse()]  # for parts of the language that most files do not use
 
 
 def defaults(**fields: Any) -> Any:
-    """The default of a part that is an object. It is read with the rest: a separate schema would slow the start."""
+    """The default of a field that is an object. It is parsed with the model: a separate schema would slow the start."""
     return Field(default_factory=lambda: fields, validate_default=True)
 
 
 def as_list(value: Any) -> Any:
-    """YAML makes lists, frozen models have tuples."""
+    """A list as a tuple: YAML has lists, frozen models have tuples."""
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -138,7 +139,7 @@ def unfold(key: str, value: Any) -> Any:
 
 
 def is_amount(value: str | int | float) -> str | int | float:
-    """Read as a quantity of Kubernetes, such as 100Mi."""
+    """Check that the value is a Kubernetes quantity, such as 100Mi."""
     try:
         quantity(value)
     except ValueError as error:
@@ -153,7 +154,7 @@ def is_capacity(value: str | int | float) -> str | int | float:
 
 
 def has_whole_counts(capacity: dict[str, str | int | float]) -> dict[str, str | int | float]:
-    """Pods, and devices of extended resources, are counted."""
+    """Check that countable resources (pods, extended resources) have whole numbers."""
     for name, amount in capacity.items():
         if name not in ("cpu", "memory", "ephemeral-storage"):
             from kubesim.api.validation.containers.resources import is_integer_resource_name

@@ -1,1 +1,1 @@
-"""From files to a checked scenario: YAML with line numbers, manifests, kubelet configuration."""
+"""Loads a scenario from files: YAML with line numbers, manifests, kubelet configuration."""

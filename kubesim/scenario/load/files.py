@@ -1,4 +1,4 @@
-"""`-f FILE`: the files that it stands for, as kubectl finds them: a file, a directory, a pattern, standard input.
+"""`-f FILE`: the files that an argument selects, as in kubectl: a file, a directory, a pattern, standard input.
 
 Mirrors: k8s.io/cli-runtime/pkg/resource visitor.go ExpandPathsToFileVisitors, builder.go expandIfFilePattern
 """
@@ -16,12 +16,12 @@ EXTENSIONS = (".json", ".yaml", ".yml")
 
 
 def manifest_files(names: Sequence[str], *, recursive: bool = False) -> list[str]:
-    """All files, in the order in which they are applied: as given, and by name in a directory."""
+    """All files in the order in which they are applied: in the order of the arguments, and by name in a directory."""
     return [path for name in names for path in _files(name, recursive)]
 
 
 def _files(name: str, recursive: bool) -> Iterator[str]:
-    if name == STANDARD_INPUT or (os.path.exists(name) and not os.path.isdir(name)):  # a pipe, too
+    if name == STANDARD_INPUT or (os.path.exists(name) and not os.path.isdir(name)):  # also a pipe
         yield name
     elif os.path.isdir(name):
         found = [path for path in _in_directory(name, recursive) if path.endswith(EXTENSIONS)]
@@ -32,7 +32,7 @@ def _files(name: str, recursive: bool) -> Iterator[str]:
         yield from found
     else:
         matching = sorted(glob.glob(name))
-        if matching in ([], [name]):  # a link to nothing matches itself
+        if matching in ([], [name]):  # a dangling link matches itself
             raise InputError(name, "no such file")
         for path in matching:
             yield from _files(path, recursive)

@@ -1,6 +1,6 @@
-"""Which fields of a scenario reach this machine or its network: a file may only request that, the user decides.
+"""Fields of a scenario that access this machine or its network, which only the user can allow.
 
-A path or url for which the scenario has manifests is simulated and reaches nothing.
+A path or URL for which the scenario has manifests is simulated and accesses nothing.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _FLAGS: Final[dict[Path, str]] = {
 
 
 def refusal(path: Path) -> str:
-    """What to tell a user about such a field."""
+    """The error for a field that is not allowed."""
     instead = f", or give the value with {_FLAGS[path]}" if path in _FLAGS else ""
     return f"reaches this machine: allow that with --allow-host{instead}"
 
 
 def host_fields(given: Mapping[str, Any], spec: Spec, overridden: Collection[Path]) -> Iterator[Path]:
-    """The paths below `spec` of such fields that are given. `overridden`: fields for which a flag gives the value."""
+    """The fields below `spec` that access this machine. `overridden`: fields that a flag overrides."""
     for path in _candidates(spec):
         if path not in overridden and _value(given, path):
             yield path

@@ -1,4 +1,4 @@
-"""A kubelet's configuration: as the user wrote it, and its meaning for the simulated parts.
+"""A kubelet's configuration: the values of the user, and their meaning for the simulated components.
 
 It comes from a file of the real type, from a scenario, from flags, or from several of them: the more specific overrides
 the more general. `jitter` is an addition of kubesim, for scenarios only.
@@ -47,7 +47,8 @@ JITTER = "jitter"
 
 @dataclass(frozen=True)
 class KubeletConfiguration:
-    """`given` is what was written, in the spelling of v1beta1; raises ConfigurationProblem for what cannot be read."""
+    """The configuration of a kubelet. `given` are the user's values, in the spelling of v1beta1. Raises
+    ConfigurationProblem for invalid values."""
 
     given: Mapping[str, Any] = field(default_factory=dict)
     jitter: bool = True
@@ -57,11 +58,11 @@ class KubeletConfiguration:
         object.__setattr__(self, "values", read_configuration(dict(self.given)))
 
     def over(self, base: Mapping[str, Any]) -> KubeletConfiguration:
-        """Overrides a more general one."""
+        """This configuration on top of a more general one."""
         return KubeletConfiguration(merged(base, self.given), self.jitter)
 
     def under(self, top: Mapping[str, Any]) -> KubeletConfiguration:
-        """With flags over it. A flag that holds several things replaces them all."""
+        """This configuration with flags on top. A flag that holds several values replaces them all."""
         given = dict(self.given)
         for name, value in top.items():
             inner = given.get(name)
@@ -70,7 +71,7 @@ class KubeletConfiguration:
         return KubeletConfiguration(given, self.jitter)
 
     def check(self, gates: FeatureGates) -> None:
-        """Raises ConfigurationProblem if a kubelet with these gates would not start with it."""
+        """Raises ConfigurationProblem if a kubelet with these gates would not start with this configuration."""
         for problem in check_configuration(self.values, gates):
             raise problem
         for pattern in self.values["allowedUnsafeSysctls"] or ():
@@ -87,11 +88,11 @@ class KubeletConfiguration:
             raise ConfigurationProblem(_eviction_field(str(error), self.given), str(error)) from None
 
     def without_effect(self) -> list[str]:
-        """The outermost fields that are given and change nothing here."""
+        """The top-level fields that are set and have no effect in kubesim."""
         names = (name for name, known in all_fields() if not known.played and _says_something(name, known, self.given))
         return list(dict.fromkeys(name.partition(".")[0] for name in names))
 
-    # -- what the parts take ------------------------------------------------------------------------------------
+    # -- settings of the components -------------------------------------------------------------------------------
 
     @property
     def feature_gates(self) -> dict[str, bool]:
@@ -105,7 +106,7 @@ class KubeletConfiguration:
 
     @property
     def image_pulls(self) -> ImagePullSettings:
-        """If it is not said, pulls go side by side exactly when several at a time are allowed."""
+        """The settings of image pulls. By default, pulls are parallel only if several at a time are allowed."""
         values = self.values
         serialize, at_once = values["serializeImagePulls"], values["maxParallelImagePulls"]
         if serialize is None:
@@ -124,7 +125,7 @@ class KubeletConfiguration:
 
     @property
     def reserved(self) -> dict[str, Quantity]:
-        """By resource: what of the node is reserved. CPUs that are named count instead of amounts of CPU."""
+        """The reserved amount of each resource. Reserved CPU ids take precedence over CPU quantities."""
         system, kube = dict(self.values["systemReserved"] or {}), dict(self.values["kubeReserved"] or {})
         if self.values["reservedSystemCPUs"]:
             kube.pop("cpu", None)
@@ -160,7 +161,7 @@ class KubeletConfiguration:
 
     @property
     def _eviction_hard(self) -> Mapping[str, str]:
-        """Hard thresholds that are given replace all the defaults, unless they are merged with them."""
+        """Hard eviction thresholds, which replace all the defaults unless merging with the defaults is on."""
         hard: Mapping[str, str] | None = self.values["evictionHard"]
         if hard is None or self.values["mergeDefaultEvictionSettings"]:
             hard = {**DEFAULT_EVICTION_HARD, **(hard or {})}
@@ -168,7 +169,8 @@ class KubeletConfiguration:
 
     @property
     def node_allocatable(self) -> NodeAllocatableConfig:
-        """Whether the kubelet enforces it on a cgroup or not: the thresholds come off what the node reports."""
+        """The allocatable resources that the node reports: reservations and hard thresholds are subtracted even if no
+        cgroup enforces them."""
         thresholds = parse_threshold_config(self._eviction_hard, enforce_node_allocatable=False)
         return NodeAllocatableConfig(self.reserved, thresholds)
 
@@ -178,10 +180,11 @@ class KubeletConfiguration:
 
     @property
     def sandbox(self) -> SandboxSettings:
-        """Without clusterDNS and clusterDomain, those of a cluster made by kubeadm; an empty value means none."""
+        """The DNS settings of sandboxes. Absent clusterDNS and clusterDomain mean those of a kubeadm cluster; empty
+        values mean none."""
         values, given, dns = self.values, self.given, DNSSettings(resolv_conf=self.values["resolvConf"])
         if given.get("clusterDNS") is not None:
-            addresses = map(parse_ip_sloppy, values["clusterDNS"] or ())  # the kubelet skips bad ones
+            addresses = map(parse_ip_sloppy, values["clusterDNS"] or ())  # the kubelet skips invalid addresses
             dns = replace(dns, cluster_dns=tuple(ip_text(address) for address in addresses if address is not None))
         if given.get("clusterDomain") is not None:
             dns = replace(dns, cluster_domain=values["clusterDomain"])
@@ -231,7 +234,7 @@ def merged(base: Any, patch: Any) -> Any:
 
 
 def _says_something(dotted: str, known: ConfigurationField, given: Mapping[str, Any]) -> bool:
-    """Set, and not to the zero that means the default."""
+    """Whether a value is set, and not to the zero value that means the default."""
     value: Any = given
     for step in dotted.split("."):
         if not isinstance(value, Mapping) or value.get(step) is None:
@@ -241,7 +244,7 @@ def _says_something(dotted: str, known: ConfigurationField, given: Mapping[str, 
 
 
 def _eviction_field(problem: str, given: Mapping[str, Any]) -> Path:
-    """The field that a problem with thresholds is about: the one that speaks of the signal."""
+    """The field that a threshold problem is about: the one that contains the signal."""
     names = ("evictionSoft", "evictionSoftGracePeriod", "evictionMinimumReclaim", "evictionHard")
     for name, signal in _signals(names, given):
         if signal in problem:

@@ -1,4 +1,4 @@
-"""A file -> a `Scenario`, or one line that says what is wrong, on which line, in which field.
+"""Loads a `Scenario` from a file, or reports the mistake with its line and field.
 
 Files hold YAML documents: at most one of kind Scenario, and any number of plain Kubernetes objects (also in lists),
 which are applied at time 0 after the scenario's own. Files with only objects are a scenario with defaults.
@@ -48,7 +48,7 @@ _MESSAGES = {
 
 @value_object
 class SourceText:
-    """The text of a file. `source` names it in errors; `directory` is where its relative paths begin."""
+    """The text of a file. `source` is its name in errors; relative paths in it start at `directory`."""
 
     text: str
     source: str
@@ -58,10 +58,10 @@ class SourceText:
 def load_scenario(
     path: str, feature_gates: Mapping[str, bool] | None = None, overlay: Overlay | None = None, *, strict: bool = False
 ) -> Scenario:
-    """Read a scenario or plain manifests from a file; "-" is standard input. Raises InputError.
+    """Load a scenario or plain manifests from a file; "-" is standard input. Raises InputError.
 
-    The feature gates override those of the scenario; GateError if a kubelet would not start with them. `overlay` is
-    what else the command line says about the kubelet. `strict` refuses objects that have no effect here.
+    The feature gates override those of the scenario; GateError if a kubelet would not start with them. `overlay` are
+    the other kubelet settings of the command line. `strict` rejects objects that have no effect in kubesim.
     """
     return load_scenarios([path], feature_gates, overlay, strict=strict)
 
@@ -75,9 +75,9 @@ def load_scenarios(
     strict: bool = False,
     warn: Callable[[str], None] = lambda text: None,
 ) -> Scenario:
-    """The same from several files, which make one scenario; `name` is its name if none of them says one.
+    """Load one scenario from several files; `name` is its name if no file sets one.
 
-    `warn` gets a line for what kubectl accepts although it is likely a mistake.
+    `warn` gets a line for each likely mistake that kubectl accepts.
     """
     texts = [read_source(path) for path in paths]
     overlay = overlay or Overlay(gates=feature_gates or {})
@@ -106,10 +106,10 @@ def load_runs(
     has_seed: bool = False,
     added: Sequence[AddedItem] = (),
 ) -> list[tuple[str, Scenario]]:
-    """The runs of one scenario, each with the name of its cell: several with a matrix, else one without a name.
+    """The runs of one scenario with the names of their cells: several with a matrix, otherwise one without a name.
 
-    The arguments are those of `load_scenarios`. `has_seed`: the seed is given, so those of a matrix do not count; nor
-    do its profiles if `overlay` has one. `added` are items behind those of the files.
+    The arguments are those of `load_scenarios`. If `has_seed`, the seed of the caller replaces those of a matrix; a
+    profile in `overlay` replaces its profiles. `added` are items after those of the files.
     """
     texts = [read_source(path) for path in paths]
     overlay = overlay or Overlay(gates=feature_gates or {})
@@ -138,7 +138,7 @@ def _cell_scenario(parser: ScenarioParser, cell: Cell, name: str) -> Scenario:
 def parse_scenario(
     text: str, source: str, feature_gates: Mapping[str, bool] | None = None, overlay: Overlay | None = None
 ) -> Scenario:
-    """The scenario in a text; `source` names it in errors and, without a Scenario document, names the scenario."""
+    """Load the scenario from a text; `source` names it in errors and, without a Scenario document, is its name."""
     overlay = overlay or Overlay(gates=feature_gates or {})
     directory = overlay.directory
     return ScenarioParser([SourceText(text, source, directory)], feature_gates or {}, overlay, strict=False).scenario(
@@ -147,7 +147,7 @@ def parse_scenario(
 
 
 class ScenarioParser:
-    """The documents of some texts, and the one scenario that they make. The first mistake is raised."""
+    """Parses the documents of several texts into one scenario. Raises the first mistake."""
 
     def __init__(
         self, texts: Sequence[SourceText], settings: Mapping[str, bool], overlay: Overlay, strict: bool
@@ -158,7 +158,7 @@ class ScenarioParser:
         self._strict = strict
         self._scenario: Document | None = None
         self._manifests: list[Document] = []
-        self.repeated: list[InputError] = []  # keys that are given twice
+        self.repeated: list[InputError] = []  # keys that are set twice
         documents = [
             Document(document, text)
             for text in texts
@@ -187,18 +187,18 @@ class ScenarioParser:
             self.refuse(InputError(source, f"a second Scenario; {where}", line=line))
 
     def refuse(self, error: UsageError) -> None:
-        """Something is wrong. A reader that collects all problems overrides this."""
+        """Report a mistake. A subclass that collects all mistakes overrides this."""
         raise error
 
     def validated(self, document: Document, overlay: Overlay) -> tuple[Document, Scenario]:
-        """The document by its types."""
+        """The document and its scenario, validated by the types."""
         try:
             return document, validate(document.value, overlay)
         except ValidationError as error:
             raise explain(error.errors(include_url=False)[0], document, overlay) from None
 
     def _include(self) -> None:
-        """Put the files that the scenario includes into its document."""
+        """Merge the included files into the scenario's document."""
         document = self._scenario
         if document is None or INCLUDE not in _mapping(document.marked.value.get("spec")):
             return
@@ -215,7 +215,7 @@ class ScenarioParser:
             self._manifests.append(Document(manifest, SourceText("", path, os.path.dirname(path))))
 
     def cell(self, cell: Cell) -> ScenarioParser:
-        """The same with the values of a cell of the matrix. Raises InputError."""
+        """A copy with the values of a matrix cell. Raises InputError."""
         from kubesim.scenario.load.assembly.matrix import NoSuchPath, with_values
 
         document = self._scenario
@@ -233,7 +233,7 @@ class ScenarioParser:
         return changed
 
     def with_items(self, items: Sequence[AddedItem], name: str) -> ScenarioParser:
-        """The same with these items behind those of the files."""
+        """A copy with these items after those of the files."""
         from kubesim.scenario.load.assembly.added import with_items
 
         given = {"apiVersion": API_VERSION, "kind": "Scenario", "metadata": {"name": name}}
@@ -271,7 +271,7 @@ class ScenarioParser:
 
 
 def _set_locations(scenario: Scenario, document: Document) -> None:
-    """Set where steps, expectations and faults are written."""
+    """Set the positions of steps, expectations and faults in the file."""
     spec = scenario.spec
     items: Mapping[str, Sequence[Located]] = {"steps": spec.steps, "expect": spec.expect, "faults": spec.faults}
     for name, listed in items.items():
@@ -287,8 +287,8 @@ def _applied(scenario: Scenario) -> Iterator[tuple[Path, Any]]:
 
 @value_object
 class Document:
-    """A document of a file. `left` is its valid part, if invalid parts were removed; then `kept` has the original
-    numbers of its list items."""
+    """A document of a file. If invalid parts were removed, `left` is the valid rest, and `kept` has the original
+    indexes of its list items."""
 
     marked: Marked
     text: SourceText
@@ -300,7 +300,7 @@ class Document:
         return self.marked.value if self.left is None else self.left
 
     def written(self, path: Path) -> Path:
-        """The path in the file."""
+        """The path in the original file."""
         whole: Path = ()
         for step in path:
             whole = (*whole, self.kept[whole][step] if isinstance(step, int) and whole in self.kept else step)
@@ -317,7 +317,7 @@ class Document:
 
 @value_object
 class _Checker:
-    """Checks objects inside one document."""
+    """Checks the objects of one document."""
 
     document: Document
     gates: FeatureGates
@@ -353,14 +353,14 @@ class _Checker:
             self._check_answer(("spec", "sources", "http"))
 
     def check_expectations(self, scenario: Scenario) -> None:
-        """Their names and times, of a scenario that has all its objects."""
-        from kubesim.scenario.names.check import expectation_problems  # most manifests expect nothing
+        """Check names and times in the expectations of a scenario that has all its objects."""
+        from kubesim.scenario.names.check import expectation_problems  # most manifests have no expectations
 
         for problem in expectation_problems(scenario.spec):
             self._refuse(("spec",), problem)
 
     def _check_answer(self, path: Path) -> None:
-        """The pods that a url answers with, one by itself or in a list; what is given as text may be wrong."""
+        """Check the pods that a URL answers, single or in a list; an answer given as text may be invalid."""
         answer = _at(self.document.value, path)
         for n in range(len(answer.get("manifests", ()))):
             self._check_pods((*path, "manifests", n))
@@ -368,7 +368,7 @@ class _Checker:
             self._check_pods((*path, "manifest"))
 
     def _check_pods(self, path: Path) -> None:
-        """What a kubelet reads from a file or a url."""
+        """Check pods that a kubelet reads from a file or a URL."""
         for more, item in items_of(_at(self.document.value, path)):
             kind = item.get("kind") if isinstance(item, dict) else None
             if isinstance(kind, str) and kind != "Pod":
@@ -376,7 +376,7 @@ class _Checker:
         self.check_items(path)
 
     def check_items(self, path: Path) -> None:
-        """The object at this path, or those in its list."""
+        """Check the object at this path, or the items of a list."""
         for more, item in items_of(_at(self.document.value, path)):
             for problem in find_problems(item, self.gates, self.customs, strict=self.strict):
                 self._refuse((*path, *more), problem)
@@ -390,7 +390,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def default_name(source: str) -> str:
-    """The name of a scenario that has no other."""
+    """The name of a scenario that sets none."""
     return os.path.basename(source).rpartition(".")[0] or os.path.basename(source) or "scenario"
 
 
@@ -410,7 +410,7 @@ def validate(value: Any, overlay: Overlay) -> Scenario:
 
 
 def explain(details: ErrorDetails, document: Document, overlay: Overlay) -> UsageError:
-    """One mistake that the types found, in words."""
+    """One mistake that the types found, as an error for the user."""
     path = path_of(details, document)
     if details["type"] == INVALID_CONFIGURATION:
         return _invalid_configuration(path, details["msg"], document, overlay)
@@ -421,7 +421,7 @@ def explain(details: ErrorDetails, document: Document, overlay: Overlay) -> Usag
 
 
 def path_of(details: ErrorDetails, document: Document) -> Path:
-    """Its location, if one was written."""
+    """The path of a mistake in the document."""
     path = tuple(step for step in details["loc"] if isinstance(step, str | int) and step != "[key]")
     context: dict[str, Any] = details.get("ctx", {})
     if details["type"] == INVALID_CONFIGURATION:
@@ -434,7 +434,7 @@ def path_of(details: ErrorDetails, document: Document) -> Path:
 
 
 def _invalid_configuration(path: Path, text: str, document: Document, overlay: Overlay) -> UsageError:
-    """An error in the kubelet configuration, reported for the scenario, the file or the flag that has the value."""
+    """The error for a mistake in the kubelet configuration, with the scenario, file or flag that has the value."""
     blamed = overlay.blame(path[len(CONFIGURATION) :], text)
     if blamed is not None and not _is_in(document.value, path[: len(CONFIGURATION) + 1]):
         return blamed
@@ -450,7 +450,7 @@ def _is_in(value: Any, path: Path) -> bool:
 
 
 def _shown(path: Path, value: Any, may_be_absent: bool) -> Path:
-    """Short forms and unions add steps to a path that are not in the file; the last one may be a missing field."""
+    """The path without the steps that short forms and unions add; the last step may be a missing field."""
     shown: list[str | int] = []
     for position, step in enumerate(path):
         inside: Any = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()

@@ -1,7 +1,7 @@
-"""Plain Kubernetes objects in a scenario: does an API server serve their kind, and does everything in them exist?
+"""Checks plain Kubernetes objects of a scenario: whether the API server serves their kind and knows all their fields.
 
-The first problem is reported by its path, so that the reader of the file can be pointed at the line. What passes here
-is what `kubectl create` would accept, as far as it does not depend on other objects.
+Problems are reported by path, from which the caller finds the line. The checks accept what `kubectl create` would
+accept, as far as that does not depend on other objects.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ JsonObject = dict[str, Any]
 
 _WANTED = {"string": "text", "bool": "true or false", "int": "a whole number", "list": "a list", "Time": "a time"}
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]|\[([^\]]+)\]")
-_UID = "00000000-0000-4000-8000-000000000000"  # of an object that is only checked
-_SUFFIX = "xxxxx"  # stands for what a server adds to a generateName
+_UID = "00000000-0000-4000-8000-000000000000"  # the uid of an object that is only checked
+_SUFFIX = "xxxxx"  # in place of the suffix that a server adds to a generateName
 
 
 class Problem(NamedTuple):
-    """What is wrong, and where in the object."""
+    """A problem and its path in the object."""
 
     path: Path
     text: str
@@ -61,17 +61,17 @@ def field_name(path: Path) -> str:
 def find_problem(
     manifest: Any, gates: FeatureGates, customs: CustomKinds = NO_CUSTOM_KINDS, *, strict: bool = False
 ) -> Problem | None:
-    """The first thing that is wrong with one object (not a list), None if it can be applied."""
+    """The first problem of one object (not a list); None if it can be applied."""
     return next(find_problems(manifest, gates, customs, strict=strict), None)
 
 
 def find_problems(
     manifest: Any, gates: FeatureGates, customs: CustomKinds = NO_CUSTOM_KINDS, *, strict: bool = False
 ) -> Iterator[Problem]:
-    """What is wrong with one object (not a list), nothing if it can be applied. What no API server can decode is not
-    validated.
+    """The problems of one object (not a list); none if it can be applied. An object that no API server can decode is
+    not validated.
 
-    `customs` are the kinds that CustomResourceDefinitions make; `strict` refuses objects that have no effect here.
+    `customs` are the kinds of CustomResourceDefinitions; `strict` rejects objects that have no effect in kubesim.
     """
     if not isinstance(manifest, dict):
         yield Problem((), "a Kubernetes object is a mapping with apiVersion and kind")
@@ -86,7 +86,7 @@ def find_problems(
 
 
 def find_patch_problems(kind: str, patch: JsonObject | Sequence[JsonObject]) -> Iterator[Problem]:
-    """The fields of a patch that the kind does not have, or that have the wrong type."""
+    """The unknown fields of a patch, and the values of the wrong type."""
     if kind not in RESOURCES:
         return
     if isinstance(patch, dict):
@@ -98,7 +98,7 @@ def find_patch_problems(kind: str, patch: JsonObject | Sequence[JsonObject]) -> 
 
 
 def object_of_operation(operation: JsonObject) -> Any:
-    """An object that only has what an operation of a JSON patch sets."""
+    """An object with only the value that an operation of a JSON patch sets."""
     value, path = operation.get("value"), operation.get("path")
     if not isinstance(path, str) or not path.startswith("/"):
         return value
@@ -109,7 +109,7 @@ def object_of_operation(operation: JsonObject) -> Any:
 
 
 def _without_directives(patch: Any) -> Any:
-    """Without those of a strategic merge patch, such as `$patch: delete`."""
+    """The patch without strategic merge directives, such as `$patch: delete`."""
     if isinstance(patch, dict):
         return {key: _without_directives(value) for key, value in patch.items() if not str(key).startswith("$")}
     return [_without_directives(item) for item in patch] if isinstance(patch, list | tuple) else patch
@@ -128,7 +128,7 @@ def _identity_problems(
 def _structure_problems(
     manifest: JsonObject, gates: FeatureGates, customs: CustomKinds, strict: bool
 ) -> Iterator[Problem]:
-    """Fields that do not exist, values of the wrong type, and an object without a name."""
+    """Unknown fields, values of the wrong type, and a missing name."""
     resource = resource_for(manifest["apiVersion"], manifest["kind"])
     if resource.kind in RESOURCES:
         yield from _misfits(parse_type(resource.kind), manifest, ())
@@ -152,7 +152,7 @@ def _validation_problems(
 
 
 def _kind_problem(api_version: str, kind: str, customs: CustomKinds) -> Iterator[Problem]:
-    """Whether a server knows the kind, in its own words."""
+    """The API server's error for an unknown kind; None if it knows the kind."""
     if (api_version, kind) in served_kinds():
         return
     custom = customs.get((group_of(api_version), kind))
@@ -239,7 +239,7 @@ def _found(value: Any) -> str:
 
 
 def _pod_problems(manifest: JsonObject, gates: FeatureGates) -> Iterator[Problem]:
-    """What the API server would refuse after it has filled in the defaults."""
+    """The errors of the API server for a pod with defaults applied."""
     try:
         pod = decode("Pod", manifest)
     except DecodeError as error:
@@ -252,7 +252,7 @@ def _pod_problems(manifest: JsonObject, gates: FeatureGates) -> Iterator[Problem
 
 
 def _object_problems(resource: Resource, manifest: JsonObject) -> Iterator[Problem]:
-    """The same for the other kinds that have rules."""
+    """The errors of the API server for other kinds that have validation rules."""
     try:
         obj = internal(resource, manifest)
     except DecodeError as error:
@@ -270,7 +270,7 @@ def _object_problems(resource: Resource, manifest: JsonObject) -> Iterator[Probl
 
 
 def _badly_encoded(manifest: JsonObject) -> Path:
-    """The value that is no base64, if that is what is wrong."""
+    """The error for a value that is not base64, if that is the mistake."""
     for field in ("data", "binaryData") if manifest["kind"] in ("ConfigMap", "Secret") else ():
         for key, value in (manifest.get(field) or {}).items():
             try:

@@ -1,4 +1,4 @@
-"""The objects of a file as a client treats them: lists opened, in the order in which they are applied.
+"""The objects of a file in the order in which a client applies them, including the items of lists.
 
 Mirrors: k8s.io/cli-runtime/pkg/resource (lists); apimachinery/pkg/apis/meta/v1/unstructured decodeToList
 """
@@ -17,7 +17,7 @@ JsonObject = dict[str, Any]
 
 CUSTOM_DEFINITION = "CustomResourceDefinition"
 
-# Objects that others name and that an API server requests when it admits those.
+# Kinds that other objects refer to, and that an API server needs to admit those.
 _FIRST = (
     "Namespace",
     CUSTOM_DEFINITION,
@@ -27,7 +27,7 @@ _FIRST = (
     "CSIDriver",
     "ServiceAccount",
 )
-# Kinds that are declared and checked, but that nothing acts on.
+# Kinds that are accepted and validated, but have no controller here.
 _WITHOUT_EFFECT = ("Event", "Lease", "LimitRange", "ResourceQuota")
 
 
@@ -51,32 +51,32 @@ def is_list(manifest: JsonObject) -> bool:
 
 
 def apply_order(manifests: Iterable[JsonObject]) -> list[JsonObject]:
-    """All objects, lists opened: first those that an API server wants to see before the others, then as they come."""
+    """All objects, including the items of lists: first those that others refer to, then the rest in their order."""
     objects = [item for manifest in manifests for _, item in items_of(manifest)]
     return sorted(objects, key=lambda item: _FIRST.index(item["kind"]) if item["kind"] in _FIRST else len(_FIRST))
 
 
 def has_effect(manifest: JsonObject) -> bool:
-    """Whether a node or a controller of ours reads objects of this kind."""
+    """Whether a simulated node or controller reads objects of this kind."""
     kind = stored_kind(manifest["apiVersion"], manifest["kind"])
     return kind in RESOURCES and kind not in _WITHOUT_EFFECT
 
 
 def without_effect(manifests: Iterable[JsonObject]) -> list[str]:
-    """The names of the objects that are only stored: `ClusterRole/reader`, each once."""
+    """The names of the objects that have no effect, such as `ClusterRole/reader`, each once."""
     objects = (item for manifest in manifests for _, item in items_of(manifest))
     return list(dict.fromkeys(shown(item) for item in objects if not has_effect(item)))
 
 
 def shown(manifest: JsonObject) -> str:
-    """`Deployment/web`, `Job/pi-*` for one whose name is generated."""
+    """The name of an object in messages: `Deployment/web`, or `Job/pi-*` for a generated name."""
     metadata = manifest.get("metadata") or {}
     return f"{manifest['kind']}/{metadata.get('name') or metadata.get('generateName', '') + '*'}"
 
 
 @value_object
 class CustomKind:
-    """A kind that a CustomResourceDefinition makes."""
+    """A kind of a CustomResourceDefinition."""
 
     versions: tuple[str, ...]
     namespaced: bool
@@ -87,7 +87,7 @@ NO_CUSTOM_KINDS: CustomKinds = {}
 
 
 def custom_kinds(manifests: Iterable[Any]) -> CustomKinds:
-    """The kinds that the CustomResourceDefinitions among these objects make; malformed ones make none."""
+    """The kinds of the CustomResourceDefinitions among these objects; malformed definitions are skipped."""
     found: dict[tuple[str, str], CustomKind] = {}
     for manifest in manifests:
         if not isinstance(manifest, dict) or manifest.get("kind") != CUSTOM_DEFINITION:
@@ -107,6 +107,6 @@ def _served_versions(versions: Sequence[Any]) -> Iterator[str]:
 
 
 def is_namespaced(manifest: JsonObject, customs: CustomKinds) -> bool:
-    """Of a custom object: as its definition says; with a namespace if there is no definition."""
+    """Whether a custom object has a namespace, by its definition; true without a definition."""
     custom = customs.get((group_of(manifest["apiVersion"]), manifest["kind"]))
     return custom is None or custom.namespaced

@@ -1,7 +1,7 @@
-"""What a run brings to a scenario's kubelet configuration: a file of the real type below it, flags above it.
+"""Kubelet configuration from the command line: `--config` is overridden by the scenario, which flags override.
 
-The file is `--config`. Its type is checked by itself, with the lines of the file; what a kubelet would not start with
-is found in the combined configuration, and reported for the layer that the value came from.
+The types in the file of `--config` are checked separately, with its lines. Values with which a kubelet would not start
+are found in the combined configuration, and reported for the layer that set them.
 
 Mirrors: cmd/kubelet/app/server.go loadConfigFile, kubeletConfigFlagPrecedence; configfiles.go resolveRelativePaths
 """
@@ -34,9 +34,12 @@ STATIC_POD_PATH = "staticPodPath"
 
 @value_object
 class Overlay:
-    """`base` is the content of a file, `document` the same with its lines; `gates` are those of the command line.
-    `directory` is where the scenario lies, and its paths begin. A scenario may use fields that reach this machine if
-    `allow_host`, or if a flag gives the value instead (`from_flags`: paths below `spec`)."""
+    """Settings of the command line. `base` is the content of the file of `--config`, `document` the same with lines;
+    `gates` are feature gates.
+
+    Paths are relative to `directory`, that of the scenario. A scenario may use fields that access this machine if
+    `allow_host`, or if a flag overrides the field (`from_flags`: paths below `spec`).
+    """
 
     base: JsonObject = field(default_factory=dict)
     flags: JsonObject = field(default_factory=dict)
@@ -46,11 +49,11 @@ class Overlay:
     directory: str = ""
     allow_host: bool = False
     from_flags: frozenset[Path] = frozenset()
-    profile: str | None = None  # of the command line; it overrides that of the scenario
+    profile: str | None = None  # of the command line; overrides that of the scenario
 
     @staticmethod
     def of(info: ValidationInfo) -> Overlay:
-        """The one that validation was started with."""
+        """The overlay that validation was started with."""
         found = (info.context or {}).get(CONTEXT)
         return found if isinstance(found, Overlay) else Overlay()
 
@@ -70,7 +73,7 @@ class Overlay:
         return own.under({STATIC_POD_PATH: self.local(path)}) if path else own
 
     def blame(self, problem: Path, text: str) -> UsageError | None:
-        """The error for a value that a flag or the file gave; None if it was neither."""
+        """The error for a value that a flag or the file set; None if neither did."""
         if _holds(self.flags, problem):
             flag = flag_of(problem)
             return UsageError(f"{flag or dotted(problem)}: {text.removesuffix(f' ({flag})')}")
@@ -80,12 +83,12 @@ class Overlay:
 
 
 def _holds(given: JsonObject, path: Path) -> bool:
-    """Whether it speaks of the outermost field."""
+    """Whether the layer sets the top-level field of the path."""
     return bool(path) and path[0] in given
 
 
 def read_in_scenario(value: Any) -> KubeletConfiguration:
-    """What a scenario says: fields of the real type, and `jitter`. Raises ConfigurationProblem."""
+    """The kubelet configuration of a scenario: fields of the real type, and `jitter`. Raises ConfigurationProblem."""
     if not isinstance(value, dict):
         raise ConfigurationProblem((), "must be a mapping of fields")
     given = dict(value)
@@ -96,14 +99,14 @@ def read_in_scenario(value: Any) -> KubeletConfiguration:
 
 
 def configuration_error(problem: ConfigurationProblem) -> PydanticCustomError:
-    """For `loader.py`, which knows the lines."""
+    """The problem as a validation error; `loader.py` adds the line."""
     return PydanticCustomError(ERROR, "{problem}", {"problem": problem.text, "path": problem.path})
 
 
 def make_overlay(
     path: str | None, flags: Mapping[str, list[str]] | None = None, gates: Mapping[str, bool] | None = None
 ) -> Overlay:
-    """From the command line: the file of `--config`, and the texts after the kubelet's own flags. Raises UsageError."""
+    """The overlay for the file of `--config` and the values of kubelet flags. Raises UsageError."""
     given = configuration_from_flags(flags or {})
     try:
         read_configuration(given)
@@ -139,6 +142,6 @@ def _read_file(path: str) -> Marked:
 
 
 def _resolve_path(given: JsonObject, directory: str) -> None:
-    """A relative path is relative to the file in which it stands."""
+    """Resolve a path relative to the file that contains it."""
     if given.get(STATIC_POD_PATH):
         given[STATIC_POD_PATH] = os.path.join(directory, given[STATIC_POD_PATH])

@@ -1,4 +1,4 @@
-"""A file that a user gave -> its text, or one line that says why that cannot be."""
+"""Reads a file of the user, or reports in one line why it cannot be read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ STANDARD_INPUT = "-"
 
 
 def read_text(path: str, source: str, most: int = MAX_BYTES) -> str:
-    """`source` is the name of the file in errors; the path "-" is standard input; `most` is in bytes."""
+    """The text of a file. `source` is its name in errors; the path "-" is standard input; `most` is the maximum size in
+    bytes."""
     return decoded(read_bytes(path, source, most), source)
 
 

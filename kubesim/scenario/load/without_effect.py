@@ -1,7 +1,7 @@
-"""What a scenario requests that has no effect here, in lines to print: kinds that are only stored, fields of objects,
-fields of the kubelet's configuration.
+"""Finds the parts of a scenario that have no effect in kubesim: kinds that are only stored, fields of objects, fields
+of the kubelet's configuration.
 
-Static pods in files and text are not here: `scenario.play.effect_notes` looks at what the kubelet has read.
+Static pods in files and text are examined by `scenario.play.effect_notes` when the kubelet has read them.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ PREFIXES = (STORED, WITHOUT_EFFECT)
 
 
 def survey(spec: Spec) -> tuple[list[str], Findings]:
-    """The names of the objects that are only stored, and the fields of the others: of all that the scenario applies or
-    patches, and of static pods that it gives as objects."""
+    """The names of the objects that are only stored, and the fields without effect of the others: all objects that the
+    scenario applies or patches, and static pods given as objects."""
     stored: dict[str, None] = {}
     findings = Findings()
     resources: dict[tuple[str, str], Resource | None] = {}
@@ -60,7 +60,7 @@ def _named(resource: Resource, manifest: JsonObject) -> str:
 
 
 def _static_pods(spec: Spec) -> Iterator[JsonObject]:
-    """Those given as text are only known when the kubelet has read them."""
+    """The static pods given as objects; pods given as text are unknown until the kubelet has read them."""
     given: list[Manifest | None] = list(spec.sources.file.manifests.values())
     given += [step.write_static_pod.manifest for step in spec.steps if step.write_static_pod is not None]
     for answer in (spec.sources.http, *(step.serve_manifest for step in spec.steps)):
@@ -72,13 +72,13 @@ def _static_pods(spec: Spec) -> Iterator[JsonObject]:
 
 
 def configuration_line(spec: Spec) -> list[str]:
-    """One line for all fields of the kubelet's configuration, or none."""
+    """One line for all such fields of the kubelet's configuration; None if there are none."""
     names = spec.kubelet_configuration.without_effect()
     return [f"{WITHOUT_EFFECT}{', '.join(names)} (kubelet configuration)"] if names else []
 
 
 def _patched(patch: Patch) -> Iterator[JsonObject]:
-    """Objects that hold what the patch sets, as far as it sets something."""
+    """Objects with the fields that the patch sets."""
     if isinstance(patch.patch, dict):
         yield patch.patch
         return

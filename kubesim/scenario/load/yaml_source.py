@@ -1,7 +1,7 @@
-"""YAML text -> documents with the line of every value, for error messages that point at it.
+"""Parses YAML into documents with the line of every value, for error messages.
 
-Scalars mean what they mean to Kubernetes (`yes` is true, `12:30` is text). A file is a user's input: nesting, aliases
-and repeated keys are limited here, before anything walks over the values.
+Scalars have their Kubernetes meaning (`yes` is true, `12:30` is text). Because a file is user input, nesting, aliases
+and repeated keys are limited before any other code traverses the values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kubesim.golang.yaml import plain_scalar
 from kubesim.golang.yaml_nodes import TooDeep, UnknownAnchor, YamlNode, documents
 
 MAX_DEPTH = 100
-MAX_ALIASED = 100_000  # values that are there only because an alias repeats them
+MAX_ALIASED = 100_000  # values that are repeated by aliases
 
 _TAG = "tag:yaml.org,2002:"
 _TEXT_TAGS = ("", "!", _TAG + "str")
@@ -32,8 +32,8 @@ Path = tuple[str | int, ...]
 
 
 class Marked:
-    """A value, its line and column; `items` are the values inside it, `key_lines` and `key_columns` are the positions
-    of a mapping's keys."""
+    """A value with its line and column. `items` are the values inside it, `key_lines` and `key_columns` are the
+    positions of a mapping's keys."""
 
     __slots__ = ("column", "items", "key_columns", "key_lines", "line", "repeated", "size", "value")
 
@@ -45,17 +45,17 @@ class Marked:
         self.items: dict[Any, Marked] | None = None
         self.key_lines: dict[str, int] | None = None
         self.key_columns: dict[str, int] = {}
-        self.repeated: Sequence[InputError] = ()  # of a document: the keys that are given twice
+        self.repeated: Sequence[InputError] = ()  # the keys of the document that are set twice
 
     def holding(self, value: Any) -> Marked:
-        """The same places for a changed copy of the value."""
+        """The same positions for a modified copy of the value."""
         changed = Marked(value, self.line, self.column)
         changed.items, changed.key_lines, changed.repeated = self.items, self.key_lines, self.repeated
         changed.key_columns = self.key_columns
         return changed
 
     def position_of(self, path: Path) -> tuple[int, int]:
-        """The line and the column of a field, or of the nearest thing around it that exists."""
+        """The line and column of a field, or of its nearest existing parent."""
         node, position = self, (self.line, self.column)
         for step in path:
             if node.items is None or step not in node.items:
@@ -73,12 +73,13 @@ class Marked:
 
 
 def read_documents(text: str, source: str, *, keep_last: bool = False) -> list[Marked]:
-    """The documents that hold something; a text that begins with a brace may be several JSON objects.
+    """The documents that are not empty; a text that begins with a brace may hold several JSON objects.
 
-    A key that is given twice is an error. With `keep_last` the last one counts, as for kubectl, and is noted.
+    A key that is set twice is an error. With `keep_last` the last one wins, as in kubectl, and the key is listed in
+    `repeated`.
     """
     if "\ufeff" in text:
-        text = _BYTE_ORDER_MARK.sub("", text)  # files that were joined have one at the beginning of each
+        text = _BYTE_ORDER_MARK.sub("", text)  # concatenated files may each begin with one
     pieces = _json_objects(text) if text.lstrip().startswith("{") else []
     if pieces:
         return [document for piece in pieces for document in _read(piece, source, keep_last)]
@@ -86,20 +87,21 @@ def read_documents(text: str, source: str, *, keep_last: bool = False) -> list[M
 
 
 def _json_objects(text: str) -> list[str]:
-    """Each with as many empty lines before it as there are lines before it in the text; none if it is not all JSON."""
+    """The JSON objects of a text, each after as many empty lines as precede it in the text; empty if the text is not
+    all JSON."""
     decoder, position, pieces = json.JSONDecoder(), 0, []
     while (found := _NO_SPACE.search(text, position)) is not None:
         try:
             _, position = decoder.raw_decode(text, found.start())
         except (json.JSONDecodeError, RecursionError):
-            return []  # perhaps YAML in its flow style, whose parser has better words for what is wrong
+            return []  # possibly flow-style YAML, whose parser has better error messages
         piece = _SURROGATES.sub(_one_character, text[found.start() : position])
         pieces.append("\n" * text.count("\n", 0, found.start()) + piece)
     return pieces
 
 
 def _one_character(found: re.Match[str]) -> str:
-    """JSON writes a character beyond 16 bits as two, which YAML does not know."""
+    """Join a surrogate pair: JSON writes characters beyond 16 bits as two escapes, which YAML does not support."""
     code = 0x10000 + ((int(found[2], 16) & 0x3FF) << 10) + (int(found[3], 16) & 0x3FF)
     return f"{found[1]}\\U{code:08x}"
 
@@ -133,7 +135,7 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: str, source: str) -> InputE
 
 
 class _Marker:
-    """Turns the nodes of one document into values."""
+    """Converts the nodes of one document into values with positions."""
 
     def __init__(self, source: str, keep_last: bool) -> None:
         self._source = source
@@ -216,7 +218,7 @@ class _Marker:
         return marked
 
     def _key(self, node: YamlNode) -> str:
-        """The text of the key as it is written: `yes` and `1` are names."""
+        """The text of the key, unconverted: `yes` and `1` are names."""
         marked = None
         if node.kind == "scalar":
             marked = self._complete[node] = Marked(node.event.value, *node.position)
@@ -227,7 +229,7 @@ class _Marker:
         return marked.value
 
     def _merge(self, node: Marked, other: Marked) -> None:
-        """`<<`: the keys of another mapping, or of several, where this one does not have them."""
+        """Apply `<<`: add the keys of another mapping, or of several, that this mapping does not have."""
         parts = list((other.items or {}).values()) if isinstance(other.value, list) else [other]
         for part in parts:
             if part.key_lines is None or part.items is None:

@@ -1,1 +1,1 @@
-"""Names that expectations use: which exist in Kubernetes, and which a scenario can make."""
+"""Checks the names in expectations: whether they exist in Kubernetes, and whether the scenario can create them."""

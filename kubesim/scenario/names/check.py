@@ -1,4 +1,4 @@
-"""What is wrong with the names and times of a scenario's expectations, as far as the file shows it.
+"""Checks the names and times of a scenario's expectations, as far as the file determines them.
 
 A name that does not exist makes an expectation that cannot fail (`never`) or cannot pass. `custom: true` allows names
 that neither Kubernetes nor the file knows.
@@ -28,7 +28,7 @@ _CUSTOM = "custom: true allows other names"
 
 
 def expectation_problems(spec: Spec) -> Iterator[Problem]:
-    """Each with its path below `spec`."""
+    """The problems, each with its path below `spec`."""
     cast = cast_of(spec)
     yield from _behaviours(spec, cast)
     for number, expect in enumerate(spec.expect):
@@ -43,7 +43,7 @@ def expectation_problems(spec: Spec) -> Iterator[Problem]:
 
 
 def _behaviours(spec: Spec, cast: Cast) -> Iterator[Problem]:
-    """Behaviours and dependencies that name missing pods; a glob may match none."""
+    """Behaviours and dependencies that name pods that cannot exist; a glob need not match."""
     if cast.unknown or not cast.of("Pod"):
         return
     named = [(("behaviours", number), each.pod, each.container) for number, each in enumerate(spec.behaviours)]
@@ -80,7 +80,7 @@ def _names(question: ObjectQuestion, outer: ObjectQuestion, cast: Cast, path: Pa
 
 
 def word_problems(expect: Expect, own_conditions: frozenset[str]) -> Iterator[Problem]:
-    """The same without a file: of words that Kubernetes knows; pods also have conditions of readiness gates."""
+    """Unknown words of Kubernetes in a question, without a file. Pods may also have conditions of readiness gates."""
     for question in expect.questions:
         target = question if question.has_target else expect
         if not question.custom and not expect.custom:
@@ -89,7 +89,7 @@ def word_problems(expect: Expect, own_conditions: frozenset[str]) -> Iterator[Pr
 
 
 def _objects(question: ObjectQuestion, target: ObjectQuestion, cast: Cast, path: Path) -> Iterator[Problem]:
-    """Objects and containers that the scenario can make."""
+    """Objects and containers that the scenario cannot create."""
     if cast.unknown or (target.has_target and not is_checked(target.kind)):
         return
     found = list(_targets(target, cast)) if target.has_target else cast.of("Pod")
@@ -97,7 +97,7 @@ def _objects(question: ObjectQuestion, target: ObjectQuestion, cast: Cast, path:
         name = "node" if target.node else "pod" if target.pod else "object"
         yield Problem((*path, name), _no_such_object(target, cast))
         return
-    if target.kind == "Node":  # its containers are those of all pods
+    if target.kind == "Node":  # a Node may report the containers of all its pods
         found = cast.of("Pod")
     names = {name for item in found for name in item.containers} | cast.extra_containers
     named = [("container", question.container)] if question.container else []
@@ -116,7 +116,7 @@ def _no_container(what: str, name: str, names: Iterable[str]) -> str:
 def _targets(target: ObjectQuestion, cast: Cast) -> Iterator[Makeable]:
     namespace, name = target.key
     for item in cast.of(target.kind):
-        is_there = item.namespace == namespace or "." in target.kind  # some custom kinds have no namespace
+        is_there = item.namespace == namespace or "." in target.kind  # some custom kinds are cluster-scoped
         if is_there and (item.may_match(name) if target.is_glob else item.is_named(name)):
             yield item
 
@@ -131,7 +131,7 @@ def _no_such_object(target: ObjectQuestion, cast: Cast) -> str:
 
 
 def _words(question: ObjectQuestion, kind: str, own_conditions: frozenset[str], path: Path) -> Iterator[Problem]:
-    """Words that Kubernetes knows, and that others may add to."""
+    """Unknown words of sets that can be extended, such as Event reasons."""
     if question.event is not None and not (kind == "Pod" and tables.is_out_of(question.event)):
         known, what = tables.event_reasons(kind), "Event reason"
         if question.event in tables.EVENT_REASONS and question.event not in known:
@@ -151,7 +151,7 @@ def _words(question: ObjectQuestion, kind: str, own_conditions: frozenset[str], 
 
 
 def _fixed_words(question: ObjectQuestion, target: ObjectQuestion, path: Path) -> Iterator[Problem]:
-    """Fixed words."""
+    """Unknown words of fixed sets."""
     if question.call is not None and (problem := _call_problem(question.call, target.kind)):
         yield Problem((*path, "call"), problem)
     if question.field is not None and (problem := path_problem(question, target.kind)):
@@ -198,7 +198,7 @@ def _list(known: Iterable[str]) -> str:
 
 
 def _hint(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """`; did you mean Killing?`"""
+    """The nearest known word as a suffix: `; did you mean Killing?`"""
     names = sorted(known)
     same = [each for each in names if each.lower() == name.lower()]
     near = same or difflib.get_close_matches(name, names, n=1)

@@ -1,4 +1,4 @@
-"""Paths of `field`: does the kind have such a field, and can it have such a value?"""
+"""Checks the paths of `field`: whether the kind has such a field, and whether it can have such a value."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def named_conditions(path: str) -> Iterator[str]:
 
 
 def path_problem(question: ObjectQuestion, kind: str) -> str:
-    """What is wrong with the path or the value; empty: nothing."""
+    """The problem with the path or the value; empty if there is none."""
     if not is_path(question.field or ""):
         return "must be a path, such as status.conditions[type=Ready].reason"
     if kind not in RESOURCES:
@@ -55,7 +55,7 @@ def path_problem(question: ObjectQuestion, kind: str) -> str:
 
 
 def _walk(type_: Type, path: str) -> tuple[Type | None, str]:
-    """The type of the field; None if any type is allowed."""
+    """The type at a path; None if any type is allowed."""
     for step in path_steps(path):
         if type_.kind == "raw":
             return None, ""
@@ -104,7 +104,7 @@ def _value_problem(question: ObjectQuestion, type_: Type) -> str:
 
 
 def _may_be(value: Any, type_: Type) -> bool:
-    """What stands for a field that is not set may always be requested."""
+    """Whether a field of this type can have this value. Values that mean "unset" are always possible."""
     if value is None or value in ("", 0):
         return True
     allowed = _VALUES.get(type_.kind)

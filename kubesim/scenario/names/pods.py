@@ -1,4 +1,4 @@
-"""Which pods and other objects a scenario can make, by their names, with the containers of the pods."""
+"""The names of the pods and other objects that a scenario can create, with the containers of the pods."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JsonObject = dict[str, Any]
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _SUFFIX = "[a-z0-9]+"
-# What a controller puts behind the name of a workload, and a hyphen, to name its pods.
+# The suffix, after a hyphen, that a controller appends to the name of a workload for its pods.
 _POD_SUFFIXES = {
     "Deployment": f"{_SUFFIX}-{_SUFFIX}",
     "ReplicaSet": _SUFFIX,
@@ -33,7 +33,7 @@ _POD_SUFFIXES = {
     "CronJob": f"[0-9]+-([0-9]+-)?{_SUFFIX}",
 }
 _MADE_BY = {"ReplicaSet": ("Deployment", _SUFFIX), "Job": ("CronJob", "[0-9]+")}
-# The cluster makes objects of these kinds by itself; all others are in the file, or one of its workloads makes them.
+# The cluster creates objects of these kinds by itself; all others are in the file or created by its workloads.
 _MADE_BY_CLUSTER = frozenset(
     (
         "CSINode", "CSIStorageCapacity", "ControllerRevision", "Endpoints", "EndpointSlice", "Event", "Lease",
@@ -46,13 +46,14 @@ _PRIORITY_CLASSES = ("system-cluster-critical", "system-node-critical")
 
 
 def is_checked(kind: str) -> bool:
-    """Whether the file shows which objects of this kind there can be."""
+    """Whether the file determines the possible objects of this kind."""
     return bool(kind) and kind not in _MADE_BY_CLUSTER
 
 
 @value_object
 class Makeable:
-    """Objects that can be there: `prefix` is how their names begin, `shape` what follows, as a regular expression."""
+    """Objects that the scenario can create: `prefix` is the beginning of their names, `shape` a regular expression for
+    the rest."""
 
     kind: str
     namespace: str
@@ -64,7 +65,7 @@ class Makeable:
         return name.startswith(self.prefix) and re.fullmatch(self.shape, name[len(self.prefix) :]) is not None
 
     def may_match(self, glob: str) -> bool:
-        """Whether a name could match; only beginnings are compared."""
+        """Whether some possible name may match; only prefixes are compared."""
         begins = re.split(r"[*?\[]", glob, maxsplit=1)[0]
         if not self.shape:
             return self.prefix.startswith(begins)
@@ -77,11 +78,11 @@ class Makeable:
 
 @part
 class Cast:
-    """All that a scenario can make. `unknown` if it also has pods that only the run knows."""
+    """All objects that a scenario can create. `unknown` if it also has pods that only the run determines."""
 
     makeable: list[Makeable]
     unknown: bool
-    extra_containers: frozenset[str]  # that patches add
+    extra_containers: frozenset[str]  # added by patches
     readiness_gates: frozenset[str]
     _by_kind: dict[str, list[Makeable]] = field(default_factory=dict)
 
@@ -122,7 +123,7 @@ def _namespace_of(manifest: JsonObject) -> str:
 
 
 def _of_the_cluster(namespaces: Iterable[str]) -> Iterator[Makeable]:
-    """What a cluster has by itself."""
+    """The objects that every cluster has."""
     yield Makeable("Service", "default", "kubernetes")
     yield from (Makeable("PriorityClass", "", name) for name in _PRIORITY_CLASSES)
     yield from (Makeable("Namespace", "", name) for name in _NAMESPACES)
@@ -132,7 +133,7 @@ def _of_the_cluster(namespaces: Iterable[str]) -> Iterator[Makeable]:
 
 
 def _made_from(manifest: JsonObject) -> Iterator[Makeable]:
-    """The object itself, and what a controller makes of it."""
+    """The object itself, and the objects that controllers create for it."""
     kind, metadata = stored_kind(manifest["apiVersion"], manifest["kind"]), manifest.get("metadata") or {}
     name, namespace = metadata.get("name") or "", _namespace_of(manifest)
     prefix, own_shape = (name, "") if name else (metadata.get("generateName", ""), _SUFFIX)
@@ -152,7 +153,7 @@ def _container_names(pod: JsonObject) -> Iterator[str]:
 
 
 def _static_manifests(spec: Spec) -> Iterator[tuple[Manifest, list[str]]]:
-    """Each with the names of the nodes that read it."""
+    """The static pod manifests, each with the names of the nodes that read it."""
     nodes = [node.name for node in spec.nodes]
     for manifest in spec.sources.file.manifests.values():
         yield manifest, nodes
@@ -169,14 +170,14 @@ def _items(manifest: Manifest) -> list[JsonObject]:
 
 
 def _static_pods(manifest: JsonObject, nodes: list[str]) -> Iterator[Makeable]:
-    """The name of a mirror pod ends with that of its node."""
+    """The mirror pods of a manifest; the name of each ends with the name of its node."""
     for item in _made_from(manifest):
         for node in nodes:
             yield Makeable("Pod", item.namespace, f"{item.prefix}-{node}", "", item.containers)
 
 
 def _patched_names(patch: Patch) -> Iterator[str]:
-    """Every name in a patch: one of them may be that of a container."""
+    """All names in a patch, each of which may be the name of a container."""
     pieces: list[Any] = [patch.patch]
     while pieces:
         piece = pieces.pop()

@@ -1,7 +1,7 @@
-"""Names that Kubernetes v1.36 and the older profiles use: reasons of Events, types of conditions, reasons of states.
+"""Names in Kubernetes v1.36 and the older profiles: reasons of Events, types of conditions, reasons of states.
 
-Mirrors: pkg/kubelet/events/event.go, pkg/kubelet/container/sync_result.go, pkg/kubelet/images/types.go;
-the reasons that pkg/kubelet, pkg/controller, pkg/scheduler and pkg/proxy emit; the condition types of k8s.io/api
+Mirrors: pkg/kubelet/events/event.go, pkg/kubelet/container/sync_result.go, pkg/kubelet/images/types.go; the reasons
+that pkg/kubelet, pkg/controller, pkg/scheduler and pkg/proxy emit; the condition types of k8s.io/api
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ _PODS_BY_CONTROLLERS = _names(
     NodeControllerEviction TaintManagerEviction
     """
 )
-# The kubelet expands volumes, too.
+# The kubelet also expands volumes.
 _VOLUMES_BY_KUBELETS = _names(
     "FileSystemResizeFailed FileSystemResizeSuccessful VolumeResizeFailed VolumeResizeSuccessful"
 )
@@ -91,7 +91,7 @@ EVENT_REASONS = _names(_KUBELET, _ADMISSION, _OLDER_KUBELETS, _CONTROLLERS, _VOL
 _OF_NODES = _NODES | _NODES_AND_PODS
 _OF_PODS = _names(_KUBELET, _ADMISSION, _OLDER_KUBELETS, _SCHEDULER) - _NODES | _NODES_AND_PODS | _PODS_BY_CONTROLLERS
 _OF_OTHERS = _names(_CONTROLLERS, _VOLUME_SIDECARS, "WorkloadCreated") - _NODES | _VOLUMES_BY_KUBELETS
-# The kubelet rejects a pod with OutOf and the name of the resource that is short.
+# The kubelet rejects a pod with OutOf and the name of the exhausted resource.
 _OUT_OF = re.compile("OutOf(cpu|memory|ephemeral-storage|pods|hugepages-[A-Za-z0-9.]+|[a-z0-9.-]+/[A-Za-z0-9._-]+)")
 
 
@@ -169,6 +169,6 @@ RUNTIME_CALLS = _names(
 )
 CNI_COMMANDS = _names("ADD CHECK DEL GC STATUS VERSION")
 API_VERBS = _names("create delete patch update")
-# Writes of kubelets that the trace does not have.
+# Kubelet writes that the trace does not record.
 UNCOUNTED = ("events", "leases", "create nodes")
 UNCOUNTED_REMEDY = "ask for an event, or for the object: exists, field"

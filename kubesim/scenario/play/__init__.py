@@ -1,1 +1,1 @@
-"""Playing a scenario: the player, the cluster and nodes that it acts on, expectations."""
+"""Runs a scenario: the player, its cluster and nodes, and the expectations."""

@@ -1,7 +1,7 @@
-"""`EffectNotes`: names what has no effect here, once for each run, as notes of the trace.
+"""`EffectNotes`: records fields and kinds that have no effect in kubesim as notes of the trace, each once per run.
 
-The objects of a scenario are known when a run begins. Static pods, and the pods of a live node, are looked at when the
-kubelet reads them. Pods of controllers are not: the template was.
+The objects of the scenario are examined when a run begins. Static pods, and the pods of a live node, are examined when
+the kubelet reads them. Pods of controllers are not examined, because their template was.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from kubesim.values import part
 class EffectNotes:
     recorder: Recorder
     lines: list[str] = field(default_factory=list)
-    _known: dict[str, None] = field(default_factory=dict)  # patterns of paths that have their line
+    _known: dict[str, None] = field(default_factory=dict)  # path patterns that were reported
     _pods: dict[str, None] = field(default_factory=dict)  # uids of the examined objects
 
     def begin(self, spec: Spec) -> None:
-        """Name what the scenario itself requests."""
+        """Report the objects of the scenario."""
         stored, findings = survey(spec)
         if stored:
             self._note([STORED + ", ".join(stored)])
@@ -35,7 +35,7 @@ class EffectNotes:
         self._note(configuration_line(spec))
 
     def received(self, pods: Iterable[Pod]) -> None:
-        """Pods that a kubelet has read from somewhere else."""
+        """Report pods that a kubelet has read from another source."""
         findings = Findings(self._known)
         for pod in pods:
             if pod.metadata.uid not in self._pods:

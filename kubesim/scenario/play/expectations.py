@@ -1,7 +1,7 @@
-"""Judging what a scenario expects: each expectation is decided once, met or failed, with a reason in words.
+"""Judges the expectations of a scenario: each is decided once, met or failed, with a reason in words.
 
-The judge watches objects and Events at the API server, as a user with `kubectl get --watch` would; lines of output and
-calls come from the trace. What decides is pure: `scenario/expecting`.
+The judge watches objects and Events at the API server, as a user with `kubectl get --watch` would; log lines and calls
+come from the trace. The decisions are pure functions in `scenario/expecting`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from kubesim.trace import Recorder
 from kubesim.trace.records import Expectation, Record
 from kubesim.values import replace
 
-Location = tuple[str, int]  # a file, and a line of it; 0: nowhere
+Location = tuple[str, int]  # a file and a line of it; 0: no line
 NOWHERE = ("", 0)
 Pair = tuple[OpenExpectation, WatchedQuestion]
 
 
 class Judge:
-    """All expectations of one run. `met` and `failures` are in the order in which they were decided.
+    """All expectations of one run. `met` and `failures` are in the order of their decisions.
 
     `story` returns the last lines of the timeline of a pod, for failures.
     """
@@ -48,7 +48,7 @@ class Judge:
         self._story = story
         self._start = clock.now()
         self._open = [OpenExpectation(expect) for expect in expectations]
-        self._names: dict[str, dict[str, None]] = {}  # of objects that were seen, by kind
+        self._names: dict[str, dict[str, None]] = {}  # of observed objects, by kind
         self.met: list[str] = []
         self.failures: list[Failure] = []
         self._undecided: list[str] = []
@@ -67,7 +67,7 @@ class Judge:
                 self._see(obj, gone=False)
 
     def _index(self) -> None:
-        """Look up by object: names first, then those that must be compared one by one."""
+        """Index the questions by object: those with exact names, then those that are compared one by one."""
         self._by_name: dict[tuple[str, str, str], list[Pair]] = {}
         self._others: list[Pair] = []
         self._traced: list[Pair] = []
@@ -91,7 +91,7 @@ class Judge:
             self._close_at(item, expect.deadline)
 
     def _close_at(self, item: OpenExpectation, moment: int) -> None:
-        """What happens in that very moment is still in time."""
+        """Decide the expectation just after this time, because changes at the time itself still count."""
         item.timers.append(self._clock.call_at(self._start + moment + 1, self._time_is_up, item, moment))
 
     @property
@@ -99,7 +99,8 @@ class Judge:
         return self._clock.now() - self._start
 
     def waits(self, *, before_deletion: bool) -> bool:
-        """Is something still to come? Before pods are deleted only what has a time counts, and not that they go."""
+        """Whether expectations are still open. Before pods are deleted, only those with a deadline count, except
+        `gone`."""
         return any(self._waits(item, before_deletion) for item in self._open if item.failed_late is None)
 
     def _waits(self, item: OpenExpectation, before_deletion: bool) -> bool:
@@ -140,7 +141,7 @@ class Judge:
             self._observe([pair for pair in pairs if pair[1].asked == "event" and pair[1].event_changed(event)])
 
     def record(self, record: Record) -> None:
-        """A record of the trace: the judge is a sink of it if it has to count calls or lines."""
+        """Handle a record: the judge is a sink of the trace if an expectation is about calls or log lines."""
         namespace, _, name = record.pod.partition("/")
         fitting = []
         for pair in self._traced:
@@ -190,7 +191,7 @@ class Judge:
         self._decide(item, met, item.why(f"at {_moment(moment)}"))
 
     def _came_late(self, item: OpenExpectation) -> None:
-        """An expectation that failed because it was late is true now."""
+        """Handle an expectation that failed at its deadline and is true now."""
         if item.facts.holds:
             self._open.remove(item)
             assert item.failed_late is not None
@@ -228,7 +229,7 @@ class Judge:
         self.on_verdict()
 
     def step_failed(self, text: str, why: str, location: Location = NOWHERE, pod: str = "") -> None:
-        """A step that could not be taken fails the run like an expectation."""
+        """A step that failed: it fails the run, as an expectation does."""
         self._fail("step", text, why, location, pod)
 
     def _waiting(self) -> Iterator[OpenExpectation]:
@@ -238,7 +239,7 @@ class Judge:
         return (*self._undecided, *(item.text for item in self._waiting()))
 
     def close(self) -> None:
-        """The run is over: open expectations are decided by the last observation."""
+        """End the run: the last observation decides open expectations."""
         for stop in self._stops:
             stop()
         for item in list(self._waiting()):

@@ -1,4 +1,4 @@
-"""An expectation that is not decided: its questions, and whether its time has begun."""
+"""An expectation that is not decided yet: its questions, and whether its period has begun."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ _DELETED = (
 
 
 class OpenExpectation:
-    """`opened` is the moment at which its time began; None: not yet."""
+    """An undecided expectation. `opened` is when its period began; None: not yet."""
 
     def __init__(self, expect: Expect) -> None:
         self.expect = expect
         self.text = describe(expect)
         self.opened: int | None = None
-        self.closes = expect.deadline  # when its time is up, if that is known
+        self.closes = expect.deadline  # the end of its period, if known
         self.timers: list[asyncio.TimerHandle] = []
-        self.failed_late: int | None = None  # the position of its failure, while it may still become true
+        self.failed_late: int | None = None  # the index of its failure, while it may still become true
         self.order = [_watched(moment, expect) for moment in expect.order or ()]
         self.firsts: list[int | None] = [None for _ in self.order]  # when each of them became true
         self.main = None if self.order else WatchedQuestion(expect, expect, never=expect.never, always=expect.always)
-        self.origins = [_watched(moment, expect) for moment in _origins(expect)]  # any of them begins its time
+        # The first of them to be true begins the period.
+        self.origins = [_watched(moment, expect) for moment in _origins(expect)]
 
     @property
     def watched(self) -> list[WatchedQuestion]:
@@ -42,7 +43,7 @@ class OpenExpectation:
             self.main.begin()
 
     def has_origin(self) -> bool:
-        """Whether the moment has come from which `within` counts."""
+        """Whether the event has happened from which `within` counts."""
         return any(watched.facts.holds for watched in self.origins)
 
     def note_order(self, now: int) -> None:
@@ -66,7 +67,7 @@ class OpenExpectation:
         return ", ".join(happened)
 
     def why(self, when: str) -> str:
-        """What was seen, and when that decided."""
+        """The observed value, and when it decided the expectation."""
         if self.expect.within is not None and self.opened is None:
             return f"{describe_of(self.expect)} was not seen {when}"
         return self.facts.seen if self.order else f"{self.facts.seen} {when}"

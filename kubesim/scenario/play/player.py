@@ -3,12 +3,12 @@
 When a run ends:
 
 - at its `duration`, if it has one;
-- with steps, when all are done and everything is idle: every pod is ready, has ended or is gone, every
-  workload has what it requests, and nothing that is expected is still to come (after two minutes without that it ends
-  anyway; a CronJob never comes to rest);
+- with steps, when all are done and everything is idle: every pod is ready, has ended or is gone, every workload has the
+  pods that it requests, and no expectation is still open. After two minutes of waiting the run ends anyway; a CronJob
+  is never idle;
 - without steps, at `--until`, if it is given;
-- without steps and `--until`, the whole life is shown: once everything is idle, the pods are left alone for 30 s,
-  then workloads and pods are deleted, and the run ends when they are gone.
+- without steps and `--until`, the whole life is shown: once everything is idle, the pods are left alone for 30 s, then
+  workloads and pods are deleted, and the run ends when they are gone.
 """
 
 from __future__ import annotations
@@ -42,17 +42,20 @@ if TYPE_CHECKING:
     from kubesim.scenario.language.step_items import Step
     from kubesim.scenario.play.steps.when_steps import WhenSteps
 
-PATIENCE = 2 * MINUTE  # how long to wait for a rest that does not come
-RUNNING_TIME = 30 * SECOND  # from rest to the deletion
+PATIENCE = 2 * MINUTE  # how long to wait until everything is idle
+RUNNING_TIME = 30 * SECOND  # from idle to the deletion
 WHY_DELETED = "no steps: pods are deleted 30 s after everything is idle (--until or spec.duration sets another end)"
-LAST_WORDS = 3 * SECOND  # for what a kubelet still has to clean up
+LAST_WORDS = 3 * SECOND  # for the kubelet's remaining clean-up
 
 
 @part
 class Player:
-    """`look` is called once: when everything is idle, before pods are deleted, or at the end. `cut` ends the
-    run in the middle: other than `until`, it changes nothing before. `added` are steps that change nothing before
-    them either; the run does not end before they were taken and everything is idle again."""
+    """Runs the objects and steps of a scenario.
+
+    `look` is called once: when everything is idle, before pods are deleted, or at the end. `cut` ends the run early
+    without changing anything before, unlike `until`. `added` are steps that do not change anything before them either;
+    the run ends only after they were executed and everything is idle again.
+    """
 
     clock: LoopClock
     tasks: TaskSet
@@ -64,16 +67,16 @@ class Player:
     cut: int | None = None
     interceptor: Interceptor | None = None
     added: tuple[Step, ...] = ()
-    _taken: int = 0  # of the added steps
+    _taken: int = 0  # number of added steps that were executed
     _start: int = field(init=False)
     _limit: int | None = field(init=False)
-    _awaited: Callable[[], bool] | None = None  # what is waited for, if anything ...
-    _over: asyncio.Future[None] = field(init=False)  # ... until this is done
-    _pods: dict[tuple[str, str], Pod] = field(default_factory=dict)  # those that exist ...
+    _awaited: Callable[[], bool] | None = None  # the condition that the player waits for, if any ...
+    _over: asyncio.Future[None] = field(init=False)  # ... and the future that is done when it holds
+    _pods: dict[tuple[str, str], Pod] = field(default_factory=dict)  # existing pods ...
     _unsettled: dict[tuple[str, str], None] = field(default_factory=dict)  # ... and those that are not settled
     _workloads: dict[tuple[str, str, str], ApiObject] = field(default_factory=dict)  # by kind, namespace and name
-    _not_idle: dict[tuple[str, str, str], None] = field(default_factory=dict)  # those that are not idle
-    _busy: list[Step] = field(default_factory=list)  # steps that take time and are under way
+    _not_idle: dict[tuple[str, str, str], None] = field(default_factory=dict)  # workloads that are not idle
+    _busy: list[Step] = field(default_factory=list)  # long steps in progress
     _when: WhenSteps | None = None  # steps that wait for a condition
 
     def __post_init__(self) -> None:
@@ -83,7 +86,7 @@ class Player:
         self.judge.on_verdict = self._wake
 
     async def play(self) -> None:
-        """Returns when the run is over."""
+        """Run the scenario. Returns when the run is over."""
         stops = [self.world.watch("Pod", self._pod_changed)]
         stops += [self.world.watch(kind, self._workload_changed) for kind in WORKLOADS]
         self._begin_when()
@@ -110,10 +113,10 @@ class Player:
                 stop()
 
     def _check_faults(self) -> None:
-        """A fault that matches no operation of the whole run is a mistake, such as a wrong name."""
+        """Fail the run for a fault that matched no operation of the run, because of a mistake such as a wrong name."""
         if self.interceptor is None or self.until is not None or self.cut is not None:
             return
-        from kubesim.scenario.faults.decide import why_unused  # only files with faults pay for it
+        from kubesim.scenario.faults.decide import why_unused  # only runs with faults import it
 
         for state in self.interceptor.faults:
             why = why_unused(state)
@@ -124,7 +127,7 @@ class Player:
                 self._failed(step, "no operation of the run hung: check its names and times")
 
     async def _steps(self) -> bool:
-        """Take the steps; False if time was up before."""
+        """Execute the steps; False if time ran out first."""
         timed = [(step.at, step) for step in self.spec.steps if step.at is not None]
         for at, step in sorted(timed, key=itemgetter(0)):
             if not await self._sleep_until(self._start + at):
@@ -136,13 +139,13 @@ class Player:
         steps = [step for step in self.spec.steps if step.when is not None]
         if not steps:
             return
-        from kubesim.scenario.play.steps.when_steps import WhenSteps  # only files with such steps pay for it
+        from kubesim.scenario.play.steps.when_steps import WhenSteps  # only runs with such steps import it
 
         self._when = WhenSteps(self.clock, self.world, self.interceptor, self._take, self._failed, self._wake)
         self._when.begin(steps)
 
     async def _when_steps(self, when: WhenSteps) -> bool:
-        """Wait until all were taken, two minutes for each. False if the whole time was up before."""
+        """Wait until all of them were executed, two minutes for each. False if time ran out first."""
         while left := when.left():
             deadline = max(self.clock.now() + PATIENCE, when.latest())
             await self._wait_until(lambda left=left: when.left() < left, deadline)  # type: ignore[misc]
@@ -152,7 +155,7 @@ class Player:
         return self._limit is None or self.clock.now() < self._limit
 
     def _take(self, step: Step) -> None:
-        """Each action of a step has the name of the World's method that does it."""
+        """Execute a step. The name of its action is the name of a method of World."""
         name = step.action
         action = partial(getattr(self.world, name), getattr(step, name))
         if iscoroutinefunction(action):
@@ -195,7 +198,7 @@ class Player:
         if self.spec.duration is not None:
             await self._sleep_until(self._start + self.spec.duration)
             return
-        if self.spec.sources.apiserver is not None:  # a live cluster does not come to an end
+        if self.spec.sources.apiserver is not None:  # a live cluster has no end
             await self._sleep_until(NEVER)
             return
         whole_life = not self.spec.steps
@@ -220,7 +223,7 @@ class Player:
             look()
 
     def _patience(self) -> int:
-        """Two minutes, or longer if an expectation has a later time."""
+        """How long to wait until everything is idle: two minutes, or longer if an expectation has a later deadline."""
         latest = max((expect.deadline or 0 for expect in self.spec.expect), default=0)
         return max(self.clock.now() + PATIENCE, self._start + latest + 1)
 
@@ -230,7 +233,7 @@ class Player:
         return not self._unsettled and not self._not_idle
 
     async def _delete_all(self) -> None:
-        """Owners first: their controllers would replace deleted pods."""
+        """Delete all pods and workloads, owners first: their controllers would replace deleted pods."""
         self.world.remove_all_static_pods()
         pods = [self._pods[key] for key in sorted(self._pods) if not is_mirror_pod(self._pods[key])]
         if pods or self._workloads:
@@ -277,12 +280,12 @@ class Player:
         self._wake()
 
     def _wake(self) -> None:
-        """Something changed: does what is waited for hold now?"""
+        """Re-evaluate the awaited condition after a change."""
         if self._awaited is not None and self._awaited():
             wake(self._over, None)
 
     async def _sleep_until(self, moment: int) -> bool:
-        """False if the whole time was up before."""
+        """Sleep until a time; False if the run ended first."""
         limit = self._limit
         if limit is not None and limit < moment:
             await self.clock.sleep_until(limit)
@@ -292,7 +295,7 @@ class Player:
         return True
 
     async def _wait_until(self, condition: Callable[[], bool], deadline: int) -> None:
-        """Until it holds after some change, or until the deadline."""
+        """Wait until the condition holds after some change, or until the deadline."""
         if self._limit is not None:
             deadline = min(deadline, self._limit)
         while not condition() and self.clock.now() < deadline:

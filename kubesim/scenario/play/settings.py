@@ -1,4 +1,4 @@
-"""What a scenario says about nodes, images and containers, as the settings that those parts take."""
+"""Converts the nodes, images and containers of a scenario into the settings of the simulated components."""
 
 from __future__ import annotations
 
@@ -40,13 +40,14 @@ if TYPE_CHECKING:
     from kubesim.scenario.language.nodes.machine_items import SandboxFaultItem
     from kubesim.scenario.language.variation.draw_items import DurationDraw, ExitCodeDraw
 
-CONTAINERD = "containerd"  # the order of sandboxes in which the runtime calls CNI
+CONTAINERD = "containerd"  # where the runtime calls CNI
 
 
 def kubelet_settings(
     item: NodeItem, number: int, configuration: KubeletConfiguration, stream: Stream, rules: Rules = DEFAULT_RULES
 ) -> KubeletSettings:
-    """The kubelet of the node with this number (from 0). When its parts were started, a real node leaves to chance."""
+    """The settings of the kubelet of the node with this number (from 0). The start times of its components are random,
+    as on a real node."""
     base, values = KubeletSettings(), configuration.values
     back_off = values["crashLoopBackOff.maxContainerRestartPeriod"]
     managed = None
@@ -98,7 +99,8 @@ def _swap(item: NodeItem, configuration: KubeletConfiguration) -> NodeSwap | Non
 
 
 def coming_up(settings: KubeletSettings, stream: Stream) -> KubeletSettings:
-    """The kubelet that has just been started: all its parts begin within its first half second, one after the other."""
+    """The settings of a kubelet that has just started: its components start within its first half second, one after the
+    other."""
     begin = 200 * MILLISECOND + stream.randrange(300 * MILLISECOND)
     return replace(
         settings,
@@ -116,9 +118,10 @@ def coming_up(settings: KubeletSettings, stream: Stream) -> KubeletSettings:
 
 
 def runtime_settings(number: int, spec: Spec, latencies: Latencies, rules: Rules) -> SimulatedSettings:
-    """The runtime of the node with this number; each node has its own range of pod addresses.
+    """The settings of the runtime of the node with this number.
 
-    A single node takes them from the `podCIDR` of its configuration; of several, each gets its own from the cluster.
+    Each node has its own range of pod addresses: a single node uses the `podCIDR` of its configuration; several nodes
+    get theirs from the cluster.
     """
     cidr = pod_cidrs(number, spec)[0]
     own = spec.kubelet_configuration.values["podCIDR"] and len(spec.nodes) == 1
@@ -156,7 +159,7 @@ def _security_profiles(item: SecurityProfilesItem) -> SecurityProfiles:
 
 
 def pod_cidrs(number: int, spec: Spec) -> tuple[str, str]:
-    """The ranges of a node's pods: IPv4 and IPv6."""
+    """The pod address ranges of a node: IPv4 and IPv6."""
     cidrs = {4: f"10.{88 + number // 256}.{number % 256}.0/24", 6: f"fd00:10:88:{number:x}::/64"}
     given = spec.kubelet_configuration.values["podCIDR"]
     if given and len(spec.nodes) == 1:
@@ -166,7 +169,7 @@ def pod_cidrs(number: int, spec: Spec) -> tuple[str, str]:
 
 
 def cni_settings(spec: Spec, state: str = "") -> CniSettings:
-    """`state` is the directory of a node that is the host itself."""
+    """The settings of containerd's CRI plugin. `state` is the directory of a node that is the host itself."""
     from kubesim.cni.exec.faults import PluginFault, parse_terms
 
     cni = spec.cni
@@ -193,7 +196,7 @@ def cni_settings(spec: Spec, state: str = "") -> CniSettings:
 
 
 def node_plans(spec: Spec) -> list[NodePlan]:
-    """The real nodes that lie under those of a scenario."""
+    """The real nodes under the simulated nodes of a scenario."""
     plans = []
     for number, item in enumerate(spec.nodes):
         addresses = (f"{host_ip(number)}/16", f"fd00:10::{number + 1:x}/64")
@@ -206,7 +209,7 @@ def host_ip(number: int) -> str:
 
 
 def _images(spec: Spec) -> Iterator[tuple[str, ImageItem]]:
-    """Each image that the scenario mentions, as the kubelet requests it, with the first item that is about it."""
+    """Each image that the scenario mentions, as the kubelet requests it, with the first item that matches it."""
     if not spec.images:
         return
     mentioned: dict[str, None] = {}
@@ -224,7 +227,7 @@ def _images(spec: Spec) -> Iterator[tuple[str, ImageItem]]:
 
 
 def _note_mentions(value: Any, mentioned: dict[str, None]) -> None:
-    """Of images, also in manifests that are given as text."""
+    """Collect the images in a manifest, which may be given as text."""
     if isinstance(value, str):
         if "image" not in value:
             return
@@ -236,7 +239,7 @@ def _note_mentions(value: Any, mentioned: dict[str, None]) -> None:
         value = dict(value)
     if isinstance(value, dict):
         for key, item in value.items():
-            if key in ("image", "reference") and isinstance(item, str):  # of a container, of a volume
+            if key in ("image", "reference") and isinstance(item, str):  # of a container or a volume
                 mentioned[item] = None
             else:
                 _note_mentions(item, mentioned)
@@ -268,7 +271,7 @@ NO_DEPENDENCIES: Dependencies = {}
 
 
 def dependencies(spec: Spec, is_ready: Callable[[str], bool]) -> Dependencies:
-    """By name; `is_ready` says whether a pod (`namespace/name`) is."""
+    """The dependencies, by name; `is_ready` returns whether a pod (`namespace/name`) is ready."""
     return {
         item.name: Dependency(item.name, duration_draw(item.latency), item.down, _is_up(item.pod, is_ready))
         for item in spec.dependencies

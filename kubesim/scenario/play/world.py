@@ -1,4 +1,5 @@
-"""What a scenario acts on: the cluster and its nodes, as a user would (with kubectl, or a shell on a node)."""
+"""The target of a scenario's actions: the cluster and its nodes, as a user acts on them (with kubectl, or a shell on a
+node)."""
 
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ JsonObject = dict[str, Any]
 
 
 class World(Protocol):
-    """The actions of a scenario. Each raises StepFailed if it cannot be done."""
+    """The actions of a scenario. Each raises StepFailed if it is impossible."""
 
     def apply(self, manifest: JsonObject) -> None: ...
     def patch(self, patch: Patch) -> None: ...
@@ -95,7 +96,7 @@ class World(Protocol):
     async def dependency(self, step: DependencyStep) -> None: ...
 
     def note(self, text: str) -> None:
-        """Record something that a reader of the trace should know."""
+        """Record a note for the reader of the trace."""
         ...
 
     def objects(self, kind: str) -> Sequence[ApiObject]:
@@ -128,7 +129,7 @@ class SimulatedWorld(NodeSteps):
 
     def _write(self, node: SimulatedNode, file: str, manifest: Manifest) -> None:
         self._note_of_node(node, f"the file {node.manifests.path}/{file} is written")
-        if isinstance(manifest, dict):  # its mirror pod needs a namespace
+        if isinstance(manifest, dict):  # the mirror pod needs a namespace
             self.ensure_namespace(manifest["metadata"].get("namespace", "default"))
         node.manifests.write(file, manifest if isinstance(manifest, str) else json.dumps(manifest))
 
@@ -152,7 +153,7 @@ class SimulatedWorld(NodeSteps):
         url.behave(behaviour)
 
     def remove_all_static_pods(self) -> None:
-        """Files and urls of the real world stay as they are; the kubelets just ignore them."""
+        """Remove the simulated static pods. Real files and URLs stay unchanged; the kubelets just ignore them."""
         if self.url is not None:
             self._serve(self.url, UrlBehaviour())
         for node in self.nodes.values():
@@ -222,7 +223,7 @@ class SimulatedWorld(NodeSteps):
             raise StepFailed(f"the {what} of node {node.name} is {'not running' if running else 'running already'}")
 
     def _device_plugin(self, node: SimulatedNode, target: PluginTarget) -> tuple[DevicePlugins, str]:
-        """The plugins of the node, and the resource that is meant; the language has checked that there is one."""
+        """The plugins of the node, and the resource of the target; the language has checked that there is one."""
         assert node.device_plugins is not None
         return node.device_plugins, target.resource or next(iter(node.device_plugins.plugins))
 
@@ -271,7 +272,7 @@ class SimulatedWorld(NodeSteps):
         node.power_on()
 
     async def crash(self, node: str, crash: Crash) -> None:
-        """A fault: a component ends and comes back. One that is down already has nothing to lose."""
+        """Crash a component and start it again. A component that is already down is not affected."""
         from kubesim.scenario.language.step_items import Reboot, Restart
 
         try:
@@ -284,7 +285,7 @@ class SimulatedWorld(NodeSteps):
             pass
 
     async def shutdown(self, shutdown: Shutdown) -> None:
-        """Simulate a shutdown up to the moment at which the kubelet releases its delay. The machine stays up."""
+        """Simulate a shutdown until the kubelet releases its inhibitor delay. The machine stays on."""
         node = self._node(shutdown.node)
         if not node.kubelet_runs:
             raise StepFailed(f"the kubelet of node {node.name} is not running")

@@ -1,1 +1,1 @@
-"""`kubesim node`: nodes of an existing API server, with simulated containers."""
+"""`kubesim node`: simulated nodes at an existing API server."""

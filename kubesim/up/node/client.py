@@ -29,7 +29,7 @@ _JSON, STRATEGIC = "application/json", "application/strategic-merge-patch+json"
 
 
 async def request(transport: Transport, verb: Verb, path: str, body: Any = None, content_type: str = _JSON) -> Any:
-    """The answer, as JSON. Raises ApiError; its code is 0 if the server was not reached."""
+    """Send a request and return the answer, as JSON. Raises ApiError, with code 0 if the server was not reached."""
     data = b"" if body is None else json.dumps(body).encode()
     try:
         async with transport.open(Call(verb, path, body=data, content_type=content_type if data else "")) as reply:
@@ -103,7 +103,7 @@ class RemoteClient(MemoryClient):
 
 
 def new_body(obj: ApiObject) -> dict[str, Any]:
-    """An object as it is sent to be created."""
+    """An object as the body of a create request."""
     body = obj.to_json()
     ours = ("uid", "resourceVersion", "creationTimestamp", "generation")
     metadata = {key: value for key, value in body.get("metadata", {}).items() if key not in ours}

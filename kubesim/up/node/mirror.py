@@ -1,4 +1,4 @@
-"""The store of simulated nodes, as a copy of what their API server has: pods, nodes, and what pods refer to."""
+"""The store of simulated nodes: a copy of the pods, nodes and referenced objects of their API server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.store import Store
 from kubesim.sources.reflector.list_watch import ListWatch, Watched
 
-# What kubelets have in caches beside pods and their own node.
+# Kinds that kubelets cache besides pods and their own node.
 KINDS = (
     "ConfigMap",
     "Secret",
@@ -54,11 +54,12 @@ class Copies:
             self._store.remove(self._kind, *name)
 
     async def room(self) -> None:
-        """A store accepts everything immediately."""
+        """Always ready: a store accepts every change immediately."""
 
 
 def put(store: Store, obj: ApiObject) -> None:
-    """Unless it is the same: of the version, which is that of another server, nothing depends."""
+    """Store an object, unless it is unchanged. Its resource version is that of another server, so nothing depends on
+    it."""
     known = store.find(obj.kind, obj.metadata.namespace, obj.metadata.name)
     if known is None or _unversioned(known) != _unversioned(obj):
         store.put(obj)
@@ -96,7 +97,7 @@ def follow(
     kind: str, clock: LoopClock, transport: Transport, chance: Stream, store: Store, report: Callable[[str], None],
     selectors: dict[str, str] | None = None,
 ) -> ListWatch[ApiObject]:  # fmt: skip
-    """All objects of a kind, or those that are selected."""
+    """Follow all objects of a kind, or a selection."""
     resource = RESOURCES[kind]
     root = f"/apis/{resource.group}/v1" if resource.group else "/api/v1"
     watched = Watched(f"{root}/{resource.plural}", resource.model, kind, resource.api_version, selectors)

@@ -29,7 +29,7 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 
 
 class RemoteNodes:
-    """Implements `LiveNode` for all nodes of a simulation. `report` is called with a line about what failed."""
+    """Implements `LiveNode` for all nodes of a simulation. `report` is called with a line about each failure."""
 
     lessons: RealContainers | None = None
 
@@ -43,7 +43,7 @@ class RemoteNodes:
 
     @property
     def decides_alone(self) -> bool:
-        """The cluster has controllers that taint nodes and evict pods."""
+        """False: the cluster has controllers that taint nodes and evict pods."""
         return False
 
     @property
@@ -75,7 +75,7 @@ class RemoteNodes:
 
 
 async def write_lease(transport: Transport, name: str, lease: ApiObject) -> None:
-    """Update it, or create it. Mirrors: component-helpers/apimachinery/lease controller.go"""
+    """Update or create the lease. Mirrors: component-helpers/apimachinery/lease controller.go"""
     try:
         known = await request(transport, "get", f"{LEASES}/{name}")
         spec = {**(known.get("spec") or {}), **lease.to_json()["spec"]}
@@ -87,7 +87,7 @@ async def write_lease(transport: Transport, name: str, lease: ApiObject) -> None
 
 
 class _Both:
-    """The source at the other end, and behind it the one that reads the store: that begins after the first list."""
+    """The remote source, then the source that reads the store, which starts after the first list."""
 
     def __init__(self, remote: Source, own: Source) -> None:
         self._remote = remote

@@ -1,4 +1,4 @@
-"""What `kubesim node` must be allowed to do: that of a kubelet, without the narrowing to one node."""
+"""The permissions of `kubesim node`: those of a kubelet, but not limited to one node."""
 
 from __future__ import annotations
 

@@ -23,12 +23,13 @@ from kubesim.up.node.mirror import KINDS, follow
 from kubesim.up.node.remote_node import RemoteNodes
 from kubesim.values import value_object
 
-SIMULATED = "kubesim.dev/simulated"  # annotation of the nodes that were registered here
+SIMULATED = "kubesim.dev/simulated"  # annotation of nodes that kubesim registered
 
 
 @value_object
 class NodeSettings:
-    """`duration` is microseconds of real time; None: until it is stopped. `report` gets a line about each failure."""
+    """Settings of the nodes. `duration` is microseconds of real time; None: until it is stopped. `report` gets a line
+    about each failure."""
 
     kubeconfig: str
     context: str
@@ -41,12 +42,12 @@ class NodeSettings:
 
 
 def run_nodes(scenario: Scenario, settings: NodeSettings, sinks: Sequence[Sink] = ()) -> None:
-    """Raises UsageError, and KeyboardInterrupt when a signal ends it."""
+    """Run the nodes. Raises UsageError, and KeyboardInterrupt when a signal ends it."""
     run_virtual(_run, scenario, settings, sinks, speed=settings.speed)
 
 
 async def _run(scenario: Scenario, settings: NodeSettings, sinks: Sequence[Sink]) -> None:
-    patience = PATIENCE_S * settings.speed  # the loop is paced, so its seconds are shorter
+    patience = PATIENCE_S * settings.speed  # the loop is paced, so its seconds are shorter than real ones
     clock, config, context = LoopClock(wall_now()), settings.kubeconfig, settings.context
     transport = connect(clock, config, context, may_write=True, request_timeout_s=patience)
     try:
@@ -81,7 +82,7 @@ async def _wait(simulation: Simulation, settings: NodeSettings) -> None:
 
 
 async def _known_nodes(transport: Transport, names: Sequence[str], settings: NodeSettings) -> set[str]:
-    """Those of the names that the cluster has, from an earlier run. Raises UsageError."""
+    """The nodes with these names that exist in the cluster from an earlier run. Raises UsageError."""
     try:
         items = (await request(transport, "list", "/api/v1/nodes")).get("items") or []
     except ApiError as error:
@@ -101,7 +102,7 @@ async def _known_nodes(transport: Transport, names: Sequence[str], settings: Nod
 
 
 async def _register(transport: Transport, simulation: Simulation, name: str, known: bool) -> None:
-    """Create the Node, or take over the one of an earlier run."""
+    """Create the Node, or take over that of an earlier run."""
     node = simulation.store.get("Node", "", name)
     try:
         if known:
@@ -109,7 +110,7 @@ async def _register(transport: Transport, simulation: Simulation, name: str, kno
         else:
             body = new_body(node)
             body["metadata"].setdefault("annotations", {})[SIMULATED] = "true"
-            for field in ("podCIDR", "podCIDRs"):  # these are for the cluster to give
+            for field in ("podCIDR", "podCIDRs"):  # the cluster assigns these
                 body.get("spec", {}).pop(field, None)
             value = await request(transport, "create", "/api/v1/nodes", body)
     except ApiError as error:

@@ -1,4 +1,4 @@
-"""What a kubelet sends when a status changes: a strategic merge patch of what differs, and nothing else.
+"""The patch of a changed status that a kubelet sends: a strategic merge patch with only the differences.
 
 Mirrors: apimachinery/pkg/util/strategicpatch patch.go CreateTwoWayMergePatch, for the lists of a status
 """
@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-# Lists whose items are merged by a key; all others are replaced as they are.
+# Lists whose items are merged by a key; all other lists are replaced.
 _KEYS = {"conditions": "type", "podIPs": "ip", "hostIPs": "ip", "addresses": "type"}
 
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """From one JSON value to another; fields that are gone are null."""
+    """The patch from one JSON value to another; removed fields are null."""
     patch: dict[str, Any] = {}
     for name in sorted(old.keys() | new.keys()):
         before, after = old.get(name), new.get(name)
@@ -29,7 +29,7 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _merged_list(name: str, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> dict[str, Any]:
-    """The items that differ, those to delete, and the new order."""
+    """The changed items, the items to delete, and the new order."""
     key = _KEYS[name]
     known, kept = {item[key]: item for item in before}, {item[key] for item in after}
     items = [item if item[key] not in known else {key: item[key]} | changes(known[item[key]], item)

@@ -1,1 +1,1 @@
-"""Invariants of sandboxes, containers and probes: judged by what the runtime of a node does."""
+"""Invariants of sandboxes, containers and probes, checked at the runtime of each node."""

@@ -1,4 +1,4 @@
-"""Every address is released, and no two pods have the same address.
+"""Every pod address is released, and no two pods have the same one.
 
 The network of a sandbox is torn down when the sandbox is stopped (StopPodSandbox), and its address is free again. Real
 plugins that leave something behind on the host are reported by the run itself.

@@ -21,7 +21,7 @@ PATIENCE = 30 * SECOND
 
 
 def is_forgotten(pod: PodSeen, now: int) -> bool:
-    """Whether the kubelet considers the pod as ended or unknown, and had the time to notice running containers."""
+    """Whether the kubelet considers the pod ended or unknown, and has had time to notice its running containers."""
     since = pod.node.undisturbed_since
     if pod.gone_at is None or since is None or now <= max(pod.gone_at, since) + PATIENCE:
         return False

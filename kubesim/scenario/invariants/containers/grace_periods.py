@@ -3,13 +3,13 @@
 1. KILL comes no sooner than the timeout of StopContainer.
 2. A sandbox or a container record is removed only after StopContainer of its containers (killPodWithSyncResult).
 3. The timeout is at most the longest grace period that applies: of the pod, of a deletion, of a probe; 2 s at least.
-4. Of a pod that is deleted, no container is killed before the grace period of the shortest deletion is over.
+4. No container of a deleted pod is killed before the shortest requested grace period is over.
 
-Exception to 3: an eviction gives what it decides; up to v1.30 that is the kubelet's evictionMaxPodGracePeriod.
+Exception to 3: an eviction sets the grace period; up to v1.30 it is the kubelet's evictionMaxPodGracePeriod.
 Exception to 2: a node that was disturbed less than a grace period ago, on which StopContainer may have failed.
-Exceptions to 4: an eviction, a preemption or a node shutdown gives less time, and so does a termination that had begun
-before the deletion. A sync that had begun before still applies the grace period of a probe. Kubelets without pod worker
-states (before v1.22) are not judged by it.
+Exceptions to 4: an eviction, a preemption, a node shutdown, or a termination that had begun before the deletion may
+give less time. A sync that had begun before still applies the grace period of a probe. Rule 4 is not checked for
+kubelets without pod worker states (before v1.22).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from kubesim.scenario.invariants.invariant import Invariant
 from kubesim.scenario.invariants.seen import PodSeen
 
 DEFAULT_GRACE_S = 30
-CUT = SECOND  # a hook and the wait for a turn are each counted in whole seconds
+CUT = SECOND  # the time of a hook and the wait for a turn are each counted in whole seconds
 
 
 def killed(pod: PodSeen, info: ContainerInfo, by: Killer, now: int) -> str:
     if info.id not in pod.running:
-        return ""  # it ended by itself in this instant
+        return ""  # the container exited at this instant
     if by == "stop":
         stop = pod.stops.get(info.id)
         if stop is None or now >= stop.kill_at:
@@ -55,7 +55,7 @@ def stopping(pod: PodSeen, info: ContainerInfo, timeout: int, now: int) -> str:
 
 
 def _is_evicted(pod: PodSeen) -> bool:
-    """Old kubelets have no worker that knows."""
+    """Whether the pod may be evicted; kubelets without pod worker states do not record it."""
     worker, rules = pod.node.worker(pod.spec.metadata.uid), pod.node.rules
     if not rules.pod_worker_states:
         return not rules.soft_eviction_within_pod_grace

@@ -4,9 +4,9 @@ In each sandbox, a container starts only after every init container before it is
 succeeded, a sidecar has started. A new sandbox begins from the start (computePodActions with CreateSandbox). Ephemeral
 containers start at any time.
 
-Kubelets of v1.6 violate it when a sandbox dies: earlier results of init containers still count. Kubelets before v1.37
-violate it after a reboot or after failed calls: a record of the old sandbox that was created and
-never started counts as proof that the pod is initialized, so init containers are skipped in the new one.
+The v1.6 kubelet violates it when a sandbox dies: earlier results of init containers still count. Kubelets before v1.37
+violate it after a reboot or after failed calls: a container of the old sandbox that was created but never started
+counts as proof that the pod is initialized, so init containers are skipped in the new sandbox.
 """
 
 from __future__ import annotations

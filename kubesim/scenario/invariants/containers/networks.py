@@ -1,7 +1,7 @@
 """No container starts before its sandbox has a network.
 
-RunPodSandbox returns after the network of the pod is set up; a pod with hostNetwork uses that of the node. The kubelet
-starts containers only in a sandbox that is ready.
+RunPodSandbox returns after the network of the pod is set up; a pod with hostNetwork uses the network of the node. The
+kubelet starts containers only in a sandbox that is ready.
 """
 
 from __future__ import annotations

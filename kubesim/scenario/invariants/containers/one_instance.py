@@ -1,6 +1,6 @@
 """A container of a pod has at most one running instance.
 
-The kubelet starts a container again only after the instance before it has ended: computePodActions keeps a running
+The kubelet starts a container again only after its previous instance has ended: computePodActions keeps a running
 container, or kills it and waits for StopContainer before it starts the next one.
 """
 

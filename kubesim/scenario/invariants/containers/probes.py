@@ -1,7 +1,7 @@
 """Probes run only on containers that run.
 
-According to the kubelet's own status, which may be stale, the container runs, its initial delay is over, and only the
-startup probe runs until it has succeeded (doProbe). The runtime has started the container that is probed.
+A probe runs only if the container is running in the kubelet's own status (which may be stale), has been started by the
+runtime, and its initial delay is over. Until the startup probe has succeeded, no other probe runs (doProbe).
 
 Exception: kubelets before v1.16 do not support startup probes, and do not report `started`.
 """

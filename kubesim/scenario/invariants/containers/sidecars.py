@@ -3,8 +3,8 @@
 When a pod is stopped, a sidecar gets its stop signal after all regular containers have ended, and after the sidecar
 that follows it (kuberuntime_termination_order.go).
 
-Exceptions: a sidecar waits no longer than the grace period, so the order ends when the time of the other container is
-up, give or take 2 s. A sidecar that is restarted on its own (liveness probe, new image) is no end of a pod.
+Exceptions: a sidecar waits no longer than the grace period, so the order holds only until the grace period of the other
+container is over, give or take 2 s. The restart of a single sidecar (liveness probe, new image) does not count.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kubesim.runtime.protocol import ContainerInfo
 from kubesim.scenario.invariants.invariant import Invariant
 from kubesim.scenario.invariants.seen import PodSeen
 
-CUT = 2 * SECOND  # the minimum after a long hook; hooks and waits are each counted in whole seconds
+CUT = 2 * SECOND  # the minimum after a long hook; the times of hooks and waits are each counted in whole seconds
 
 
 def stopping(pod: PodSeen, info: ContainerInfo, timeout: int, now: int) -> str:
@@ -29,7 +29,8 @@ def stopping(pod: PodSeen, info: ContainerInfo, timeout: int, now: int) -> str:
 
 
 def waits_for(pod: PodSeen, name: str) -> list[str]:
-    """The containers that end before a sidecar: the regular ones and the next sidecar; none for other containers."""
+    """The containers that must end before a sidecar: the regular containers and the next sidecar. None for other
+    containers."""
     sidecars = [init.name for init in pod.init_containers if is_restartable_init_container(init)]
     if name not in sidecars:
         return []
@@ -38,8 +39,8 @@ def waits_for(pod: PodSeen, name: str) -> list[str]:
 
 
 def _has_time(pod: PodSeen, info: ContainerInfo, now: int) -> bool:
-    """Whether a container that is being stopped still has time to end. One without a StopContainer call yet, because of
-    its hook, counts if the whole pod is being stopped."""
+    """Whether a container that is being stopped is still in its grace period. A container whose hook delays the
+    StopContainer call counts if the whole pod is being stopped."""
     stop = pod.stops.get(info.id)
     if stop is not None:
         return stop.kill_at - now > CUT

@@ -1,1 +1,1 @@
-"""Invariants of what the kubelet reports and the API server stores."""
+"""Invariants of the statuses that the kubelet reports and the objects that the API server stores."""

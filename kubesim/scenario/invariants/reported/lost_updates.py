@@ -1,7 +1,7 @@
 """No update to the API server is lost.
 
-Each write replaces the newest state of its object, the one that its writer has read. A write that is based on an older
-state would undo the change between the two; the API server refuses it (GuaranteedUpdate in etcd3/store.go).
+Each write replaces the newest state of its object, which its writer has read. A write that is based on an older state
+would undo the changes in between; the API server rejects it (GuaranteedUpdate in etcd3/store.go).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kubesim.scenario.invariants.seen import StoreSeen
 def stored(_: StoreSeen, newest: ApiObject | None, change: WatchEvent) -> str:
     previous = change.previous
     if previous is newest or newest is None:
-        return ""  # of one that is older than the run, nothing is known yet
+        return ""  # the object is older than the run, so its newest state is unknown
     if previous is not None and previous.metadata.resource_version == newest.metadata.resource_version:
         return ""
     was = "no object" if previous is None else f"version {previous.metadata.resource_version}"

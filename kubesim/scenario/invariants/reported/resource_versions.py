@@ -1,4 +1,4 @@
-"""Resource versions grow: each change at the API server has a higher one than every change before it.
+"""Resource versions increase: each change at the API server has a higher version than every change before it.
 
 Watches, caches and optimistic concurrency rely on it (etcd's revision).
 """

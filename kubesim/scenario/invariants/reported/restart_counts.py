@@ -1,10 +1,10 @@
-"""The restart count of a container never falls.
+"""The restart count of a container never decreases.
 
-The kubelet counts from the records of the runtime, and if they are gone from the log files on its disk
-(calcRestartCountByLogDir); without either it keeps the count that the API server has.
+The kubelet computes the count from the records of the runtime or, if they are gone, from the log files on its disk
+(calcRestartCountByLogDir). Without either it keeps the count at the API server.
 
-Exceptions: kubelets before v1.22 count from records alone, so their counts fall when the records are gone. After a
-start, a kubelet does not read the status of its static pods from their mirrors, so it counts from records alone.
+Exceptions: kubelets before v1.22 use only the records, so their counts decrease when the records are gone. After a
+restart, a kubelet does not read the status of its static pods from their mirror pods, so it uses only the records.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _counts_from_records(pod: PodSeen | None, new: Pod) -> bool:
 
 
 def _recorded(pod: PodSeen | None, status: ContainerStatus) -> int:
-    """How often the container had been created before, by the record of the runtime; without one, never."""
+    """How often the container had been created before, from the runtime's record; 0 without a record."""
     identifier = bare_id(status.container_id)
     record = None if pod is None else pod.running.get(identifier) or pod.ended.get(identifier)
     return 0 if record is None else record.attempt

@@ -1,14 +1,15 @@
 """A reported status follows from the containers.
 
-A status may be late, but it never reports a state that did not exist: a container that it reports as running has
-started, one that it reports as terminated has ended with that exit code. What is ready runs; a pod is Ready only with
-all its containers; it Succeeded only if all of them exited with 0; it has ended only if no container runs.
+A status may be late, but it never reports a state that did not exist: a container reported as running has started, and
+a container reported as terminated has exited with that code. A ready container is running; a pod is Ready only if all
+its containers are; it is Succeeded only if all of them exited with 0; its phase is terminal only if no container is
+running.
 
 Exceptions: a container whose record is gone is reported as ContainerStatusUnknown (137). The records of an evicted pod
 are removed before its status is final, so it may be reported as ready. Kubelets without pod worker states (before
 v1.22) report an evicted pod as Failed immediately. If a pod is deleted before its regular containers have started, they
-report all containers as terminated while init containers run (TerminatePod). A pod of a node whose kubelet does not
-work is ended by others (pod garbage collection, a forced deletion).
+report all containers as terminated while init containers run (TerminatePod). If the kubelet of a node does not work,
+other components set the final status of its pods (pod garbage collection, a forced deletion).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A pod that has ended stays as it ended: Succeeded and Failed never change.
+"""A terminal phase is final: Succeeded and Failed never change.
 
 The status manager and the pod workers treat a terminal phase as final (getPhase is not called again).
 

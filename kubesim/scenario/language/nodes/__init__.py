@@ -1,1 +1,1 @@
-"""What a scenario says about a node: its files and profiles, its machine, its devices."""
+"""Nodes in the scenario language: their files and profiles, their machine, their devices."""

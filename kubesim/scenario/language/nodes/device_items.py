@@ -1,4 +1,4 @@
-"""What a scenario says about the device plugins and DRA drivers of a node, and about what happens to their devices."""
+"""The device plugins and DRA drivers of a node in the scenario language, and the steps that change their devices."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DeviceItem(Strict):
 
 
 class PluginPath(Strict):
-    """A path of the node in a container: `path` if it is the same in both."""
+    """A path of the node that is mounted into a container: `path` if both paths are the same."""
 
     path: str = Field(default="", pattern=r"^(/.*)?$")
     host_path: str = Field(default="", pattern=r"^(/.*)?$")
@@ -45,15 +45,15 @@ class PluginPath(Strict):
 
     @property
     def paths(self) -> tuple[str, str]:
-        """On the host and in the container."""
+        """The paths on the host and in the container."""
         return (self.path, self.path) if self.path else (self.host_path, self.container_path)
 
 
 class PluginMount(PluginPath):
-    """A directory of the node in a container; a plain text is its path in both."""
+    """A directory of the node that is mounted into a container; a plain text is both paths."""
 
     read_only: bool = False
-    files: dict[str, str] = Field(default_factory=dict)  # that the plugin has created, by name
+    files: dict[str, str] = Field(default_factory=dict)  # created by the plugin, by name
 
 
 class DeviceNode(PluginPath):
@@ -63,15 +63,15 @@ class DeviceNode(PluginPath):
 
 
 class AllocateItem(Strict):
-    """What the plugin answers to Allocate. `{ids}` in a text stands for the ids of all devices, with commas between
-    them; an entry with `{id}` is repeated for each device."""
+    """The plugin's answer to Allocate. `{ids}` in a text is replaced by the ids of all devices, separated by commas; an
+    entry with `{id}` is repeated for each device."""
 
     env: dict[str, str] = Field(default_factory=dict)  # the container's own variables override these
     mounts: Annotated[tuple[Annotated[PluginMount, wrap("path")], ...], BeforeValidator(as_list)] = ()
     devices: Annotated[tuple[Annotated[DeviceNode, wrap("path")], ...], BeforeValidator(as_list)] = ()
     annotations: dict[str, str] = Field(default_factory=dict)
     cdi_devices: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
-    error: str = ""  # instead of all that
+    error: str = ""  # answered instead of all fields above
 
     @model_validator(mode="after")
     def _one_value_for_a_name(self) -> AllocateItem:
@@ -90,11 +90,11 @@ class DevicePluginItem(Strict):
     count: int | None = Field(default=None, ge=0)
     devices: Annotated[tuple[Annotated[DeviceItem, wrap("id")], ...], BeforeValidator(as_list)] = ()
     allocate: AllocateItem = defaults()
-    preferred: Annotated[tuple[str, ...], BeforeValidator(as_list)] | None = None  # ids, the best first
-    pre_start_required: bool = False  # PreStartContainer is called before each start of a container
-    pre_start_error: str = ""  # what it answers
-    registers_after: Duration = REGISTERS_AFTER  # after the kubelet has started, or the plugin
-    running: bool = True  # false: until a step starts it
+    preferred: Annotated[tuple[str, ...], BeforeValidator(as_list)] | None = None  # ids in order of preference
+    pre_start_required: bool = False  # whether the kubelet calls PreStartContainer before each start of a container
+    pre_start_error: str = ""  # the error of PreStartContainer
+    registers_after: Duration = REGISTERS_AFTER  # after the start of the kubelet or of the plugin
+    running: bool = True  # false: a step starts it
 
     @model_validator(mode="before")
     @classmethod
@@ -120,16 +120,16 @@ class DevicePluginItem(Strict):
 
 
 class PluginTarget(Strict):
-    """A device plugin of a node: that of a resource, or the only one; on the first node unless another one is named."""
+    """A device plugin of a node: the one of a resource, or the only one; on the first node by default."""
 
     resource: str = ""  # of a device plugin
     node: str = ""
 
 
 class DeviceHealth(PluginTarget):
-    """The plugin, or the DRA driver, reports that a device has this health now."""
+    """A step: the plugin or the DRA driver reports this health for a device."""
 
-    driver: str = ""  # of dynamic resource allocation, instead of a device plugin
+    driver: str = ""  # of dynamic resource allocation; default: a device plugin
     device: str = Field(min_length=1)
     health: Health
 
@@ -138,8 +138,8 @@ class DeviceHealth(PluginTarget):
 
 
 class DraDeviceItem(Strict):
-    """A device of a DRA driver; a plain text is its name. Attributes are text, whole numbers, true, false or a
-    `{version: 1.2.3}`; `env` is what a container with this device has in its environment."""
+    """A device of a DRA driver; a plain text is its name. Attributes are text, whole numbers, true, false or `{version:
+    1.2.3}`; `env` are the environment variables of a container with this device."""
 
     name: str = Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)
     attributes: dict[str, str | int | bool | dict[str, Any]] = Field(default_factory=dict)
@@ -150,7 +150,7 @@ class DraDeviceItem(Strict):
 
     @property
     def listed(self) -> dict[str, Any]:
-        """The device as a ResourceSlice lists it."""
+        """The device as an entry of a ResourceSlice."""
         attributes = {name: _attribute(value) for name, value in self.attributes.items()}
         capacity = {name: {"value": str(value)} for name, value in self.capacity.items()}
         parts = {"attributes": attributes, "capacity": capacity, "taints": [dict(taint) for taint in self.taints]}
@@ -169,15 +169,15 @@ class DraDriverItem(Strict):
 
     name: str = Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=63)
     devices: Annotated[tuple[Annotated[DraDeviceItem, wrap("name")], ...], BeforeValidator(as_list)]
-    # For each device; {device} is its name, {n} its number in the list above.
+    # For each device; {device} is its name, {n} its index in the list above.
     env: dict[str, str] = Field(default_factory=dict)
-    # The first calls of NodePrepareResources, and of NodeUnprepareResources, fail with these texts.
+    # The first calls of NodePrepareResources and NodeUnprepareResources fail with these errors.
     prepare_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
     unprepare_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
     prepare_time: Duration | None = None  # None: drawn from the seed
     unprepare_time: Duration | None = None
-    registers_after: Duration = REGISTERS_AFTER  # after the kubelet has started
-    running: bool = True  # false: the devices are published, but the driver never registers with the kubelet
+    registers_after: Duration = REGISTERS_AFTER  # after the start of the kubelet
+    running: bool = True  # false: the devices are published, but the driver does not register with the kubelet
 
     @model_validator(mode="after")
     def _devices_are_different(self) -> DraDriverItem:

@@ -1,4 +1,4 @@
-"""What few scenarios say about a node: its machine, its docker daemon, and sandboxes that its runtime cannot make."""
+"""Rarely used parts of a node in the scenario language: its topology, its docker daemon, its sandbox faults."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ Distances = Annotated[tuple[Annotated[tuple[int, ...], BeforeValidator(as_list)]
 
 
 class TopologyItem(Strict):
-    """How the CPUs and the memory of the capacity are divided. All of it evenly, unless amounts are given."""
+    """How the CPUs and the memory of the capacity are divided among NUMA nodes. Default: evenly."""
 
     sockets: int = Field(default=1, ge=1)
-    numa_nodes: int | None = Field(default=None, ge=1, le=64)  # one for each socket
+    numa_nodes: int | None = Field(default=None, ge=1, le=64)  # default: one for each socket
     threads_per_core: int = Field(default=1, ge=1)
-    uncore_caches: int | None = Field(default=None, ge=1)  # one for each socket
+    uncore_caches: int | None = Field(default=None, ge=1)  # default: one for each socket
     memory: Amounts = ()
     hugepages: dict[str, Amounts] = Field(default_factory=dict)  # by page size: 2Mi, 1Gi
-    distances: Distances = ()  # from each NUMA node to each; 10 to itself and 20 to others
+    distances: Distances = ()  # from each NUMA node to each; default: 10 to itself and 20 to the others
 
 
 class DockerItem(Strict):
     """The docker daemon of a node, in profiles v1.6 and v1.12."""
 
-    cgroup_driver: Literal["", "cgroupfs", "systemd"] = ""  # empty: the kubelet's
+    cgroup_driver: Literal["", "cgroupfs", "systemd"] = ""  # empty: that of the kubelet
     api_version: str = Field(default="1.38", pattern=r"^[0-9]+\.[0-9]+$")
     log_driver: str = "json-file"
-    nsenter: bool = True  # is the program on the node? The network plugin cni needs it
-    # The next calls about sandbox containers fail with these texts, by call.
+    nsenter: bool = True  # whether the program is on the node; the network plugin cni needs it
+    # The next calls to docker for sandbox containers fail with these errors, by call.
     errors: dict[Literal["pull", "create", "start", "stop"], Texts] = Field(default_factory=dict)
 
 
@@ -46,10 +46,10 @@ def is_sandbox_step(name: str) -> str:
 
 
 class SandboxFaultItem(Strict):
-    """A step of RunPodSandbox that fails in the runtime; the error gets containerd's words before it."""
+    """A step of RunPodSandbox that fails in the runtime; containerd's own text precedes the error."""
 
     step: Annotated[str, AfterValidator(is_sandbox_step)]
     error: str = Field(min_length=1)
     pod: str = "*"  # a glob
-    times: int | None = Field(default=None, ge=1)  # always if it is not given
-    clean_up_error: str = ""  # with which removing what was created fails, too: the sandbox stays, and is not ready
+    times: int | None = Field(default=None, ge=1)  # default: always
+    clean_up_error: str = ""  # the clean-up also fails, with this error: the sandbox stays and is not ready

@@ -1,4 +1,4 @@
-"""What a scenario says about the files and security profiles of a node, and why no kubelet would start on one.
+"""Files and security profiles of a node in the scenario language, and configurations with which no kubelet starts.
 
 `NodeFiles`: `/etc/resolv.conf` and others that the kubelet or a hostPath volume reads.
 Mirrors: pkg/kubelet/cm/container_manager_linux.go NewContainerManager, setupNode
@@ -37,7 +37,7 @@ NodeFiles = dict[FilePath, str]
 
 
 class SecurityProfilesItem(Strict):
-    """The profiles that pods with a profile of type Localhost can use on a node; names may be globs."""
+    """The profiles on a node for pods with a profile of type Localhost; names may be globs."""
 
     app_armor_enabled: bool = True
     app_armor: Texts = ()  # names of loaded profiles
@@ -45,7 +45,7 @@ class SecurityProfilesItem(Strict):
 
 
 def sandbox_fault_problem(faults: Iterable[SandboxFaultItem], rules: Rules) -> str:
-    """Why a fault cannot happen in this version of containerd; empty if all can."""
+    """Why a fault cannot happen in this version of containerd; empty if it can."""
     containerd = rules.containerd
     for fault in faults:
         if rules.sandbox_order != "containerd":
@@ -65,7 +65,7 @@ def sandbox_fault_problem(faults: Iterable[SandboxFaultItem], rules: Rules) -> s
 def why_no_kubelet_starts(
     capacity: Mapping[str, str | int | float], has_swap: bool, configuration: KubeletConfiguration
 ) -> tuple[str, str]:
-    """The field of the node, and the problem; both empty if a kubelet would start."""
+    """The field of the node that prevents the kubelet from starting, and the problem; both empty if it starts."""
     if has_swap and configuration.values["failSwapOn"]:
         return "swap", SWAP_IS_ON
     problem = invalid_node_allocatable({**DEFAULT_CAPACITY, **capacity}, configuration.node_allocatable)

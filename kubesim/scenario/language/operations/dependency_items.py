@@ -1,4 +1,4 @@
-"""What containers depend on and share, such as a database: their behaviours query it, and a step slows it down."""
+"""External services that containers share, such as a database: behaviours call them, and a step can slow them down."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kubesim.scenario.language.variation.draw_items import DurationOrDraw
 
 
 class DependencyItem(Strict):
-    """An external service that `needs` of a behaviour refers to. It answers after its latency."""
+    """An external service that the `needs` of a behaviour refer to. It answers after its latency."""
 
     name: str = Field(min_length=1)  # `database`
     latency: DurationOrDraw = defaults(value=0)  # of each answer: `20ms`
-    down: bool = False  # it refuses immediately: `down: true`
+    down: bool = False  # it refuses connections immediately: `down: true`
     pod: str = ""  # `name` or `namespace/name`: it is down while this pod is not Ready
 
 
@@ -24,11 +24,11 @@ class Need(Strict):
     """A dependency that a container calls before it responds; a plain text is its name."""
 
     name: str = Field(min_length=1)  # `database`
-    path: str = "*"  # a glob: only requests with this path, or commands of exec probes, ask it
+    path: str = "*"  # a glob: only requests with this path, or commands of exec probes, call it
 
 
 class DependencyStep(Strict):
-    """A dependency changes: fields that are not set stay. With `for`, the change is reverted after that time."""
+    """A step that changes a dependency; absent fields stay. With `for`, the change is reverted after that time."""
 
     name: str = Field(min_length=1)  # `database`
     latency: DurationOrDraw | None = None  # from now on: `5s`
@@ -43,7 +43,7 @@ class DependencyStep(Strict):
 
     @property
     def shown(self) -> str:
-        """`is up, answers after 5s`."""
+        """The new state in words: `is up, answers after 5s`."""
         state = {None: "", True: "is down", False: "is up"}[self.down]
         fixed = self.latency.value if self.latency is not None else None
         late = f"answers after {duration(fixed)}" if fixed is not None else "takes another time to answer"

@@ -1,4 +1,4 @@
-"""Faults of a scenario: operations of runtime, network, images, volumes, API server or disk that go wrong."""
+"""Faults of a scenario: operations of the runtime, network, images, volumes, API server or disk that fail."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Crash(Strict):
 
 
 class FaultItem(Located):
-    """What happens to operations that match all globs. The first fault of the list that happens counts."""
+    """A fault of all operations that match its globs. The first fault of the list that applies wins."""
 
     operation: OperationName  # `CreateContainer`, `api.*`; the group is one of runtime, image, cni, volume, api, disk
     node: str = "*"  # a glob
@@ -34,20 +34,21 @@ class FaultItem(Located):
     subject: str = "*"  # a glob of the image, volume, network plugin, file or object that the operation is about
     error: str = Field(default="", min_length=1)  # the operation fails with this text
     code: int | None = Field(default=None, ge=1, le=999)  # of the error: an HTTP status (500), or a plugin's code (999)
-    hang: bool = False  # the operation never returns, so the caller's timeout ends it
-    crash: Annotated[Crash, wrap("what")] | None = None  # kubelet, runtime or node
+    hang: bool = False  # the operation never returns, so the caller waits until its timeout
+    crash: Annotated[Crash, wrap("what")] | None = None  # crashes the kubelet, the runtime or the node
     torn: bool = False  # only the first half of a file is written
-    latency: DurationOrDraw | None = None  # the operation takes that much longer
-    moment: Literal["before", "after"] = "before"  # error, hang and crash: before or after the operation has its effect
-    times: int | None = Field(default=None, ge=1)  # how often it happens; without it: always
-    results: Annotated[tuple[Result, ...], BeforeValidator(as_list)] = ()  # of one operation after the other; then ok
+    latency: DurationOrDraw | None = None  # the additional time of the operation
+    moment: Literal["before", "after"] = "before"  # error, hang and crash: before or after the operation takes effect
+    times: int | None = Field(default=None, ge=1)  # how often it happens; default: always
+    # Outcomes of successive operations; later ones succeed.
+    results: Annotated[tuple[Result, ...], BeforeValidator(as_list)] = ()
     probability: float = Field(default=1.0, gt=0, le=1)  # drawn from the seed
     begin: Duration = Field(default=0, ge=0)  # from this time on
     end: Duration | None = Field(default=None, ge=0)  # until this time
 
     @property
     def kinds(self) -> list[Result]:
-        """What is given beside `results`."""
+        """The kinds of faults that are set besides `results`."""
         given: list[tuple[Result, bool]] = [
             ("error", bool(self.error)), ("hang", self.hang), ("crash", self.crash is not None), ("torn", self.torn),
         ]  # fmt: skip

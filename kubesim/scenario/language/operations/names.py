@@ -1,4 +1,4 @@
-"""The names of the operations on which a fault can act and after which a step can come: `runtime.CreateContainer`.
+"""The names of the operations that faults and steps can refer to: `runtime.CreateContainer`.
 
 A name can be written without its group (`CreateContainer`) and can be a glob (`api.*`).
 """
@@ -28,22 +28,22 @@ OPERATIONS = {
     ),
     "disk": ("WriteStaticPod", "WriteCheckpoint", "WriteCniCache"),
 }  # fmt: skip
-SIMULATED_CNI = ("ADD", "DEL")  # those that a simulated network has
+SIMULATED_CNI = ("ADD", "DEL")  # the verbs of a simulated network
 
 
 def is_operation(pattern: str, group: str, name: str) -> bool:
-    """Whether the name or glob is about this operation."""
+    """Whether the name or glob matches this operation."""
     return fnmatchcase(f"{group}.{name}", pattern) or fnmatchcase(name, pattern)
 
 
 def matching(pattern: str) -> Iterator[tuple[str, str]]:
-    """The operations that a name or glob is about, as group and name."""
+    """The operations that a name or glob matches, as group and name."""
     for group, names in OPERATIONS.items():
         yield from ((group, name) for name in names if is_operation(pattern, group, name))
 
 
 def operation_names() -> list[str]:
-    """Each one alone and with its group."""
+    """The valid operation names, with and without group."""
     return [word for group, names in OPERATIONS.items() for name in names for word in (name, f"{group}.{name}")]
 
 

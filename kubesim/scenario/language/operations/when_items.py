@@ -1,4 +1,4 @@
-"""`when`: the condition on which a step waits, about an object of the cluster or an operation of a node."""
+"""`when`: the condition that a step waits for, about an object of the cluster or an operation of a node."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ _OF_OPERATIONS = ("node", "container")
 
 
 class When(Strict):
-    """`{pod: web, condition: Ready}`, `{after: CreateContainer, pod: web, container: main}`. Being true once counts."""
+    """`{pod: web, condition: Ready}`, `{after: CreateContainer, pod: web, container: main}`. It is met as soon as it is
+    true once."""
 
     pod: str = Field(default="", min_length=1)  # `name`, `namespace/name` or a glob
     object: ObjectName = ""  # `Deployment/web`
     condition: str | None = Field(default=None, pattern=r"^[A-Za-z./-]+(=(True|False|Unknown))?$")  # `Ready=False`
     phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"] | None = None  # of the pod: `Running`
     event: str | None = Field(default=None, min_length=1)  # the reason of an Event: `BackOff`
-    exists: Literal[True] | None = None  # it exists: `exists: true`
-    gone: Literal[True] | None = None  # it was there, and it is deleted: `gone: true`
+    exists: Literal[True] | None = None  # the object exists: `exists: true`
+    gone: Literal[True] | None = None  # the object existed and was deleted: `gone: true`
     field: str | None = Field(default=None, min_length=1)  # `status.readyReplicas`, with equals or atLeast
     equals: Any = None  # for field, its value: `equals: 3`
     at_least: int | float | None = None  # for field: `atLeast: 2`
-    after: OperationName = ""  # an operation that succeeded, before its caller continues: `CreateContainer`
-    before: OperationName = ""  # an operation that begins after the step: `StartContainer`
+    after: OperationName = ""  # an operation that has succeeded, before its result is returned: `CreateContainer`
+    before: OperationName = ""  # an operation that starts after the step: `StartContainer`
     node: str = ""  # for after and before: `node-1`
     container: str = ""  # for after and before: `main`
-    count: int = Field(default=1, ge=1)  # for event, after and before: the third one is 3
+    count: int = Field(default=1, ge=1)  # for event, after and before: 3 waits for the third one
 
     @property
     def operation(self) -> str:
@@ -47,7 +48,7 @@ class When(Strict):
 
     @property
     def text(self) -> str:
-        """`pod web is Ready`, `after CreateContainer of pod web, container main`."""
+        """The condition in words: `pod web is Ready`, `after CreateContainer of pod web, container main`."""
         if not self.operation:
             return f"{f'pod {self.pod}' if self.pod else self.object} {self._question}"
         given = {"pod": self.pod, "container": self.container, "node": self.node}
@@ -73,7 +74,7 @@ class When(Strict):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Namespace and name; the namespace of a kind that has none is empty."""
+        """Namespace and name; the namespace of a cluster-scoped object is empty."""
         namespace, slash, name = (self.pod or self.object.partition("/")[2]).rpartition("/")
         if not has_namespace(self.kind):
             return "", name

@@ -1,4 +1,4 @@
-"""The part of the scenario language about pods that come from elsewhere: from a url, and from a live API server."""
+"""Remote sources of pods in the scenario language: a URL, and a live API server."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def _is_url(text: str) -> str:
 
 
 class ServeManifest(Strict):
-    """What the url of the http source answers from now on: a pod or a list, any text, a status, or an error."""
+    """The answer of the http source's URL from now on: a pod or a list, any text, a status, or an error."""
 
     manifest: Manifest | None = None
     manifests: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()  # pods, served as one list
     status: int = Field(default=200, ge=100, le=599)
-    error: str = ""  # of the connection, instead of an answer
-    delay: Duration = 2_000  # an answer that takes ten seconds or more comes too late
+    error: str = ""  # a connection error instead of an answer
+    delay: Duration = 2_000  # after ten seconds the kubelet gives up
 
     @model_validator(mode="after")
     def _one_answer(self) -> ServeManifest:
@@ -64,13 +64,13 @@ class HttpSourceItem(ServeManifest):
 
 
 class ApiServerSourceItem(Strict):
-    """A live API server, which is only read: the pods of one of its nodes run on the node of that name here.
+    """A live API server, which kubesim only reads: the pods of one of its nodes run on the simulated node of that name.
 
-    Containers do what the real ones did, unless a behaviour says otherwise or `learn` is false.
+    Containers behave as the real ones did, unless a behaviour overrides that or `learn` is false.
     """
 
     node: str = Field(min_length=1)
     kubeconfig: LocalPath = ""
     context: str = ""
     learn: bool = True
-    references: bool = False  # follow whether ConfigMaps, Secrets and claims are there
+    references: bool = False  # whether to check that referenced ConfigMaps, Secrets and claims exist

@@ -1,4 +1,4 @@
-"""The part of the scenario language that says where pods come from beside the simulated API server."""
+"""Sources of pods besides the simulated API server, in the scenario language."""
 
 from __future__ import annotations
 
@@ -19,16 +19,14 @@ else:
 
 JsonObject = dict[str, Any]
 
-Manifest = JsonObject | str  # an object, or the text of a file, which may be wrong
+Manifest = JsonObject | str  # an object, or the text of a file, which may be invalid
 PositiveDuration = Annotated[Duration, Field(gt=0)]
 LocalPath = Annotated[str, AfterValidator(lambda value, info: Overlay.of(info).local(value))]
 
 
 class FileSourceItem(Strict):
-    """A directory of manifests on each node: what is in it from the beginning, and how often all of it is read.
-
-    A path without manifests in the scenario is a path of this machine.
-    """
+    """A directory of manifests on each node: its initial content, and how often the kubelet reads all of it. A path
+    without manifests in the scenario is a path on this machine."""
 
     manifests: dict[str, Manifest] = Field(default_factory=dict)
     path: LocalPath = ""
@@ -36,7 +34,8 @@ class FileSourceItem(Strict):
 
 
 class BootstrapCheckpoint(Strict):
-    """Where a kubelet of v1.12 writes pods down for the next one: on the simulated node, or in a real directory."""
+    """Where a kubelet of v1.12 stores bootstrap checkpoints for the next kubelet: on the simulated node, or in a real
+    directory."""
 
     path: LocalPath = ""
 
@@ -48,5 +47,5 @@ class Sources(Strict):
     http: OnUse[HttpSourceItem] | None = None
     apiserver: OnUse[ApiServerSourceItem] | None = None
     bootstrap_checkpoint: OnUse[BootstrapCheckpoint] | None = None
-    # How the mux reports to the sync loop, until v1.35. Kubelets choose incremental; their loops ignore a snapshot.
+    # How the mux notifies the sync loop, until v1.35. Kubelets use incremental; their sync loops ignore a snapshot.
     notification_mode: NotificationMode = INCREMENTAL

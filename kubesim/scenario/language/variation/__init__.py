@@ -1,1 +1,1 @@
-"""Values that are drawn from the seed, and those that differ between the runs of a matrix."""
+"""Values that are drawn from the seed, and values that differ between the runs of a matrix."""

@@ -1,4 +1,4 @@
-"""Values that a scenario fixes or draws from the seed: how long something takes, how a container exits."""
+"""Values that are fixed or drawn from the seed: durations and exit codes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class DurationDraw(Strict):
     """`5s`, `{min: 1s, max: 3s}` evenly, `{mean: 5s}` exponentially, `{mean: 5s, stddev: 1s}` normally, `{median: 5s,
     sigma: 0.5}` log-normally, `{choices: [1s, 1m]}`."""
 
-    value: Duration | None = None  # always this long: `5s`
-    min: Duration | None = None  # with max: each duration between the two is as likely as the others, `1s`
+    value: Duration | None = None  # fixed: `5s`
+    min: Duration | None = None  # with max: uniformly distributed, `1s`
     max: Duration | None = None  # with min: `3s`
-    mean: Duration | None = None  # of an exponential distribution, or with stddev of a normal one: `5s`
+    mean: Duration | None = None  # of an exponential distribution; with stddev, of a normal one: `5s`
     stddev: Duration | None = Field(default=None, ge=0)  # with mean: `1s`; draws below 0 are 0
     median: Duration | None = None  # with sigma, of a log-normal distribution: `5s`
     sigma: float | None = Field(default=None, ge=0, le=10)  # with median, the deviation of the logarithm: `0.5`

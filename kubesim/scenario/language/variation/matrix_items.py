@@ -1,4 +1,4 @@
-"""`matrix`: one file, several runs that differ in their seed, their version or any other value."""
+"""`matrix`: several runs of one file that differ in their seed, their version or any other value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VALUE_PATH = re.compile(rf"(?:(?P<kind>[A-Za-z.]+)/(?P<name>\S+)\s+)?(?P<path>{
 
 
 def read_seeds(value: Any) -> Any:
-    """`0..4` is a list, too."""
+    """Accept `0..4` as a list of seeds."""
     if isinstance(value, str) and (found := _RANGE.match(value)):
         first, last = int(found[1]), int(found[2])
         if last - first >= MOST_CELLS:
@@ -42,8 +42,8 @@ Values = Annotated[tuple[Any, ...], BeforeValidator(as_list)]
 
 
 class Matrix(Strict):
-    """A run for each combination. `values` maps paths to lists: `spec.kubeletConfiguration.maxPods`, or of an
-    object of the file `pod/web spec.containers[0].image`."""
+    """A run for each combination. `values` maps paths to lists. A path is `spec.kubeletConfiguration.maxPods`, or for
+    an object of the file `pod/web spec.containers[0].image`."""
 
     seeds: Annotated[tuple[int, ...], BeforeValidator(read_seeds)] = ()  # `[1, 2, 3]`, or `0..4`
     profiles: Annotated[tuple[Profile, ...], BeforeValidator(as_list)] = ()  # versions of the kubelet: `[v1.30, v1.36]`

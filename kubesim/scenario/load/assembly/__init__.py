@@ -1,1 +1,1 @@
-"""A scenario assembled from several files, and its runs with other values."""
+"""Assembles a scenario from several files, and makes its variants for a matrix."""

@@ -1,7 +1,7 @@
-"""Steps and faults that the user adds to a scenario at a moment of its run, in the scenario language.
+"""Steps and faults that the user adds to a scenario during its run, in the scenario language.
 
 `kill: {pod: web}` is a step, `operation: CreateContainer, error: no space left` is a fault. They take effect one
-microsecond after the moment, so that everything until then stays as it was.
+microsecond after the current time, so that everything until then stays the same.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class AddedItem:
 
     @staticmethod
     def parse(text: str, t: int) -> AddedItem:
-        """`t` is microseconds since the beginning. Raises UsageError."""
+        """Parse the text of an item that is added `t` microseconds after the beginning. Raises UsageError."""
         whole = text.strip()
         try:
             documents = read_documents(whole if whole.startswith("{") else f"{{{whole}}}", "inject", keep_last=False)

@@ -1,8 +1,8 @@
 """`spec.include`: other files whose documents become part of a scenario.
 
 Lists are joined: first the items of the including file, then those of the included ones in their order. Mappings are
-merged. Of other values, that of the including file counts, and then that of the first file that has one. Objects of
-included files are applied, too. A problem in an included file is reported with its name and its line.
+merged. For other values, the including file wins, then the first included file that sets one. Objects of included files
+are applied, too. A problem in an included file is reported with its name and its line.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ Read = Callable[[str], list[Marked]]
 
 
 class Includes:
-    """Reads the files that a scenario includes, each once. `read` gives the documents of a file; `outside`: files
-    outside of the directory of the first file may be included, too."""
+    """Reads the files that a scenario includes, each once. `read` returns the documents of a file; `outside` allows
+    files outside the directory of the first file."""
 
     def __init__(self, source: str, directory: str, read: Read, *, outside: bool) -> None:
         self._root = os.path.realpath(directory or ".")
         self._read = read
         self._outside = outside
         self._files = {os.path.realpath(source): None}
-        self.manifests: list[tuple[str, Marked]] = []  # plain objects, with the names of their files
+        self.manifests: list[tuple[str, Marked]] = []  # plain objects, with their file names
 
     def resolve(self, scenario: Marked, source: str, directory: str, chain: tuple[str, ...] = ()) -> Marked:
-        """The scenario with all that it includes. Raises InputError."""
+        """The scenario with all its included files. Raises InputError."""
         chain = (*chain, os.path.realpath(source))
         spec = (scenario.items or {}).get("spec")
         listed = (spec.items or {}).get(INCLUDE) if spec is not None else None
@@ -89,7 +89,7 @@ class Includes:
 
 
 def merge(own: Marked, other: Marked) -> Marked:
-    """Two values of the same field. Neither is changed."""
+    """Merge two values of the same field. Neither is modified."""
     if isinstance(own.value, list) and isinstance(other.value, list):
         items = [*(own.items or {}).values(), *(other.items or {}).values()]
         joined = Marked([item.value for item in items], own.line)
@@ -121,7 +121,7 @@ def _without(mapping: Marked, key: str) -> Marked:
 
 
 def _set_source(document: Marked, source: str) -> None:
-    """Let every line of a document know its file."""
+    """Set the source file of every value of a document."""
     for node in _nodes(document, set()):
         node.line = FileLine(node.line, source)
         if node.key_lines is not None:
@@ -129,7 +129,7 @@ def _set_source(document: Marked, source: str) -> None:
 
 
 def _nodes(node: Marked, seen: set[int]) -> Iterator[Marked]:
-    """Each once; an alias repeats a node."""
+    """All values, each once; an alias repeats a value."""
     if id(node) not in seen:
         seen.add(id(node))
         yield node

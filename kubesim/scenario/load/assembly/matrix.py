@@ -1,4 +1,4 @@
-"""The cells of a matrix: which values each has, and the documents of the file with those values. Pure."""
+"""The cells of a matrix: the values of each cell, and the documents of the file with those values. Pure."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ SEED, PROFILE = "spec.seed", "spec.profile"
 
 
 class NoSuchPath(ValueError):
-    """A path of a matrix that leads nowhere; the text says at which step."""
+    """A path of a matrix that does not exist; the text names the first missing step."""
 
 
 @value_object
 class Cell:
-    """Values by path."""
+    """One combination of values, by path."""
 
     values: tuple[tuple[str, Any], ...]
 
     @property
     def name(self) -> str:
-        """`maxPods=5 seed=2`: each value with the last word of its path, or with all of it where that is unclear."""
+        """`maxPods=5 seed=2`: each value after the last word of its path, or after the full path if the last word is
+        ambiguous."""
         lasts = [_last(path) for path, _ in self.values]
         shown = (
             (path if lasts.count(last) > 1 else last, value)
@@ -46,7 +47,7 @@ def _steps(path: str) -> list[str]:
 
 
 def cells(matrix: Matrix, *, seeds: bool = True, profiles: bool = True) -> list[Cell]:
-    """All combinations in the order of the file; seeds vary fastest. A flag may fix seeds or profiles."""
+    """All combinations, in the order of the file; seeds vary fastest. A flag may fix the seeds or the profiles."""
     axes: list[list[tuple[str, Any]]] = [[(path, value) for value in values] for path, values in matrix.values.items()]
     if matrix.profiles and profiles:
         axes.append([(PROFILE, profile) for profile in matrix.profiles])
@@ -66,14 +67,14 @@ def with_values(documents: Sequence[Any], cell: Cell) -> list[Any]:
 
 
 def _copied(value: Any) -> Any:
-    """A copy in which each alias of YAML has a value of its own, which `copy.deepcopy` would share."""
+    """A copy in which each YAML alias has a value of its own; `copy.deepcopy` would share it."""
     if isinstance(value, dict):
         return {key: _copied(item) for key, item in value.items()}
     return [_copied(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _objects(documents: Sequence[Any], named: str) -> list[Any]:
-    """The objects `kind/name` or `kind/namespace/name` among all documents, and in `spec.objects`."""
+    """The objects named `kind/name` or `kind/namespace/name` in all documents and in `spec.objects`."""
     kind, *rest = named.split("/")
     name, namespace = rest[-1], rest[0] if len(rest) > 1 else "default"
     listed = [*documents[1:], *((documents[0].get("spec") or {}).get("objects") or ())]
@@ -91,7 +92,7 @@ def _objects(documents: Sequence[Any], named: str) -> list[Any]:
 
 
 def _set(value: Any, steps: list[str], path: str, new: Any) -> None:
-    """Mappings on the way are created; items of lists must be there."""
+    """Set the value at a path. Missing mappings are created; missing list items are errors."""
     for number, step in enumerate(steps):
         is_last = number == len(steps) - 1
         if isinstance(value, list):
@@ -110,7 +111,7 @@ def _set(value: Any, steps: list[str], path: str, new: Any) -> None:
 
 
 def _index(items: list[Any], step: str, path: str) -> int:
-    """`[0]`, or `[name=main]`."""
+    """The index for a step `[0]` or `[name=main]`."""
     key, equals, wanted = step.partition("=")
     found = [n for n, item in enumerate(items) if equals and isinstance(item, dict) and str(item.get(key)) == wanted]
     if step.isdigit() and int(step) < len(items):

@@ -1,1 +1,1 @@
-"""One simulated node: its machine, runtime and disk, and the agent that comes and continues it."""
+"""A simulated node: its machine, runtime and disk, and its agent, which can stop and start again."""

@@ -1,4 +1,4 @@
-"""What a scenario says about kubelets with docker, in profiles v1.6 and v1.12, and what does not fit them."""
+"""The docker settings of a scenario for profiles v1.6 and v1.12, and checks that they fit the profile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubesim.scenario.language.nodes.machine_items import DockerItem
 
 
 def docker_plan(number: int, spec: Spec, pod_cidr: str, rules: Rules) -> DockerPlan:
-    """Of the node with this number."""
+    """The docker plan of the node with this number."""
     order, item = rules.sandbox_order, spec.cni.plugin or NetworkPluginItem()
     if item.dir and order != "dockertools":
         raise UsageError("cni.plugin.dir (--network-plugin-dir) is for profile v1.6: use --cni-conf-dir")
@@ -34,7 +34,8 @@ def docker_plan(number: int, spec: Spec, pod_cidr: str, rules: Rules) -> DockerP
 
 
 def refuse_docker(number: int, spec: Spec) -> None:
-    """Where the runtime calls CNI, the kubelet has no network plugin and there is no docker."""
+    """Reject docker settings for profiles whose runtime calls CNI: their kubelet has no network plugin, and docker is
+    not used."""
     if spec.cni.plugin is not None:
         given = f"cni.plugin {spec.cni.plugin.name} (--network-plugin)"
     elif spec.nodes[number].docker is not None:
@@ -45,8 +46,8 @@ def refuse_docker(number: int, spec: Spec) -> None:
 
 
 def docker_cni_settings(cni: CniItem, order: str, state: str) -> CniItem:
-    """Directories as the flags of that time meant them. Raises UsageError for settings that a private node cannot
-    honour."""
+    """The CNI directories, from flags in their meaning of that version. Raises UsageError for settings that a private
+    node cannot honour."""
     if state:
         raise UsageError("--host-network-node is not for profiles v1.6 and v1.12: they run in a private node only")
     item = cni.plugin or NetworkPluginItem()

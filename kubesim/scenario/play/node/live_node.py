@@ -1,7 +1,7 @@
-"""`LiveNode`: what a simulated node needs when its pods come from a live API server.
+"""`LiveNode`: connects a simulated node to a live API server that has its pods.
 
-Where nothing is written to that (`attach`), the node's own API server in memory is an overlay: the live pods with the
-statuses of this kubelet. Where the node is one of the live cluster (`up/node`), it is a copy of what that has.
+If kubesim only reads the live cluster (`attach`), the node's API server in memory is an overlay: the live pods with the
+statuses of this kubelet. If the node belongs to the live cluster (`up/node`), it is a copy.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 
 
 class LiveNode(Protocol):
-    """Made before the node; `source` is called once for each life of its kubelet."""
+    """The live side of a simulated node, made before the node. `source` is called once for each life of the kubelet."""
 
     def is_for(self, name: str) -> bool:
-        """Is this node of the scenario one of the live cluster?"""
+        """Whether this node of the scenario is one of the live cluster."""
         ...
 
     @property
     def decides_alone(self) -> bool:
-        """Are taints and evictions decided here, because no other controller knows this node?"""
+        """Whether taints and evictions are decided here, because no other controller knows this node."""
         ...
 
     @property
     def lessons(self) -> RealContainers | None:
-        """What the real containers do; None: ours run their command lines."""
+        """The observed behaviour of the real containers; None: simulated containers run their command lines."""
         ...
 
     @property
     def known_answers(self) -> KnownAnswer | None:
-        """How probes of the real containers are answered; None: by ours."""
+        """The probe results of the real containers; None: simulated containers answer."""
         ...
 
     def source(
@@ -55,7 +55,8 @@ class LiveNode(Protocol):
         config: ConfigStream,
         own: Source,
     ) -> Source:
-        """Brings the live pods into the store. `own` passes on what is in the store; it begins after the first list."""
+        """The source that copies the live pods into the store. `own` passes on the pods of the store, and starts after
+        the first list."""
         ...
 
     def client(
@@ -67,9 +68,9 @@ class LiveNode(Protocol):
         connection: ApiConnection,
         recorder: Recorder,
     ) -> MemoryClient:
-        """The client of the node's kubelet."""
+        """The API client of the node's kubelet."""
         ...
 
     def renewed_lease(self, name: str, recorder: Recorder, lease: Callable[[], ApiObject]) -> None:
-        """The kubelet would renew its lease."""
+        """Handle a renewal of the node's lease by the kubelet."""
         ...

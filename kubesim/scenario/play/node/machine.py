@@ -1,8 +1,8 @@
-"""The machine of a simulated node: how much memory, disk and process ids it has left, and what its pods use.
+"""The machine of a simulated node: its available memory, disk and process ids, and the usage of its pods.
 
-A container uses what its behaviour says, or else what it requests. A step of the scenario sets the available amount at
-that moment; from then on it changes with the usage of the pods. What no step and no behaviour speaks of is not
-measured, and so never short. Images lie on the disk of the node, unless it has one of its own for them.
+A container uses what its behaviour says, or else its requests. A step of the scenario sets the available amount at one
+time; from then on it changes with the usage of the pods. A resource that no step and no behaviour mentions is not
+measured, so it never runs out. Images are on the disk of the node, unless it has a separate image disk.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CONTAINERFS = {
 
 
 class Machine:
-    """Implements `StatsProvider`. `behaviours` are those of the scenario; the first that matches a container counts."""
+    """Implements `StatsProvider`. `behaviours` are those of the scenario; the first match for a container wins."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Machine:
             signals.IMAGEFS_INODES_FREE: image_disk // BYTES_PER_INODE,
             signals.PID_AVAILABLE: MAX_PIDS,
         }
-        self._others: dict[str, int] = {}  # what is measured: the part that neither pods nor images use
+        self._others: dict[str, int] = {}  # measured usage of neither pods nor images
         if any(behaviour.memory is not None for behaviour in behaviours):
             self._others[signals.MEMORY_AVAILABLE] = 0
         if any(behaviour.disk is not None for behaviour in behaviours):
@@ -75,7 +75,7 @@ class Machine:
     # -- what a scenario does -----------------------------------------------------------------------------------
 
     def set_available(self, signal: str, amount: str | int | float) -> None:
-        """So much (`100Mi`, `5%`) is available now."""
+        """Set the available amount (`100Mi`, `5%`) of this moment."""
         measured = self._measured_signal(signal)
         capacity = self._capacity[measured]
         if isinstance(amount, str) and amount.endswith("%"):
@@ -85,7 +85,7 @@ class Machine:
         self._others[measured] = capacity - self._used(measured) - available
 
     def _measured_signal(self, signal: str) -> str:
-        """Where a signal is measured: several may be about the same device."""
+        """The signal of the device where a signal is measured; several may share a device."""
         signal = _CONTAINERFS.get(signal, signal)
         return signal if self.dedicated_image_fs else _IMAGEFS.get(signal, signal)
 
@@ -113,7 +113,7 @@ class Machine:
         return max(0, min(capacity, capacity - self._others.get(measured, 0) - self._used(measured)))
 
     def _used(self, measured: str) -> int:
-        """By pods, and by images where they are."""
+        """The usage of pods, and of images on their disk."""
         resource = signals.RESOURCE[measured]
         if resource == signals.MEMORY:
             return sum(self._memory(context) for context in self._runtime.running())

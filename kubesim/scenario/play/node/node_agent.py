@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 API_LATENCIES = ApiLatencies(get=2 * MILLISECOND, patch=5 * MILLISECOND)
 WATCH_LATENCY = 5 * MILLISECOND
-NODE_SYNC = 1 * SECOND  # pods are requested once the agent has seen its own node; it looks every second
+NODE_SYNC = 1 * SECOND  # pods are requested once the agent has its own Node; it polls every second
 
 
 class NodeAgent:
@@ -70,7 +70,7 @@ class NodeAgent:
         sources = (file.SOURCE, memory.SOURCE) if url is None else (file.SOURCE, http.SOURCE, memory.SOURCE)
         self._config = self._new_config(node, sources)
         self.config_is_open = True
-        self._static_sources: list[tuple[StaticSource, bool]] = []  # and whether what they report is real
+        self._static_sources: list[tuple[StaticSource, bool]] = []  # with whether it reports real pods
         self._add_file_source(node)
         if url is not None:
             self._add_http_source(node)
@@ -82,7 +82,7 @@ class NodeAgent:
             own = self._api_source
             self._api_source = live.source(name, clock, self._tasks, recorder, context.store, self._config, own)
         self._objects = MemoryObjectWatcher(clock, context.store, node.api)
-        # Kubelets that had checkpoints started pods without having seen Services.
+        # Kubelets with bootstrap checkpoints started pods before they had listed Services.
         self._services = MemoryInformer(clock, context.store, "Service", node.api, synced=self._checkpoints is not None)
         self._connection = node.service.connect(
             settings.runtime_request_timeout, limits_sandboxes=node.gates.rules.sandbox_order != "dockertools"
@@ -109,7 +109,7 @@ class NodeAgent:
         )
 
     def _with_faults(self, client: MemoryClient, node: SimulatedNode) -> tuple[MemoryClient, VolumeDirectories]:
-        """The client and the volumes as the kubelet gets them."""
+        """The client and the volumes, with faults if the scenario has any."""
         interceptor = self._context.interceptor
         if interceptor is None:
             return client, node.volumes
@@ -120,7 +120,7 @@ class NodeAgent:
         return faulty, InterceptedVolumes(node.volumes, node.name, interceptor, self._pod_name)
 
     def _pod_name(self, uid: str) -> str:
-        """Namespace and name of a pod, for faults that are about it."""
+        """Namespace and name of the pod with this uid, to match faults."""
         found = (pod.metadata for pod in self._context.store.list("Pod") if pod.metadata.uid == uid)
         return next((f"{metadata.namespace}/{metadata.name}" for metadata in found), "")
 
@@ -173,7 +173,7 @@ class NodeAgent:
         self._static_sources.append((source, plan.real))
 
     def _received(self, source: str, pods: Sequence[Pod]) -> None:
-        """The mirror pod of a static pod needs a namespace, which a cluster would have."""
+        """Handle static pods. A mirror pod needs its namespace, which exists in a real cluster."""
         if source != memory.SOURCE:
             for pod in pods:
                 ensure_namespace(self._context.store, pod.metadata.namespace)
@@ -184,7 +184,7 @@ class NodeAgent:
         self._events.event(duplicate.pod, "Warning", "FailedValidation", duplicate.message)
 
     def start(self) -> None:
-        """What is real is not looked at before the story begins, so that the story reports it."""
+        """Start the kubelet. Real sources are read only from here on, so that the story has the result."""
         self._tasks.start("events", self._events.run())
         self._services.start()
         # cmd/kubelet/app server.go createAndInitKubelet: BirthCry, before anything runs.

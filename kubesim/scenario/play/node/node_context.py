@@ -1,4 +1,4 @@
-"""What all nodes of a simulation share."""
+"""Objects that all nodes of a simulation share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @value_object
 class NodeContext:
-    """What all nodes of a simulation share."""
+    """Objects that all nodes of a simulation share."""
 
     clock: LoopClock
     randomness: Randomness
@@ -41,15 +41,15 @@ class NodeContext:
     network: SimulatedNetwork
     storage: SharedStorage
     latencies: Latencies
-    url: SimulatedUrl | None  # of the http source, if there is one and it is simulated
+    url: SimulatedUrl | None  # of the http source, if it is simulated
     spec: Spec
     gates: FeatureGates
     traced: bool
     health: NodeMonitor
-    output: ContainerOutput | None = None  # where lines of containers are shown
-    real: CniNodes | None = None  # the nodes under these, for pods with real networks
-    live: LiveNode | None = None  # where pods come from a live API server
-    interceptor: Interceptor | None = None  # where operations have faults, or steps wait for them
+    output: ContainerOutput | None = None  # prints log lines of containers
+    real: CniNodes | None = None  # the real nodes under the simulated ones, for real pod networks
+    live: LiveNode | None = None  # set if pods come from a live API server
+    interceptor: Interceptor | None = None  # set if operations have faults, or steps wait for them
     dependencies: Mapping[str, Dependency] = field(default_factory=dict)  # of behaviours, by name
-    received: Callable[[Sequence[Pod]], None] = lambda pods: None  # gets static pods, and those of a live node
+    received: Callable[[Sequence[Pod]], None] = lambda pods: None  # receives static pods, and the pods of a live node
     probed: ProbeListener | None = None

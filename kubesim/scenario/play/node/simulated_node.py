@@ -1,8 +1,8 @@
-"""A simulated node: what is on its disk, its container runtime, and its agent, each of which can stop and start again.
+"""A simulated node: its disk, its container runtime, and its agent. Runtime and agent can stop and start again.
 
-An agent is one life of the kubelet with all that is in its memory: sources, mux, Events, connections. When it ends,
-at whatever moment, the runtime keeps its sandboxes and containers, and the next agent starts from those, from the disk
-and from its sources.
+An agent is one life of the kubelet with all that is in its memory: sources, mux, Events, connections. It can end at any
+time; the runtime then keeps its sandboxes and containers, and the next agent starts from them, the disk and its
+sources.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ RESTART_AFTER = 10 * SECOND  # RestartSec of the kubelet's unit
 
 
 class SimulatedNode:
-    """`kubelet` is the agent of now, or the last one while there is none."""
+    """A simulated node. `kubelet` is the current agent, or the last one while none is running."""
 
     def __init__(self, context: NodeContext, number: int, item: NodeItem) -> None:
         self._skewed = SkewedClock(context.clock) if any(step.clock_jump for step in context.spec.steps) else None
         if self._skewed is not None:
             context = replace(context, clock=self._skewed)
         self._context = context
-        self.gates = context.gates  # of the agent of now
+        self.gates = context.gates  # of the current agent
         self.name = item.name
         self._number = number
         self.live = context.live if context.live is not None and context.live.is_for(item.name) else None
@@ -85,7 +85,7 @@ class SimulatedNode:
         if context.real is not None and context.real.host_ips:
             self._settings = replace(self._settings, host_ips=context.real.host_ips)
 
-        # What outlives the agent.
+        # Survives the agent.
         self.disk = KubeletDisk(
             pulls=PullRecords(configuration.verification),
             directories=PodDirectories(item.directory_errors),
@@ -93,8 +93,8 @@ class SimulatedNode:
         )
         self.manifests = SimulatedFiles(file_plan(spec).path)
         self.checkpoints = _checkpoint_store(spec)
-        self.state_files: StateFiles | None = None  # of the kubelet, if a fault may happen to them
-        self._retry: asyncio.TimerHandle | None = None  # of a kubelet that exits when it starts
+        self.state_files: StateFiles | None = None  # set if the state files of the kubelet can have faults
+        self._retry: asyncio.TimerHandle | None = None  # restarts a kubelet that exited at its start
         if context.interceptor is not None:
             from kubesim.scenario.faults.files import InterceptedCheckpoints, InterceptedFiles, StateFiles
 
@@ -114,8 +114,8 @@ class SimulatedNode:
             from kubesim.runtime.network.real_network import RealNetwork
 
             self.network = RealNetwork(clock, context.real.nodes[number].node, context.real.silences)
-        self._sandboxed: SandboxedRuntime | DockerRuntime | None = None  # the runtime, where pods have real networks
-        self._docker: DockerRuntime | None = None  # the runtime, where the kubelet makes sandboxes with docker
+        self._sandboxed: SandboxedRuntime | DockerRuntime | None = None  # the runtime, if pods have real networks
+        self._docker: DockerRuntime | None = None  # the runtime, if the kubelet uses docker
         self.runtime = self._make_runtime(number)
         refused = refusal if self._docker is None else self._docker.refusal
         self.service = RuntimeService(self._traced(), clock, refused, patient=context.interceptor is not None)
@@ -123,7 +123,7 @@ class SimulatedNode:
         self._register(item)
         self.api.listen(lambda up: self._signs_of_life())
         self._lives = 1
-        self._disturbed_at = 0  # the last moment at which the agent or its connection to the API server came or went
+        self._disturbed_at = 0  # when the agent or its connection to the API server last started or stopped
         self._agent = NodeAgent(self, context, self._settings, self._randomness)
         self._running = False
         self.is_on = True
@@ -188,7 +188,7 @@ class SimulatedNode:
         return DraDrivers(context.clock, drivers, cdi)
 
     def _publish_devices(self, node: ApiObject) -> None:
-        """What DRA drivers do when they start: the scheduler finds their devices in ResourceSlices."""
+        """Publish ResourceSlices, as DRA drivers do at their start: the scheduler finds their devices there."""
         if self.dra_drivers is not None:
             for resource_slice in self.dra_drivers.slices(node.metadata):
                 self._context.store.create(resource_slice)
@@ -251,7 +251,7 @@ class SimulatedNode:
         return runtime
 
     def _real_runtime(self, number: int, programs: Programs, options: SimulatedSettings) -> SandboxedRuntime | None:
-        """One whose pods have real networks, if this run has real nodes."""
+        """The runtime for pods with real networks, if this run has real nodes."""
         if self._context.real is None:
             return None
         context, real = self._context, self._context.real.nodes[number]
@@ -295,14 +295,15 @@ class SimulatedNode:
         return NodeAdmission(self._known_node, self.gates)
 
     def _known_node(self) -> Node:
-        """As the API server has it; what the agent made of it if that is gone."""
+        """The Node at the API server; if it is gone, the Node that the agent registered."""
         found = self._context.store.find("Node", "", self.name)
         return found if isinstance(found, Node) else self._node
 
-    # -- going and coming ---------------------------------------------------------------------------------------
+    # -- starting and stopping -----------------------------------------------------------------------------------
 
     def start(self, profile: str = "") -> None:
-        """The first agent was made with the node; every later one is new, and starts like a new kubelet.
+        """Start the agent. The first one was created with the node; each later start creates a new one, like a new
+        kubelet process.
 
         A `profile` gives the new agent another version.
         """
@@ -317,7 +318,7 @@ class SimulatedNode:
             settings = coming_up(self._settings, randomness.stream("phases"))
             self._agent = NodeAgent(self, self._context, settings, randomness)
             if self._docker is not None and self.gates.rules.sandbox_order != CONTAINERD:
-                self._docker.kubelet_starts()  # later kubelets use docker through a shim, which continues
+                self._docker.kubelet_starts()  # later kubelets use docker through a shim, which keeps running
         try:
             self._agent.start()
         except MachineError as error:
@@ -331,7 +332,7 @@ class SimulatedNode:
         self._signs_of_life()
 
     def _problem_of_files(self) -> str:
-        """Why the kubelet cannot start with the state files that it finds; empty if it can."""
+        """Why the kubelet cannot start with its state files; empty if it can."""
         if self.state_files is None:
             return ""
         from kubesim.kubelet.start_problem import start_problem
@@ -341,14 +342,14 @@ class SimulatedNode:
         return start_problem(self.state_files.damaged, self.disk.user_namespaces, managers, self.gates)
 
     def _exits(self, problem: str) -> None:
-        """The kubelet ends when it starts; systemd starts it again, and again."""
+        """The kubelet exits at its start, and systemd restarts it repeatedly."""
         clock = self._context.clock
         text = f"the kubelet exits, and systemd restarts it after {RESTART_AFTER // SECOND} s: {problem}"
         self._context.recorder.record(Note(node=self.name, text=text))
         self._retry = clock.call_at(clock.now() + RESTART_AFTER, self.start)
 
     def begin_story(self) -> None:
-        """From here on the trace is recorded. How a kubelet with docker started belongs to its story."""
+        """Begin to record the trace; a docker runtime adds how it started."""
         if self._docker is not None:
             self._docker.begin_story()
 
@@ -361,7 +362,7 @@ class SimulatedNode:
         return self._running and self._agent.config_is_open
 
     def close_config(self) -> None:
-        """The kubelet gets no more pods."""
+        """Close the channel to the sync loop: the kubelet gets no more pod updates."""
         self._agent.close_config()
 
     async def stop_kubelet(self) -> None:
@@ -377,12 +378,12 @@ class SimulatedNode:
         await self._agent.end()
 
     def last_disturbance(self) -> int:
-        """When the agent, its connection to the API server or the runtime came or went, or an operation had a fault."""
+        """The time of the last start or stop of the agent, the runtime or the API connection, or of the last fault."""
         faults = self._context.interceptor
         return max(self._disturbed_at, self.service.disturbed_at, 0 if faults is None else faults.disturbed_at)
 
     def _signs_of_life(self) -> None:
-        """The cluster sees a node while its agent runs and can reach the API server."""
+        """Update the node's heartbeat: it is alive while its agent runs and can reach the API server."""
         self._disturbed_at = self._context.clock.now()
         health = self._context.health
         if self._running and self.api.up:
@@ -392,7 +393,8 @@ class SimulatedNode:
             health.fell_silent(self.name, self._heartbeat.pause())
 
     def stop_runtime(self, containers: Containers = "kept") -> None:
-        """The runtime goes down. Its containers continue, or else it will know nothing of them when it is back."""
+        """Stop the runtime. Its containers keep running, or with `gone` the runtime will have lost them when it is
+        back."""
         self.service.stop()
         self.runtime.go_down()
         if containers == "gone":
@@ -403,7 +405,8 @@ class SimulatedNode:
         self.service.start()
 
     async def power_off(self) -> None:
-        """Everything on the node ends at this instant; the records on the runtime's disk report dead containers."""
+        """Power the machine off: everything on it ends at this instant. The runtime's records on disk report dead
+        containers."""
         self.is_on = False
         await self.stop_kubelet()
         self.service.stop()
@@ -435,21 +438,21 @@ class SimulatedNode:
 
     @property
     def has_private_network(self) -> bool:
-        """Whether its pods have real networks that are not those of this machine."""
+        """Whether its pods have real networks that are separate from this machine's."""
         return self._context.real is not None and not self._context.real.host_ips
 
     def network_picture(self) -> NetworkPicture | None:
-        """How the real networks of this node and its pods are at this moment."""
+        """The current state of the real networks of this node and its pods."""
         if self._context.real is None or self._sandboxed is None:
             return None
         real = self._context.real.nodes[self._number].node
         pods = self._sandboxed.network_namespaces()
         return NetworkPicture(self.name, real.look(), {pod: real.look(netns) for pod, netns in pods.items()})
 
-    # -- the end ------------------------------------------------------------------------------------------------
+    # -- the end of the run --------------------------------------------------------------------------------------
 
     def renew_lease(self) -> None:
-        """Bring the lease at the API server up to date, for the client that looks at it."""
+        """Update the lease at the API server for the client that reads it."""
         lease, store = self._heartbeat.lease(), self._context.store
         old = store.get("Lease", lease.metadata.namespace, lease.metadata.name)
         store.replace(lease.changed(metadata=old.metadata))

@@ -1,7 +1,7 @@
 """Where the static pods of a scenario come from: simulated files and urls, or real ones.
 
-What the scenario brings manifests for, from the beginning or in its steps, is simulated. A path or url for which it
-brings none, in its `sources` or in the kubelet's configuration, is of the real world, where nothing is ever changed.
+A path or URL is simulated if the scenario has manifests for it, from the beginning or in its steps. Any other path or
+URL, in `sources` or in the kubelet's configuration, is real; kubesim only reads it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def file_plan(spec: Spec) -> FilePlan:
 
 
 def url_plan(spec: Spec) -> UrlPlan | None:
-    """None: there is no http source."""
+    """The polled URL with its period and options; None if there is no http source."""
     source, values = spec.sources.http, spec.kubelet_configuration.values
     url = (source.url if source else "") or values["staticPodURL"]
     if source is None and not url:
@@ -58,7 +58,7 @@ def url_plan(spec: Spec) -> UrlPlan | None:
 
 
 def behaviour(answer: ServeManifest) -> UrlBehaviour:
-    """What a simulated url does."""
+    """The behaviour of a simulated URL with this answer."""
     if answer.manifests:
         body = json.dumps({"apiVersion": "v1", "kind": "PodList", "items": list(answer.manifests)}).encode()
     elif answer.manifest is not None:

@@ -1,1 +1,1 @@
-"""Steps: those on a node, and those that wait for a condition."""
+"""Steps on a node, and steps that wait for a condition."""

@@ -1,4 +1,4 @@
-"""Whether the condition of a step (`when`) is true of an object, and in words what is seen. Pure."""
+"""Evaluates the condition of a step (`when`) for an object, with the observed value in words. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_about(when: When, kind: str, namespace: str, name: str) -> bool:
 
 
 def ask(when: When, obj: ApiObject, deleted: bool) -> tuple[bool, str]:
-    """Is it true of this object now, and what was observed?"""
+    """Whether the condition is true of this object now, and the observed value."""
     if when.gone or deleted:
         return bool(when.gone and deleted), "it is gone" if deleted else "it still exists"
     if when.exists:
@@ -48,5 +48,5 @@ def _condition_status(obj: ApiObject, type: str) -> str:
 
 
 def counted(when: When, event: Event, before: int) -> int:
-    """How many Events match the condition, with this one; `before` is the number before it."""
+    """The number of Events that match the condition, including this one; `before` is the number before it."""
     return before if event.reason != when.event else max(before, times_emitted(event))

@@ -44,7 +44,7 @@ _FLUSH = {
 
 @part
 class NodeSteps(ApiSteps):
-    """`interceptor` is there if a step makes single calls hang."""
+    """The steps on nodes. `interceptor` is set if a step makes single calls hang."""
 
     nodes: Mapping[str, SimulatedNode]
     interceptor: Interceptor | None = None
@@ -58,7 +58,7 @@ class NodeSteps(ApiSteps):
             raise StepFailed(f"node {node.name} is powered off")
 
     def _running_node(self, name: str) -> SimulatedNode:
-        """The first node if none is named. Raises StepFailed if it is switched off."""
+        """The node of a step, by default the first. Raises StepFailed if it is off."""
         node = self._node(name)
         self._expect_on(node)
         return node
@@ -76,7 +76,7 @@ class NodeSteps(ApiSteps):
         return pod, node.runtime
 
     async def _running_container(self, target: PodTarget, name: str) -> tuple[str, str, SimulatedRuntime]:
-        """Id and name of the container; without a name it is the first of the pod."""
+        """The id and name of the container, by default the first one of the pod."""
         pod, runtime = self._pod(target)
         wanted = name or pod.spec.containers[0].name
         for info in await runtime.list_containers(pod.metadata.uid):
@@ -114,7 +114,7 @@ class NodeSteps(ApiSteps):
         runtime.kill_container(identifier, Signals[f"SIG{kill.signal}"].value)
 
     def _kill_process(self, kill: Kill, identifier: str, container: str, runtime: SimulatedRuntime) -> None:
-        """As `pkill -f` on the node does."""
+        """Kill a process by its command line, as `pkill -f` on the node does."""
         process = runtime.find(identifier).process
         if not isinstance(process, ShellProcess):
             raise StepFailed(f"container {container} does not run its command line: it has only its main process")
@@ -150,7 +150,7 @@ class NodeSteps(ApiSteps):
         self._note_of_node(node, f"the file {remove.path} is removed")
         node.volumes.host.remove(remove.path.strip("/"))
 
-    # -- what does not answer -----------------------------------------------------------------------------------
+    # -- hangs --------------------------------------------------------------------------------------------------
 
     async def hang(self, hang: Hang) -> None:
         if hang.what == "runtime":
@@ -178,7 +178,7 @@ class NodeSteps(ApiSteps):
         self.interceptor.hang(hang, node.name, self.clock.now() + hang.duration)
 
     async def _hang_container(self, hang: Hang) -> None:
-        from kubesim.runtime.simulated.disturbances.frozen import freeze  # only a step that requests it pays for it
+        from kubesim.runtime.simulated.disturbances.frozen import freeze  # only runs with such a step import it
         from kubesim.scenario.language.step_items import PodTarget
 
         target = PodTarget(pod=hang.pod)

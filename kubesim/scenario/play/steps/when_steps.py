@@ -1,4 +1,4 @@
-"""The steps that wait for a condition: each is taken once, when its condition is true for the first time.
+"""The steps that wait for a condition: each is executed once, when its condition is true for the first time.
 
 A condition that is not true by its time, or by the end of the run, is a failure.
 """
@@ -31,15 +31,19 @@ class _WaitingStep:
     step: Step
     when: When
     seen: str
-    events: dict[str, int] = field(default_factory=dict)  # by name of the Event: how often it was emitted
+    # How often each Event was emitted, by the name of the Event object.
+    events: dict[str, int] = field(default_factory=dict)
     due: bool = False  # its condition was true
     timer: asyncio.TimerHandle | None = None
 
 
 @part
 class WhenSteps:
-    """`take` takes a step; `fail` gets a step whose condition did not come true, and why; `changed` is called after
-    both."""
+    """Waits for the conditions of steps.
+
+    `take` executes a step; `fail` gets a step whose condition never became true, and why; `changed` is called after
+    both.
+    """
 
     clock: LoopClock
     world: World
@@ -74,15 +78,15 @@ class WhenSteps:
                 self._look(obj, deleted=False)
 
     def left(self) -> int:
-        """How many steps wait."""
+        """The number of steps that are still waiting."""
         return len(self._waiting)
 
     def latest(self) -> int:
-        """The latest moment by which a condition must be true."""
+        """The latest deadline of a condition."""
         return max((self._start + waiting.step.by + 1 for waiting in self._waiting if waiting.step.by), default=0)
 
     def close(self) -> None:
-        """The run is over: conditions that never came true are failures."""
+        """End the run: conditions that never became true are failures."""
         for stop in self._stops:
             stop()
         for waiting in list(self._waiting):
@@ -129,7 +133,7 @@ class WhenSteps:
                 self._came_true(waiting)
 
     def _came_true(self, waiting: _WaitingStep) -> None:
-        """Run the step later, though at the same instant if it has no delay: the task that changed the object continues
+        """Execute the step later, at the same instant if it has no delay: the task that changed the object continues
         first."""
         waiting.due = True
         if waiting.timer is not None:
