@@ -15,7 +15,7 @@ ITSELF := $(PIP) --no-index --no-deps --no-build-isolation --editable .
 NODE_PACKAGES := tests/browser/node_modules/.installed
 JOBS ?= 2
 
-.PHONY: demo test soak matrix lint bench coverage docs pins audit clean system-packages system-python
+.PHONY: demo test soak matrix lint bench coverage docs proto pins audit clean system-packages system-python
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/kubesim run scenarios/hello-pod.yaml
@@ -31,7 +31,7 @@ soak: $(VENV)/.installed-for-tests system-packages $(NODE_PACKAGES)
 # time several more: Debian's Pythons are installed into the cache directory.
 matrix: SYSTEM_PACKAGES += debootstrap
 matrix: system-packages
-	@PATH=$$PATH:/usr/sbin $(PYTHON) -m tools.matrix $(JOBS) $(filter-out debootstrap chromium,$(SYSTEM_PACKAGES))
+	@PATH=$$PATH:/usr/sbin $(PYTHON) -m tools.matrix $(JOBS) $(filter-out debootstrap chromium containerd runc,$(SYSTEM_PACKAGES))
 
 lint: $(VENV)/.installed-for-tests
 	$(PY) -m ruff check
@@ -50,6 +50,10 @@ docs: $(VENV)/.installed-for-tests
 	$(PY) -m tools.docs_pages
 	$(PY) -m tools.report_screens
 
+# The messages of CRI, from kubesim/runtime/cri/wire/cri.proto. Needs no network.
+proto: $(VENV)/.installed-for-tests
+	$(PY) -m tools.proto
+
 # The hashes of the pinned versions, from the index that pip is configured with.
 pins: $(VENV)/.installed-for-tests
 	$(PY) -m tools.pins
@@ -63,9 +67,10 @@ clean:
 	find kubesim tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Debian packages that the tests use. Installed only if one is missing and we are root; without them the tests that
-# need them fail and say so: CNI plugins, what looks at their work, what makes certificates, shells to complete in, and
-# what reads the pictures and the report.
-SYSTEM_PACKAGES := containernetworking-plugins iproute2 iptables openssl procps util-linux zsh fish chromium
+# need them fail and say so: CNI plugins, what looks at their work, what makes certificates, shells to complete in,
+# what reads the pictures and the report, and a container runtime with a program for its images.
+SYSTEM_PACKAGES := containernetworking-plugins iproute2 iptables openssl procps util-linux zsh fish chromium \
+    containerd runc busybox-static
 
 system-packages:
 	@missing=""; \

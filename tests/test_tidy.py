@@ -35,7 +35,8 @@ FOREIGN = re.compile(rf"{PLACES}|\b(language model|sub-?agent|the brief|issue #?
 
 
 def sources() -> list[Path]:
-    return sorted(PACKAGE.rglob("*.py"))
+    """All but what is generated."""
+    return sorted(path for path in PACKAGE.rglob("*.py") if not path.name.endswith("_pb2.py"))
 
 
 def python_files() -> list[Path]:
