@@ -21,7 +21,7 @@ _RENEWALS_PER_LEASE = 4
 
 @value_object
 class KubeletPeriods:
-    """The periods: `intervals` of the pod workers, the longest crash back-off, and the renewal interval of the lease."""
+    """The intervals of the pod workers, the longest crash back-off, and the renewal interval of the lease."""
 
     intervals: Intervals = Intervals()
     max_container_restart_period: int = MAX_CRASH_LOOP_BACK_OFF
