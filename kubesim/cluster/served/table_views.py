@@ -1,4 +1,4 @@
-"""Objects as a Table: columns with a description, and a row for each object.
+"""Objects as a Table: column definitions with descriptions, and a row for each object.
 
 Mirrors: pkg/printers/storage storage.go TableConvertor; pkg/printers/internalversion printers.go AddHandlers;
 apiserver/pkg/endpoints/handlers response.go asTable
@@ -20,7 +20,7 @@ _COMPLETED = {
     "Succeeded": "The pod has completed successfully.",
     "Failed": "The pod failed.",
 }
-# In a few words each; a column that is not named here is described by its name.
+# Short descriptions. A column missing here is described by its name.
 _DESCRIPTIONS = {
     "Name": "The name of the object. It is unique among the objects of its kind in a namespace.",
     "Age": "How long ago the object was created.",
