@@ -1,4 +1,4 @@
-"""Namespaces are created when something needs them, as if they had always existed."""
+"""Creates namespaces on first use."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kubesim.cluster.store.store import Store
 
 
 def ensure_namespace(store: Store, name: str) -> None:
-    """A namespace with all that the controllers of a cluster would have made in it."""
+    """Create a namespace with the default objects that controllers would create in it."""
     if store.find("Namespace", "", name) is None:
         create_namespace(store, name)
     populate_namespace(store, name)
