@@ -1,7 +1,7 @@
-"""CustomResourceDefinitions: what they must say, what the server adds to them, and the resources that they declare.
+"""CustomResourceDefinitions: validation, defaults, status, and the resources that they declare.
 
-Rules in CEL (`x-kubernetes-validations`) are kept and not evaluated; conversion between versions changes the apiVersion
-and nothing else.
+CEL rules (`x-kubernetes-validations`) are stored and not evaluated. Conversion between versions only changes the
+apiVersion.
 
 Mirrors: apiextensions-apiserver pkg/apis/apiextensions/validation, v1/defaults.go; pkg/controller/establish, status;
 pkg/registry/customresource/tableconvertor
@@ -26,7 +26,7 @@ JsonObject = dict[str, Any]
 
 
 def default_definition(definition: JsonObject) -> None:
-    """In place."""
+    """Apply defaults, in place."""
     spec = definition.setdefault("spec", {})
     names = spec.setdefault("names", {})
     kind = names.get("kind", "")
@@ -38,7 +38,7 @@ def default_definition(definition: JsonObject) -> None:
 
 
 def prepare_definition(definition: JsonObject) -> None:
-    """In place: a new definition declares nothing yet."""
+    """Reset the status of a new definition, in place."""
     versions = (definition.get("spec") or {}).get("versions") or ()
     stored = [version.get("name", "") for version in versions if version.get("storage")]
     definition["status"] = {
@@ -49,7 +49,7 @@ def prepare_definition(definition: JsonObject) -> None:
 
 
 def established(definition: JsonObject, now: str) -> JsonObject:
-    """The status of a definition whose names are free."""
+    """The status of a definition whose names are accepted."""
     spec = definition["spec"]
 
     def condition(type_: str, reason: str, message: str) -> JsonObject:
@@ -126,7 +126,7 @@ def _served(spec: JsonObject) -> list[JsonObject]:
 
 
 def _rank(version: str) -> tuple[int, ...]:
-    """v2 before v1 before v1beta2 before v1alpha1."""
+    """Sort key of versions: v2, v1, v1beta2, v1alpha1."""
     digits = version[1:]
     for level, stage in ((2, "beta"), (1, "alpha")):
         major, found, minor = digits.partition(stage)
@@ -136,7 +136,7 @@ def _rank(version: str) -> tuple[int, ...]:
 
 
 def custom_groups(store: Store) -> dict[str, tuple[ApiResource, ...]]:
-    """What the definitions in the store add to discovery."""
+    """The API groups of the definitions in the store, for discovery."""
     found: dict[str, list[ApiResource]] = {}
     if not store.count(DEFINITION):
         return {}
@@ -164,7 +164,7 @@ def custom_groups(store: Store) -> dict[str, tuple[ApiResource, ...]]:
 
 
 def custom_resource(store: Store, group: str, version: str, plural: str) -> Resource | None:
-    """The resource that a definition in the store declares."""
+    """The resource declared by a definition in the store."""
     for spec in _definitions(store) if store.count(DEFINITION) else ():
         if spec.get("group") != group or spec["names"].get("plural") != plural:
             continue

@@ -185,7 +185,7 @@ def _warn(store: Store, resource: Resource, obj: JsonObject, warn: Warn) -> None
 
 
 def _establish(store: Store, definition: ApiObject) -> ApiObject:
-    """Accept the names of a new CustomResourceDefinition, in a second write. The client gets the object from before it."""
+    """Accept the names of a new CustomResourceDefinition in a second write. The client gets the earlier object."""
     from kubesim.cluster.custom.definitions import established  # imported late: most runs have no definitions
 
     status = established({**definition.extra}, format_time(store.now()))

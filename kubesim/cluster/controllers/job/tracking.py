@@ -1,6 +1,8 @@
 """Adds the end of each pod to the Job's status exactly once.
 
-1. The status lists the pod as uncounted. 2. The pod loses its finalizer. 3. The status counts the pod and no longer lists it.
+1. The status lists the pod as uncounted.
+2. The pod loses its finalizer.
+3. The status counts the pod and no longer lists it.
 
 If the controller stops in between, the next sync continues. The conditions that end the Job are written on the way: the
 first with step 1, the last with step 3.

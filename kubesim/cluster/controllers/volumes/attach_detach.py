@@ -1,7 +1,7 @@
-"""The attach/detach controller: a VolumeAttachment for each node whose pods want a volume, and none longer than needed.
+"""The attach/detach controller: keeps a VolumeAttachment for each node whose pods use a volume.
 
-A node's kubelet mounts a volume once the node's status says that it is attached; it is detached once the kubelet says
-that it does not use it any more.
+The kubelet mounts a volume once the node's status reports it attached. The controller detaches it once the kubelet
+reports it unused.
 
 Mirrors: pkg/controller/volume/attachdetach/attach_detach_controller.go; statusupdater/node_status_updater.go;
 pkg/volume/csi/csi_attacher.go Attach, Detach
@@ -51,8 +51,8 @@ class AttachDetachController(Controller):
         super().__init__(context)
         self._pods = context.pods_by_claim()
         self._attachments: dict[str, dict[str, str]] = {}  # volume -> node -> name of the attachment
-        self._unwanted: dict[VolumeOnNode, int] = {}  # since when no pod wants the volume there
-        self._complained: set[VolumeOnNode] = set()  # pods whose wait was reported
+        self._unwanted: dict[VolumeOnNode, int] = {}  # since when no pod on the node uses the volume
+        self._complained: set[VolumeOnNode] = set()  # pods with a multi-attach Event
         for attachment in self.store.list(ATTACHMENT):
             self._note(attachment)
         self.store.watch(ATTACHMENT, self._attachment_changed)

@@ -20,7 +20,7 @@ _METHODS = {"get": 2, "put": 3, "post": 4, "delete": 5, "options": 6, "head": 7,
 
 
 def encoded_document(document: Json) -> bytes:
-    """The document in protobuf, limited to the parts that clients read: schemas, and operations with their parameters."""
+    """The parts of the document that clients read, in protobuf: schemas, and operations with their parameters."""
     info = _text(1, document["info"]["title"]) + _text(2, document["info"]["version"])
     paths = b"".join(_part(2, _named(path, _path_item(item))) for path, item in document["paths"].items())
     schemas = _named_schemas(document["definitions"])

@@ -1,4 +1,4 @@
-"""The controller of claims and volumes: syncs one or the other, and carries out what was decided.
+"""The PV controller: syncs claims and volumes, and carries out the decisions.
 
 Claims and volumes share a work queue; a key without a namespace belongs to a volume.
 
@@ -77,7 +77,7 @@ class PersistentVolumeController(Controller):
         phase = context.randomness.stream("resync", self.name).randint(0, PERIOD - 1)
         self._resync = Resync(self.clock, phase, self._sync_again)
         self._stream = context.randomness.stream("first look", self.name)
-        self._arrived: dict[str, int] = {}  # volume -> the version with which it came
+        self._arrived: dict[str, int] = {}  # volume -> its first resource version
         self._looked_at: dict[Key, str] = {}  # claim -> its uid
         self.store.watch(CLAIM, self._claim_changed)
         self.store.watch(VOLUME, self._volume_changed)
@@ -111,13 +111,13 @@ class PersistentVolumeController(Controller):
                 self.queue.add(claim_key(reference))
 
     def _look_at_new(self, volume: ApiObject) -> None:
-        """A new volume is available before a claim that comes after it is looked at, even in the same instant."""
+        """Sync a new volume before any claim created after it, even at the same instant."""
         name, metadata = volume.metadata.name, volume.metadata
         self._arrived[name] = int(metadata.resource_version or 0)
         self.clock.call_at(self.clock.now() + self._stream.randint(*FIRST_LOOK), self.sync, "", name)
 
     def _sync_again(self, waiting: Iterable[Key]) -> None:
-        """The claims that wait, and the volumes that name one of them."""
+        """Sync the waiting claims, and the volumes that name one of them."""
         keys = set(waiting)
         for key in waiting:
             self.queue.add(key)
@@ -147,8 +147,9 @@ class PersistentVolumeController(Controller):
         )
 
     def _visible_volumes(self, claim: ApiObject) -> list[ApiObject]:
-        """A claim that has not been synced yet is older than a volume created after it: if both are created together,
-        the next resync binds them."""
+        """The volumes that a claim's sync can see. If both were created together, the first sync of the claim misses
+        the volume, and the next resync binds them.
+        """
         volumes = self.store.list(VOLUME)
         if self._looked_at.get(key_of(claim)) == claim.metadata.uid:
             return volumes
@@ -187,7 +188,7 @@ class PersistentVolumeController(Controller):
                     self._tell(self.client.patch(claim, lost, why, "status", {"phase": "Lost"}), event)
 
     def _bind(self, volume: ApiObject, claim: ApiObject) -> None:
-        """Four writes: the volume and its phase, the claim and its phase."""
+        """Bind in four writes: the volume and its phase, the claim and its phase."""
         who, what = f"{claim.metadata.namespace}/{claim.metadata.name}", volume.metadata.name
         why = f"the volume fits the claim {who}, so it is bound to it"
         volume = self.client.patch(volume, bound_volume(volume, claim), why, shown={"claim": who})
