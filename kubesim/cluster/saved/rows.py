@@ -1,6 +1,6 @@
 """The rows of kubectl's tables over a whole run: each object's row of `kubectl get -A -o wide`, at every change.
 
-Cells with ages are placeholders: the start of the age in microseconds since the start of the run, between two \x01
+Cells with ages are placeholders: the start of the age in microseconds since the start of the run, between two U+0001
 characters. A reader computes the age for its own time.
 """
 

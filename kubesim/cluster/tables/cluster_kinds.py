@@ -1,4 +1,4 @@
-"""The rows of nodes, namespaces, Events, leases and classes: kinds that belong to the cluster as a whole.
+"""Table rows of nodes, namespaces, Events, leases, classes and other cluster-level kinds.
 
 Mirrors: pkg/printers/internalversion printers.go printNode, printEvent, printNamespace and the others
 """
@@ -84,7 +84,7 @@ def _event(obj: JsonObject, look: TableLook) -> list[Cell]:
 
 
 def _event_columns() -> TableRules:
-    """The wide columns stand between the others."""
+    """The columns of Events, with wide ones between the others."""
     shown = columns("Last Seen,Type,Reason,Object")
     return TableRules((*shown, *columns("", "Subobject,Source"), *columns("Message"),
                        *columns("", "First Seen,Count,Name")), _event)  # fmt: skip
@@ -127,7 +127,7 @@ def _resource_slice(obj: JsonObject, look: TableLook) -> list[Cell]:
 
 
 def _quota(obj: JsonObject, look: TableLook) -> list[Cell]:
-    used: dict[bool, list[str]] = {False: [], True: []}  # by whether it is a limit
+    used: dict[bool, list[str]] = {False: [], True: []}  # key: is a limit
     for resource, hard in sorted(dig(obj, "status.hard", {}).items()):
         used[resource.startswith("limits.")].append(
             f"{resource}: {dig(obj, 'status.used', {}).get(resource, 0)}/{hard}"

@@ -1,4 +1,4 @@
-"""The rows of Services, EndpointSlices, ConfigMaps, Secrets, claims and volumes.
+"""Table rows of Services, EndpointSlices, ConfigMaps, Secrets, claims and volumes.
 
 Mirrors: pkg/printers/internalversion printers.go printService, printEndpointSlice, printPersistentVolumeClaim, ...
 """

@@ -1,4 +1,4 @@
-"""The rows of workloads: Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs and their like.
+"""Table rows of workloads: Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs.
 
 Mirrors: pkg/printers/internalversion printers.go printDeployment, printReplicaSet, printJob and the others
 """
