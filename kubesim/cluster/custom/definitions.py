@@ -20,7 +20,7 @@ from kubesim.cluster.kubectl.jsonpath import JsonPath, JsonPathError
 from kubesim.cluster.store.api_groups import ApiResource, Subresource
 from kubesim.cluster.store.kinds import DEFINITION, Resource
 from kubesim.cluster.store.store import Store
-from kubesim.cluster.tables.table import Cell, Column, TableLook, TableRules
+from kubesim.cluster.tables.table import Cell, Column, TableContext, TableRules
 
 JsonObject = dict[str, Any]
 
@@ -209,16 +209,16 @@ def _columns(version: JsonObject) -> TableRules:
     if not printed:
         columns.append(Column("Age", "date"))
 
-    def cells(obj: JsonObject, look: TableLook) -> list[Cell]:
+    def cells(obj: JsonObject, context: TableContext) -> list[Cell]:
         name = str(obj["metadata"].get("name", ""))
         if not printed:
-            return [name, look.age(obj)]
-        return [name, *(_cell(each, obj, look) for each in printed)]
+            return [name, context.age(obj)]
+        return [name, *(_cell(each, obj, context) for each in printed)]
 
     return TableRules(tuple(columns), cells)
 
 
-def _cell(column: JsonObject, obj: JsonObject, look: TableLook) -> Any:
+def _cell(column: JsonObject, obj: JsonObject, context: TableContext) -> Any:
     try:
         found = JsonPath(f"{{{column.get('jsonPath', '')}}}").results(obj)
     except (JsonPathError, ValueError):
@@ -228,7 +228,7 @@ def _cell(column: JsonObject, obj: JsonObject, look: TableLook) -> Any:
         return None
     if column.get("type") == "date":
         try:
-            return look.ago(parse_time(value)) if value else "<unknown>"
+            return context.ago(parse_time(value)) if value else "<unknown>"
         except (ValueError, TypeError):
             return "<invalid>"
     return value if column.get("type") in _TYPES else value if isinstance(value, str) else str(value)

@@ -14,7 +14,7 @@ from kubesim.cluster.kubectl.tabwriter import aligned
 from kubesim.cluster.kubectl.yaml_writer import to_yaml
 from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.tables.rules import table_of
-from kubesim.cluster.tables.table import Cell, JsonObject, TableLook
+from kubesim.cluster.tables.table import Cell, JsonObject, TableContext
 from kubesim.cluster.tables.texts import NONE, format_labels
 from kubesim.golang.json import dumps_in_order
 from kubesim.values import value_object
@@ -37,13 +37,13 @@ class TableStyle:
 
 def table(resource: Resource, objects: Sequence[JsonObject], now: int, style: TableStyle) -> str:
     rules = table_of(resource.kind)
-    look, shown = TableLook(now, style.wide), rules.shown(style.wide)
+    context, shown = TableContext(now, style.wide), rules.shown(style.wide)
     rows = []
     if style.headers:
         names = [rules.columns[number].name.upper() for number in shown]
         rows.append([*(["NAMESPACE"] if style.with_namespace else []), *names, *_label_headers(style)])
     for obj in objects:
-        cells = [cell_text(cell) for cell in rules.cells(obj, look)]
+        cells = [cell_text(cell) for cell in rules.cells(obj, context)]
         if style.with_kind and rules.columns[0].name == "Name":
             cells[0] = name_with_kind(resource, cells[0])
         metadata = obj["metadata"]

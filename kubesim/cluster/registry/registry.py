@@ -204,8 +204,7 @@ def complete(store: Store, resource: Resource, obj: JsonObject) -> None:
     elif resource.kind == "Service":
         _allocate(store, obj, None)
     elif resource.kind in ("PersistentVolumeClaim", "PersistentVolume"):
-        # imported late: most runs have no claims
-        from kubesim.cluster.registry.storage.claim_admission import admit_new_storage
+        from kubesim.cluster.registry.storage.claim_admission import admit_new_storage  # most runs have no claims
 
         admit_new_storage(store, obj)
     if obj["metadata"].get("resourceVersion"):
@@ -288,9 +287,7 @@ def _replace(
     manager: str = "",
     applied: list[Entry] | None = None,
 ) -> ApiObject:
-    """Validate and store the new state of an object; no write if nothing changed. `applied` are the managed fields of
-    an apply.
-    """
+    """Validate and store the new state of an object, if it changed. `applied` are the managed fields of an apply."""
     resource, metadata = target.resource, new["metadata"]
     old = {**internal_of(resource, current), "kind": resource.kind, "apiVersion": new.get("apiVersion", "")}
     _check_version(target, metadata, current)
@@ -378,9 +375,7 @@ def patch(
     manager: str = "",
     repeated: Sequence[str] = (),
 ) -> tuple[ApiObject, list[str]]:
-    """PATCH with a parsed body. Returns the stored object and its unknown fields. `repeated` are the duplicate fields
-    of the body.
-    """
+    """PATCH: returns the stored object and its unknown fields. `repeated` are the duplicate fields of the body."""
     if content_type not in (MERGE_PATCH, JSON_PATCH, STRATEGIC_MERGE_PATCH):
         raise unsupported_media_type()
     current = store.get(target.resource.kind, target.namespace, target.name)

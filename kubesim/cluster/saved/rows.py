@@ -13,14 +13,14 @@ from kubesim.cluster.kubectl.printing import cell_text
 from kubesim.cluster.saved.history import ObjectChange
 from kubesim.cluster.store.served_kinds import resource_for
 from kubesim.cluster.tables.rules import table_of
-from kubesim.cluster.tables.table import TableLook
+from kubesim.cluster.tables.table import TableContext
 from kubesim.trace.records import Record
 
 MARK = "\x01"
 _SILENT = ("Lease", "Namespace", "ServiceAccount", "Secret")  # kinds written constantly, or of no interest
 
 
-class MarkingLook(TableLook):
+class PlaceholderContext(TableContext):
     """Formats every age as its placeholder. `now` is the start of the run."""
 
     __slots__ = ()
@@ -33,7 +33,7 @@ class RowTimeline:
     """Records the rows during a run (see `RunObserver`)."""
 
     def __init__(self, start: int) -> None:
-        self._look = MarkingLook(start, wide=True)
+        self._context = PlaceholderContext(start, wide=True)
         self._kinds: dict[str, dict[str, Any]] = {}
         self.t = 0  # time of the last change
 
@@ -66,7 +66,7 @@ class RowTimeline:
         return table
 
     def _row(self, obj: dict[str, Any]) -> list[str]:
-        cells = [cell_text(cell) for cell in table_of(obj["kind"]).cells(obj, self._look)]
+        cells = [cell_text(cell) for cell in table_of(obj["kind"]).cells(obj, self._context)]
         namespace = obj["metadata"].get("namespace")
         return [namespace, *cells] if namespace else cells
 

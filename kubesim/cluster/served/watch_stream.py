@@ -22,7 +22,7 @@ class WatchStream:
         self._resource = resource
         self._form = form
         self._error: JsonObject | None = None
-        self._has_told = False
+        self._has_sent = False
         version = parse_version(options.version)
         self._start = version or store.resource_version
         try:
@@ -75,8 +75,8 @@ class WatchStream:
 
     def line(self, event: WatchEvent) -> JsonObject:
         body = shown_as(self._resource, event.object)
-        shown = self._form.of_event(self._resource, body, self._store.now(), first=not self._has_told)
-        self._has_told = True
+        shown = self._form.of_event(self._resource, body, self._store.now(), first=not self._has_sent)
+        self._has_sent = True
         return {"type": event.type, "object": shown}
 
     def close(self) -> None:

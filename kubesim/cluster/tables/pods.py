@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubesim.api.timestamps import parse_time
-from kubesim.cluster.tables.table import Cell, JsonObject, TableLook, TableRules, columns, condition, dig, is_true
+from kubesim.cluster.tables.table import Cell, JsonObject, TableContext, TableRules, columns, condition, dig, is_true
 from kubesim.cluster.tables.texts import NONE
 from kubesim.values import mutable
 
@@ -30,11 +30,11 @@ class _Tally:
             self.last_restart = max(self.last_restart, parse_time(finished))
 
 
-def pod_cells(pod: JsonObject, look: TableLook) -> list[Cell]:
+def pod_cells(pod: JsonObject, context: TableContext) -> list[Cell]:
     reason, tally = pod_state(pod)
     restarts = str(tally.restarts)
     if tally.restarts and tally.last_restart:
-        restarts += f" ({look.ago(tally.last_restart)} ago)"
+        restarts += f" ({context.ago(tally.last_restart)} ago)"
     sidecars = [each for each in dig(pod, "spec.initContainers", ()) if _is_sidecar(each)]
     total = len(dig(pod, "spec.containers", ())) + len(sidecars)
     name = pod["metadata"]["name"]
@@ -44,7 +44,7 @@ def pod_cells(pod: JsonObject, look: TableLook) -> list[Cell]:
         f"{tally.ready}/{total}",
         reason,
         restarts,
-        look.age(pod),
+        context.age(pod),
         (addresses[0].get("ip") if addresses else "") or NONE,
         dig(pod, "spec.nodeName") or NONE,
         dig(pod, "status.nominatedNodeName") or NONE,

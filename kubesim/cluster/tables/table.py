@@ -25,7 +25,7 @@ class Column:
 
 
 @value_object
-class TableLook:
+class TableContext:
     """The time of a table, in microseconds since the epoch, and whether to include wide columns."""
 
     now: int
@@ -47,7 +47,7 @@ class TableRules:
     """The table of a kind. `cells` returns a cell for each column, including wide ones."""
 
     columns: Sequence[Column]
-    cells: Callable[[JsonObject, TableLook], Sequence[Cell]]
+    cells: Callable[[JsonObject, TableContext], Sequence[Cell]]
 
     def shown(self, wide: bool) -> list[int]:
         """The indexes of the visible columns."""

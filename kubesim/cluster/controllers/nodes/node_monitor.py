@@ -126,7 +126,7 @@ class NodeMonitor:
 
     # -- silence ------------------------------------------------------------------------------------------------
 
-    def fell_silent(self, name: str, last_report: int) -> None:
+    def stopped_reporting(self, name: str, last_report: int) -> None:
         """A node stopped reporting. The next tick records its last heartbeat."""
         periods = -(-(last_report - self._started) // MONITOR_PERIOD)
         self._silent.setdefault(name, self._started + periods * MONITOR_PERIOD)

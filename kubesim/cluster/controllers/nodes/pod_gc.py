@@ -29,7 +29,7 @@ NODE_IS_GONE = "its node does not exist"
 
 
 @value_object
-class Doomed:
+class PodDeletion:
     """A pod to delete forcefully."""
 
     pod: Pod
@@ -40,23 +40,23 @@ def is_terminated(pod: Pod) -> bool:
     return pod.status.phase not in ("Pending", "Running", "Unknown")
 
 
-def too_many_terminated(pods: Iterable[Pod], threshold: int) -> list[Doomed]:
+def too_many_terminated(pods: Iterable[Pod], threshold: int) -> list[PodDeletion]:
     """The terminated pods beyond the threshold: evicted ones first, then the oldest."""
     ended = [pod for pod in pods if is_terminated(pod)]
     count = len(ended) - threshold
     if threshold <= 0 or count <= 0:
         return []
     ended.sort(key=lambda pod: (not _is_evicted(pod), pod.metadata.creation_timestamp or "", pod.metadata.name))
-    return [Doomed(pod, f"more than {threshold} pods have ended") for pod in ended[:count]]
+    return [PodDeletion(pod, f"more than {threshold} pods have ended") for pod in ended[:count]]
 
 
 def _is_evicted(pod: Pod) -> bool:
     return pod.status.phase == "Failed" and pod.status.reason == "Evicted"
 
 
-def terminating_out_of_service(pods: Iterable[Pod], nodes: Mapping[str, Node]) -> list[Doomed]:
+def terminating_out_of_service(pods: Iterable[Pod], nodes: Mapping[str, Node]) -> list[PodDeletion]:
     return [
-        Doomed(pod, f"the pod is being deleted, and its node {pod.spec.node_name} is out of service")
+        PodDeletion(pod, f"the pod is being deleted, and its node {pod.spec.node_name} is out of service")
         for pod in pods
         if pod.metadata.deletion_timestamp is not None and is_out_of_service(nodes.get(pod.spec.node_name))
     ]
@@ -69,9 +69,9 @@ def is_out_of_service(node: Node | None) -> bool:
     return not any(c.type == "Ready" and c.status == "True" for c in node.status.conditions)
 
 
-def unscheduled_terminating(pods: Iterable[Pod]) -> list[Doomed]:
+def unscheduled_terminating(pods: Iterable[Pod]) -> list[PodDeletion]:
     return [
-        Doomed(pod, "the pod is being deleted, and no kubelet has it")
+        PodDeletion(pod, "the pod is being deleted, and no kubelet has it")
         for pod in pods
         if pod.metadata.deletion_timestamp is not None and not pod.spec.node_name
     ]
@@ -81,8 +81,8 @@ def missing_nodes(pods: Iterable[Pod], nodes: Mapping[str, Node]) -> list[str]:
     return list(dict.fromkeys(pod.spec.node_name for pod in pods if pod.spec.node_name not in ("", *nodes)))
 
 
-def orphaned(pods: Iterable[Pod], gone: Sequence[str]) -> list[Doomed]:
-    return [Doomed(pod, NODE_IS_GONE) for pod in pods if pod.spec.node_name in gone]
+def orphaned(pods: Iterable[Pod], gone: Sequence[str]) -> list[PodDeletion]:
+    return [PodDeletion(pod, NODE_IS_GONE) for pod in pods if pod.spec.node_name in gone]
 
 
 class PodGarbageCollector:
@@ -144,8 +144,8 @@ class PodGarbageCollector:
                 self._quarantined.setdefault(name, now + QUARANTINE)
         return gone
 
-    def _delete_all(self, doomed: Iterable[Doomed]) -> None:
-        for item in doomed:
+    def _delete_all(self, deletions: Iterable[PodDeletion]) -> None:
+        for item in deletions:
             found = self._store.find("Pod", item.pod.metadata.namespace, item.pod.metadata.name)
             if isinstance(found, Pod) and found.metadata.uid == item.pod.metadata.uid:
                 self._mark_failed_and_delete(found, item.why)

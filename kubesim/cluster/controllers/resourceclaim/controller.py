@@ -34,7 +34,7 @@ from kubesim.cluster.controllers.resourceclaim.decisions import (
     remaining_reservations,
     used_claims,
 )
-from kubesim.cluster.controllers.resourceclaim.made_claims import MadeClaims
+from kubesim.cluster.controllers.resourceclaim.generated_claims import GeneratedClaims
 from kubesim.cluster.controllers.resourceclaim.pod_index import ResourceClaimPods
 from kubesim.cluster.problems import internal_error
 from kubesim.cluster.store.watches import WatchEvent
@@ -50,7 +50,7 @@ class ResourceClaimController(Controller):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
         self._owned = context.owned(CLAIM)
-        self._made = MadeClaims(self.clock.now)
+        self._made = GeneratedClaims(self.clock.now)
         self._pods = ResourceClaimPods(self.store)
         for pod in self.store.list("Pod"):
             if isinstance(pod, Pod) and _has_claims(pod):

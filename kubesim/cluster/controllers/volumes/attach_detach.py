@@ -52,7 +52,7 @@ class AttachDetachController(Controller):
         self._pods = context.pods_by_claim()
         self._attachments: dict[str, dict[str, str]] = {}  # volume -> node -> name of the attachment
         self._unwanted: dict[VolumeOnNode, int] = {}  # since when no pod on the node uses the volume
-        self._complained: set[VolumeOnNode] = set()  # pods with a multi-attach Event
+        self._reported: set[VolumeOnNode] = set()  # pods with a multi-attach Event
         for attachment in self.store.list(ATTACHMENT):
             self._note(attachment)
         self.store.watch(ATTACHMENT, self._attachment_changed)
@@ -123,8 +123,8 @@ class AttachDetachController(Controller):
                 case StillMounted():
                     self.queue.add_at(("", name), volume_node.since + LONGEST_UNMOUNT + 1)
                 case UsedElsewhere(messages=messages):
-                    if (name, volume_node.name) not in self._complained:
-                        self._complained.add((name, volume_node.name))
+                    if (name, volume_node.name) not in self._reported:
+                        self._reported.add((name, volume_node.name))
                         for pod, text in messages:
                             self.client.event(pod, "Warning", "FailedAttachVolume", text)
 
@@ -148,13 +148,13 @@ class AttachDetachController(Controller):
             self._unwanted.pop(key, None)
         else:
             self._unwanted.setdefault(key, self.clock.now())
-            self._complained.discard(key)
+            self._reported.discard(key)
         found = self.store.find(ATTACHMENT, "", attachment) if attachment else None
         known = node if isinstance(node, Node) else None
         return NodeOfVolume(name, known, pods, found, self._unwanted.get(key, 0))
 
     def _attach(self, volume: ApiObject, volume_node: NodeOfVolume, driver: str) -> None:
-        self._complained.discard((volume.metadata.name, volume_node.name))
+        self._reported.discard((volume.metadata.name, volume_node.name))
         handle = (spec_of(volume).get("csi") or {}).get("volumeHandle") or ""
         metadata = ObjectMeta(name=attachment_name(driver, handle, volume_node.name))
         source = {"persistentVolumeName": volume.metadata.name}

@@ -53,7 +53,7 @@ def remove_standard_class(store: Store) -> None:
     store.remove(STANDARD_CLASS["kind"], "", STANDARD_CLASS["metadata"]["name"])
 
 
-def make_way_for(store: Store, kind: str, name: str) -> None:
+def yield_to_user_class(store: Store, kind: str, name: str) -> None:
     """Remove the generated class when a user creates one of the same name."""
     if kind != STANDARD_CLASS["kind"]:
         return

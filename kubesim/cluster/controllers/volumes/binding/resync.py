@@ -26,12 +26,12 @@ class Resync:
     """The resync timer: calls `due` with the waiting claims at each tick."""
 
     clock: LoopClock
-    phase: int  # phase of the ticks, from 0 to the period
+    phase: int  # of the ticks, from 0 to the period
     due: Callable[[Iterable[Key]], None]
     _waiting: dict[Key, None] = field(default_factory=dict)
     _planned: bool = False
 
-    def saw(self, claim: ApiObject, *, deleted: bool) -> None:
+    def update(self, claim: ApiObject, *, deleted: bool) -> None:
         if deleted or BIND_COMPLETED in claim.metadata.annotations:
             self._waiting.pop(key_of(claim), None)
             return
