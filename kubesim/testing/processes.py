@@ -1,8 +1,7 @@
-"""Cases in parallel processes, each of which runs one case at a time.
+"""Runs cases in parallel processes, one case per process at a time.
 
-Workers are forked: they have the cases and all imports already, so only the number of a case goes to a worker, and only
-a result comes back. The parent knows what each one is running. If a worker dies, that one case fails, and the worker is
-replaced.
+Workers are forked, so they already have the cases and all imports: only the number of a case is sent to a worker, and
+only a result comes back. If a worker dies, its case fails, and the worker is replaced.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _FORK = multiprocessing.get_context("fork")
 
 
 class CaseWorker:
-    """One process. `case` is the number of the case that it is running, None while it waits."""
+    """A worker process. `case` is the number of its current case, None while it is idle."""
 
     def __init__(self, cases: Sequence[ScenarioCase], play: Play, others: Sequence[CaseWorker]) -> None:
         self.connection, theirs = _FORK.Pipe()
@@ -40,7 +39,7 @@ class CaseWorker:
 
     def begin(self, case: int) -> None:
         self.case, self.watch = case, Stopwatch()
-        with suppress(OSError):  # a dead one is noticed when its answer is awaited
+        with suppress(OSError):  # a dead worker is detected when its result is awaited
             self.connection.send(case)
 
     def end(self) -> None:
@@ -52,7 +51,7 @@ class CaseWorker:
 def _serve(
     connection: Connection[Any, Any], inherited: list[Any], cases: Sequence[ScenarioCase], play: Play, parent: int
 ) -> None:
-    """In the worker: run what is requested until the parent closes the connection. Ctrl-C is for the parent."""
+    """Worker main loop: run cases until the parent closes the connection. Ctrl-C is handled by the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent(parent)
     for other in inherited:
@@ -65,7 +64,7 @@ def _serve(
 def run_in_processes(
     cases: Sequence[ScenarioCase], play: Play, jobs: int, limit_s: float | None = None
 ) -> Iterator[tuple[int, CaseResult]]:
-    """Results with the numbers of their cases, as they come. A case may take `limit_s` seconds of the wall clock."""
+    """Yields results with case numbers as they complete. `limit_s` is the real-time limit per case."""
     waiting = list(range(len(cases)))[::-1]
     workers: list[CaseWorker] = []
     try:
@@ -99,7 +98,7 @@ def _give_work(
 
 
 def _answering(workers: list[CaseWorker], limit_s: float | None) -> list[CaseWorker]:
-    """Those of the busy ones that have answered, have died or take too long."""
+    """The busy workers that have a result, died, or exceeded the limit."""
     busy = [worker for worker in workers if worker.case is not None]
     left = None
     if limit_s is not None:

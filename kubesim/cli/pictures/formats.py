@@ -1,5 +1,6 @@
-"""`kubesim run -o svg|mermaid|perfetto`: a run as a picture of its timeline and network, as sequence diagrams, or as a
-file for https://ui.perfetto.dev."""
+"""`kubesim run -o svg|mermaid|perfetto`: a run as a picture, as sequence diagrams, or as a file for
+https://ui.perfetto.dev.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from kubesim.trace.pictures.timeline import Timeline
 
 
 class SvgReport:
-    """One picture: the pods' lanes, and below them the networks of the nodes if they are real ones."""
+    """One picture: the lanes of the pods, and the real networks of the nodes."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -81,7 +82,7 @@ def check_perfetto(out: TextIO) -> None:
 
 
 class PerfettoReport:
-    """Written when the run is over."""
+    """A Perfetto trace, written at the end of the run."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out

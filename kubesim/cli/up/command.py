@@ -1,4 +1,4 @@
-"""`kubesim up`: a cluster that kubectl and other clients talk to, in real time or faster."""
+"""`kubesim up`: a cluster for kubectl and other clients, in real time or faster."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def execute(args: argparse.Namespace) -> int:
 
     speed = options.chosen(args.speed, "KUBESIM_SPEED", options.positive_number) or 1.0
     reported = report_flags.ReportingRun(args.report, header_of(scenario, options.seed(args)))
-    progress = RunProgress(sys.stderr, quiet=True)  # a view on a terminal, and no plain lines
+    progress = RunProgress(sys.stderr, quiet=True)  # a view on a terminal, without plain lines
     progress.begin(None if args.duration is None else round(args.duration * speed))
     settings = UpSettings(
         host=host,
@@ -154,7 +154,7 @@ def _nodes(args: argparse.Namespace) -> int:
 
 
 def _kubeconfig(args: argparse.Namespace) -> Path:
-    """Where it goes. A file that is there and not ours is never replaced."""
+    """The path of the kubeconfig. An existing file of another cluster is never overwritten."""
     if args.kubeconfig:
         path = Path(args.kubeconfig).expanduser()
     elif args.state:

@@ -1,4 +1,4 @@
-"""`kubesim node`: simulated nodes for an API server that is there already: envtest, kind, k3s, or `kubesim up`."""
+"""`kubesim node`: simulated nodes for an existing API server: envtest, kind, k3s, or `kubesim up`."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _names(args: argparse.Namespace) -> list[str]:
 
 
 def _scenario(args: argparse.Namespace, names: list[str]) -> Scenario:
-    """Of a file its behaviours, images, faults and settings count."""
+    """The scenario file, of which behaviours, images, faults and settings apply."""
     from kubesim.golang.json import dumps
     from kubesim.scenario.load.loader import parse_scenario
     from kubesim.scenario.load.overlay import make_overlay
@@ -119,7 +119,7 @@ def _ready(names: list[str]) -> None:
 
 
 class _Reports:
-    """Warnings about the connection, each once as long as it is the same."""
+    """Warnings about the connection, printed only when they change."""
 
     def __init__(self) -> None:
         self._last = ""

@@ -1,6 +1,6 @@
-"""The only way to a real API server: finds the credentials, and gives a connection that by default only reads.
+"""The only way to a real API server: finds the credentials, and opens a connection, read-only by default.
 
-Packages beyond the base installation are imported here, when they are needed.
+Packages beyond the base installation are imported on use.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def connect(
     may_write: bool = False,
     request_timeout_s: float | None = PATIENCE_S,
 ) -> Transport:
-    """To the cluster of a kubeconfig (see `find_access`). Nothing is sent before the first call.
+    """Connect to the cluster of a kubeconfig (see `find_access`). The first call sends the first request.
 
-    Each get and list must be answered completely within `request_timeout_s`; None: whenever.
+    `request_timeout_s` limits each get and list, including the body; None: no limit.
     """
     for package in ("aiohttp", "kubernetes"):
         if find_spec(package) is None:

@@ -1,4 +1,4 @@
-"""The scale of a workload: how many pods it should have and has, as an object of its own.
+"""The Scale of a workload: its desired and actual number of pods, as an object of its own.
 
 Mirrors: pkg/registry/apps/*/storage storage.go ScaleREST
 """
@@ -44,7 +44,7 @@ def scale_of(obj: ApiObject) -> JsonObject:
 
 
 def _selector(kind: str, selector: JsonObject) -> str:
-    """As a query has it."""
+    """The label selector in the format of a query parameter."""
     if kind == "ReplicationController":
         return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
     terms = {key: f"{key}={value}" for key, value in (selector.get("matchLabels") or {}).items()}
@@ -62,7 +62,7 @@ def _selector(kind: str, selector: JsonObject) -> str:
 
 
 def write_scale(store: Store, target: Target, scale: JsonObject, manager: str, *, dry_run: bool) -> ApiObject:
-    """Set the number of pods."""
+    """Set the replicas of the workload."""
     metadata = scale.get("metadata") or {}
     name, version = metadata.get("name", ""), metadata.get("resourceVersion", "")
     if name and name != target.name:

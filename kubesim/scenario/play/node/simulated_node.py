@@ -390,7 +390,7 @@ class SimulatedNode:
             self._heartbeat.resume()
             health.is_reporting(self.name)
         else:
-            health.fell_silent(self.name, self._heartbeat.pause())
+            health.stopped_reporting(self.name, self._heartbeat.pause())
 
     def stop_runtime(self, containers: Containers = "kept") -> None:
         """Stop the runtime. Its containers keep running, or with `gone` the runtime will have lost them when it is
