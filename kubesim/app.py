@@ -19,13 +19,7 @@ from kubesim.clock.interrupts import interrupts_postponed
 from kubesim.clock.randomness import random_uids
 from kubesim.clock.virtual import VirtualLoop
 from kubesim.cluster.controllers.context import ControllerContext
-from kubesim.cluster.controllers.manager import start_when_needed
 from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
-from kubesim.cluster.controllers.nodes.node_taints import NodeTaints
-from kubesim.cluster.controllers.nodes.taint_eviction import TaintEviction
-from kubesim.cluster.controllers.volumes.standard_class import create_standard_class
-from kubesim.cluster.registry.services.kubernetes_service import create_kubernetes_service
-from kubesim.cluster.scheduling.starting import FirstNode, SchedulerStarter
 from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
 from kubesim.features import FeatureGates
@@ -37,9 +31,11 @@ from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.ending.failure import Failure
 from kubesim.scenario.ending.outcome import Witness
+from kubesim.scenario.ending.result import RunInterrupted, RunResult
 from kubesim.scenario.invariants.table import INVARIANTS
 from kubesim.scenario.invariants.watch import InvariantWatch
 from kubesim.scenario.language.document import Scenario, Spec
+from kubesim.scenario.play.control_plane import start_control_plane
 from kubesim.scenario.play.effect_notes import EffectNotes
 from kubesim.scenario.play.expectations import Judge
 from kubesim.scenario.play.node.live_node import LiveNode
@@ -66,38 +62,6 @@ LEAD = 60 * SECOND  # the nodes run for a minute before the scenario's first ste
 
 
 @value_object
-class RunResult:
-    """The result of a run. Durations are microseconds."""
-
-    scenario: str
-    seed: int
-    duration: int  # virtual time from the first object to the end
-    records: int  # number of trace records; 0 without a listener
-    trace_hash: str | None  # set if a HashSink was among the sinks
-    phases: dict[str, str]  # namespace/name -> last phase at the API server, including deleted pods
-    outcomes: dict[str, str]  # namespace/name -> the outcome of the pod as text
-    workloads: dict[str, str]  # kind/namespace/name -> ready replicas and similar
-    expectations_met: tuple[str, ...]
-    failures: tuple[Failure, ...]  # all failures, in the order they were decided
-    expectations_open: tuple[str, ...]  # undecided because the run was interrupted
-    events: int  # Events sent to the API server, including repetitions
-    interrupted: bool = False  # a signal ended the run: the result is incomplete
-    without_effect: tuple[str, ...] = ()  # fields of the scenario without effect, one line each
-    networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when all were idle
-    metrics: str = ""  # Prometheus text of the kubelets that ran at the end, if requested
-    left_behind: tuple[Leak, ...] = ()  # resources on the host that a plugin did not remove
-
-    @property
-    def ok(self) -> bool:
-        return not self.failures
-
-    @property
-    def expectations_failed(self) -> tuple[str, ...]:
-        """Expected and actual value of failed expectations, one line each."""
-        return tuple(failure.sentence for failure in self.failures)
-
-
-@value_object
 class Trial:
     """A run with other gates than the scenario's, or with `added` steps. It ends at `cut` (microseconds; None: at the
     scenario's end). Unlike `until`, `cut` and `added` steps change nothing before their time.
@@ -106,14 +70,6 @@ class Trial:
     gates: FeatureGates
     cut: int | None = None
     added: tuple[Step, ...] = ()
-
-
-class RunInterrupted(KeyboardInterrupt):
-    """A signal stopped the run; has the result so far."""
-
-    def __init__(self, result: RunResult) -> None:
-        super().__init__()
-        self.result = result
 
 
 def run_scenario(
@@ -263,7 +219,7 @@ class Simulation:
         self.dependencies = dependencies(scenario.spec, self._is_ready)
         self.invariants = self._make_watch(live)
         context = self._node_context(latencies, real, live)
-        self._make_cluster(controllers, live)
+        start_control_plane(controllers, scenario.spec, live)
         self.nodes = self._make_nodes(context)
         self.world = self._make_world()
 
@@ -339,30 +295,6 @@ class Simulation:
         for node in nodes.values():
             self.invariants.watch_node(node)
         return nodes
-
-    def _make_cluster(self, controllers: ControllerContext, live: LiveNode | None) -> None:
-        """Create the cluster components except the nodes."""
-        if not self.gates.enabled("BoundServiceAccountTokenVolume"):
-            from kubesim.cluster.controllers.tokens import TokensController
-
-            self.store.binds_tokens = False
-            TokensController(self.store)
-        self.store.proposes_resizes = self.gates.rules.proposes_resizes
-        create_kubernetes_service(self.store)  # also for a live cluster, from which only the pods are read
-        if live is None or live.decides_alone:
-            NodeTaints(controllers)
-            TaintEviction(controllers)
-        if live is None:  # a live cluster has its own controllers, scheduler and classes
-            self._start_cluster(controllers)
-
-    def _start_cluster(self, controllers: ControllerContext) -> None:
-        create_standard_class(self.store)
-        start_when_needed(controllers)
-        spec = self.scenario.spec
-        if spec.scheduler == "off":
-            FirstNode(controllers, spec.nodes[0].name)
-        else:
-            SchedulerStarter(controllers)
 
     def kubelets(self) -> dict[str, Kubelet | None]:
         """The kubelet of each node; None while it is stopped."""

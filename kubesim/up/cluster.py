@@ -13,7 +13,7 @@ from ssl import RAND_bytes
 from typing import TYPE_CHECKING, Any
 
 from kubesim.api.timestamps import SECOND
-from kubesim.app import LEAD, RunInterrupted, RunResult, Simulation, with_real_nodes
+from kubesim.app import LEAD, Simulation, with_real_nodes
 from kubesim.clock import NEVER, run_virtual
 from kubesim.clock.clock import PacedClock
 from kubesim.clock.wall import wall_now
@@ -24,6 +24,7 @@ from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.kubelet.server import Serving
+from kubesim.scenario.ending.result import RunInterrupted, RunResult
 from kubesim.scenario.language.document import Scenario
 from kubesim.trace import Sink
 from kubesim.up.beside import BesideStore

@@ -76,8 +76,8 @@ def execute(args: argparse.Namespace) -> int:
         report_flags.check_file(args.report)
     kubeconfig = _kubeconfig(args)
     _check_needs()
-    from kubesim.app import RunInterrupted
     from kubesim.cli.flags.saving_flags import header_of
+    from kubesim.scenario.ending.result import RunInterrupted
     from kubesim.up.cluster import UpSettings, run_up
 
     speed = options.chosen(args.speed, "KUBESIM_SPEED", options.positive_number) or 1.0
