@@ -135,7 +135,7 @@ def with_real_nodes(spec: Spec, host_state: str, play: Callable[[CniNodes | None
     """Run with real nodes if the runtime needs them; they are created and removed together."""
     left: list[Leak] = []
     with interrupts_postponed():
-        real = _real_nodes(spec, host_state) if spec.runtime == "cni" else None
+        real = cni_nodes(spec, host_state) if spec.runtime == "cni" else None
         try:
             result = play(real)
         finally:
@@ -144,8 +144,8 @@ def with_real_nodes(spec: Spec, host_state: str, play: Callable[[CniNodes | None
     return replace(result, left_behind=tuple(left)) if left else result
 
 
-def _real_nodes(spec: Spec, host_state: str) -> CniNodes:
-    from kubesim.runtime.containerd.cni_nodes import CniNodes  # imported only for real networks
+def cni_nodes(spec: Spec, host_state: str) -> CniNodes:
+    from kubesim.runtime.containerd.cni_nodes import CniNodes  # only a run with real networks pays for it
 
     return CniNodes(cni_settings(spec, host_state), node_plans(spec))
 

@@ -27,8 +27,8 @@ from kubesim.errors import KubesimError, UsageError
 COMMANDS = {
     "run": "run", "up": "up.command", "node": "up.node", "test": "testing.command", "scenario": "testing.scenario",
     "diff": "diff", "get": "views.get", "describe": "views.describe", "logs": "views.logs", "events": "views.events",
-    "lab": "lab", "explain": "explain", "attach": "attach", "cni": "cni.command", "conformance": "conformance",
-    "completion": "testing.completion",
+    "lab": "lab", "explain": "explain", "attach": "attach", "cni": "cni.command", "cri": "cri.group",
+    "conformance": "conformance", "completion": "testing.completion",
 }  # fmt: skip
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 

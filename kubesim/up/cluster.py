@@ -102,7 +102,7 @@ async def _serve(
     state = None if settings.state is None else StateLog(settings.state)
     start = wall_now() - LEAD if state is None else max(wall_now() - LEAD, state.found.time)
     async with TaskSet() as tasks:
-        _raise_failures_of_callbacks(tasks)
+        end_on_internal_errors(tasks)
         serving = settings.serving
         simulation = ServedSimulation(
             scenario, seed, tasks, sinks, real=real, start=start, measured=serving is not None
@@ -156,7 +156,7 @@ def _remove(path: Path, text: str) -> None:
         pass
 
 
-def _raise_failures_of_callbacks(tasks: TaskSet) -> None:
+def end_on_internal_errors(tasks: TaskSet) -> None:
     """Let an internal error end the cluster; an error of a connection ends only the connection."""
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
