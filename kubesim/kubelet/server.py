@@ -61,7 +61,7 @@ def answer(
 ) -> Answer:
     """What a request gets. `kubelets` has the agent of each node, None while it is stopped."""
     path = target.partition("?")[0]
-    name = next(iter(kubelets))
+    name = next(iter(kubelets), "")
     if path.startswith("/nodes/"):
         name, _, rest = path.removeprefix("/nodes/").partition("/")
         path = f"/{rest}"

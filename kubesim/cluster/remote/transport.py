@@ -28,7 +28,7 @@ METHODS: Mapping[Verb, str] = {
     "deletecollection": "DELETE",
 }
 READS: frozenset[Verb] = frozenset({"get", "list", "watch"})
-PATIENCE_S = 60.0
+PATIENCE_S, CONNECT_S = 60.0, 30.0
 # A GET of these opens a way into a container or a node: to the server that is reading, to the container it is not.
 CONNECTS = frozenset({"attach", "exec", "portforward", "proxy"})
 # Only the metadata of these is read. A server that cannot return metadata alone is an error: there is no fallback.
