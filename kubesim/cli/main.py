@@ -25,7 +25,8 @@ from kubesim.errors import KubesimError, UsageError
 
 # The module of each command.
 COMMANDS = {
-    "run": "run", "up": "up.command", "node": "up.node", "test": "testing.command", "scenario": "testing.scenario",
+    "run": "run", "up": "up.command", "node": "up.node", "clock": "up.clock",
+    "test": "testing.command", "scenario": "testing.scenario",
     "diff": "diff", "get": "views.get", "describe": "views.describe", "logs": "views.logs", "events": "views.events",
     "lab": "lab", "explain": "explain", "attach": "attach", "cni": "cni.command", "cri": "cri.group",
     "conformance": "conformance", "completion": "testing.completion",

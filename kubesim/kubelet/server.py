@@ -61,7 +61,7 @@ def answer(
 ) -> Answer:
     """The response to a request. `kubelets` maps each node to its kubelet, or to None while it is stopped."""
     path = target.partition("?")[0]
-    name = next(iter(kubelets))
+    name = next(iter(kubelets), "")
     if path.startswith("/nodes/"):
         name, _, rest = path.removeprefix("/nodes/").partition("/")
         path = f"/{rest}"

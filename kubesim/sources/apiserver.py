@@ -86,6 +86,14 @@ class ApiServerSource:
         self._recorder.because(None)
         self._recorder.record(Note(node=self._node_name, text=f"API server source: {text}"))
 
+    @property
+    def version(self) -> str:
+        """The last version of the server that this source knows."""
+        return self._following.reflector.version
+
+    def pods(self) -> Iterable[Pod]:
+        return self._following.reflector.objects.values()
+
     # -- callbacks of the reflector ------------------------------------------------------------------------------
 
     def replaced(self, objects: Iterable[Pod]) -> None:
