@@ -86,6 +86,7 @@ class RunResult:
     networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when everything was idle
     metrics: str = ""  # of the kubelets that ran at the end, in the text format of Prometheus; if requested
     left_behind: tuple[Leak, ...] = ()  # on the host, because a plugin did not remove it
+    unsettled: tuple[str, ...] = ()  # pods and workloads that were not idle when the run stopped waiting for them
 
     @property
     def ok(self) -> bool:
@@ -100,11 +101,17 @@ class RunResult:
 @value_object
 class Trial:
     """A run with other gates than the scenario's. It ends at `cut` (microseconds); other than `until`, that changes
-    nothing before. None: it is played to its end. Nor do the steps that are `added` change anything before them."""
+    nothing before. None: it is played to its end. Nor do the steps that are `added` change anything before them.
+
+    `patience` (microseconds) is how long the run waits for everything to become idle, also after its `duration`.
+    Operations that `observed` names are details of the trace, as faults can be about them.
+    """
 
     gates: FeatureGates
     cut: int | None = None
     added: tuple[Step, ...] = ()
+    patience: int | None = None
+    observed: tuple[str, ...] = ()
 
 
 class RunInterrupted(KeyboardInterrupt):
@@ -314,8 +321,13 @@ class Simulation:
     def make_interceptor(self) -> Interceptor | None:
         """Of a scenario with faults, or with steps before or after an operation."""
         spec = self.scenario.spec
-        awaited = (*spec.awaited_operations, *(name for step in self._trial.added for name in step.operations))
-        return self.interceptor_of(awaited) if spec.faults or awaited else None
+        trial = self._trial
+        awaited = (*spec.awaited_operations, *(name for step in trial.added for name in step.operations))
+        awaited += trial.observed
+        interceptor = self.interceptor_of(awaited) if spec.faults or awaited else None
+        if interceptor is not None:
+            interceptor.observes = bool(trial.observed)
+        return interceptor
 
     def interceptor_of(self, awaited: tuple[str, ...]) -> Interceptor:
         """`awaited` are names of operations that may get something to do with a step or a fault later."""
@@ -409,10 +421,21 @@ class Simulation:
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect, self._story())
         try:
             spec = self.scenario.spec
-            cut, added = self._trial.cut, self._trial.added
-            await Player(
-                self.clock, self.tasks, self.world, judge, spec, until, self._look, cut, self.interceptor, added
-            ).play()
+            cut, added, patience = self._trial.cut, self._trial.added, self._trial.patience
+            player = Player(
+                self.clock,
+                self.tasks,
+                self.world,
+                judge,
+                spec,
+                until,
+                self._look,
+                cut,
+                self.interceptor,
+                added,
+                patience,
+            )
+            await player.play()
         except asyncio.CancelledError:
             self.result_so_far = replace(self._result(witness, judge, self._metrics()), interrupted=True)
             raise
@@ -420,7 +443,7 @@ class Simulation:
         self.invariants.close()
         metrics = self._metrics()
         await self.close()
-        return self._result(witness, judge, metrics)
+        return replace(self._result(witness, judge, metrics), unsettled=player.unsettled)
 
     def report_progress(self, on_progress: Callable[[int], None] | None) -> None:
         loop = asyncio.get_running_loop()

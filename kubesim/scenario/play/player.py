@@ -54,7 +54,9 @@ class Player:
 
     `look` is called once: when everything is idle, before pods are deleted, or at the end. `cut` ends the run early
     without changing anything before, unlike `until`. `added` are steps that do not change anything before them either;
-    the run ends only after they were executed and everything is idle again.
+    the run ends only after they were executed and everything is idle again. `patience` is how long the player waits for
+    that, also after `duration`; None: two minutes, and a `duration` is the end. `unsettled` are the pods and workloads
+    for which it waited in vain.
     """
 
     clock: LoopClock
@@ -67,6 +69,8 @@ class Player:
     cut: int | None = None
     interceptor: Interceptor | None = None
     added: tuple[Step, ...] = ()
+    patience: int | None = None
+    unsettled: tuple[str, ...] = ()
     _taken: int = 0  # number of added steps that were executed
     _start: int = field(init=False)
     _limit: int | None = field(init=False)
@@ -82,7 +86,7 @@ class Player:
     def __post_init__(self) -> None:
         self._start = self.clock.now()
         limits = [limit for limit in (self.spec.duration, self.until, self.cut) if limit is not None]
-        self._limit = self._start + min(limits) if limits else None
+        self._limit = self._start + min(limits) if limits and self.patience is None else None
         self.judge.on_verdict = self._wake
 
     async def play(self) -> None:
@@ -197,6 +201,8 @@ class Player:
     async def _ending(self) -> None:
         if self.spec.duration is not None:
             await self._sleep_until(self._start + self.spec.duration)
+            if self.patience is not None:
+                await self._become_idle(before_deletion=False)
             return
         if self.spec.sources.apiserver is not None:  # a live cluster has no end
             await self._sleep_until(NEVER)
@@ -205,7 +211,7 @@ class Player:
         if whole_life and self.until is not None:
             await self._sleep_until(NEVER)
             return
-        await self._wait_until(lambda: self._is_idle(before_deletion=whole_life), self._patience())
+        await self._become_idle(before_deletion=whole_life)
         if whole_life and await self._sleep_until(self.clock.now() + RUNNING_TIME) and not self._taken:
             self._look_once()
             await self._delete_all()
@@ -213,6 +219,11 @@ class Player:
         if self.added:
             await self._wait_until(self._is_over, self._patience())
             await self._sleep_until(self.clock.now() + LAST_WORDS)
+
+    async def _become_idle(self, *, before_deletion: bool) -> None:
+        await self._wait_until(lambda: self._is_idle(before_deletion=before_deletion), self._patience())
+        workloads = ("/".join(key) for key in sorted(self._not_idle))
+        self.unsettled = (*("/".join(key) for key in sorted(self._unsettled)), *workloads)
 
     def _is_over(self) -> bool:
         return self._taken == len(self.added) and self._is_idle(before_deletion=False)
@@ -225,7 +236,7 @@ class Player:
     def _patience(self) -> int:
         """How long to wait until everything is idle: two minutes, or longer if an expectation has a later deadline."""
         latest = max((expect.deadline or 0 for expect in self.spec.expect), default=0)
-        return max(self.clock.now() + PATIENCE, self._start + latest + 1)
+        return max(self.clock.now() + (self.patience or PATIENCE), self._start + latest + 1)
 
     def _is_idle(self, *, before_deletion: bool) -> bool:
         if self._busy or self.judge.waits(before_deletion=before_deletion):
@@ -247,7 +258,10 @@ class Player:
                 name = f"{pod.metadata.namespace}/{pod.metadata.name}"
                 self._attempt(f"delete pod {name}", partial(self.world.delete_object, pod))
         grace = max((pod.spec.termination_grace_period_seconds or 0 for pod in pods), default=0)
-        await self._wait_until(lambda: not self._pods, self.clock.now() + grace * SECOND + PATIENCE)
+        deadline = self.clock.now() + grace * SECOND + (self.patience or PATIENCE)
+        await self._wait_until(lambda: not self._pods, deadline)
+        if not self.unsettled:
+            self.unsettled = tuple("/".join(key) for key in sorted(self._pods))
 
     # -- waiting ------------------------------------------------------------------------------------------------
 

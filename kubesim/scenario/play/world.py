@@ -278,11 +278,25 @@ class SimulatedWorld(NodeSteps):
         try:
             if crash.what == "node":
                 await self.reboot(Reboot.model_validate({"node": node, "downFor": duration(crash.down_for)}))
+            elif crash.what in ("apiserver", "connection"):
+                await self._lose_api_server([node] if crash.what == "connection" else list(self.nodes), crash.down_for)
             else:
                 again = {"what": crash.what, "node": node, "downFor": duration(crash.down_for)}
                 await self.restart(Restart.model_validate(again))
         except StepFailed:
             pass
+
+    async def _lose_api_server(self, nodes: Sequence[str], down_for: int) -> None:
+        """Cut the connections of these nodes to the API server. Those that are down already are not affected."""
+        cut = [self.nodes[name] for name in nodes if self.nodes[name].api.up]
+        for node in cut:
+            self._note_of_node(node, "the API server cannot be reached")
+            node.api.cut()
+        await self.clock.sleep(down_for)
+        for node in cut:
+            if not node.api.up:
+                self._note_of_node(node, "the API server can be reached again")
+                node.api.restore()
 
     async def shutdown(self, shutdown: Shutdown) -> None:
         """Simulate a shutdown until the kubelet releases its inhibitor delay. The machine stays on."""

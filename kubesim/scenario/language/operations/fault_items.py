@@ -20,7 +20,9 @@ _SYNCHRONOUS = ("disk",)
 class Crash(Strict):
     """A component crashes during the operation and starts again."""
 
-    what: Literal["kubelet", "runtime", "node"]  # `crash: kubelet` is short for `crash: {what: kubelet}`
+    # `crash: kubelet` is short for `crash: {what: kubelet}`. The API server crashes for all nodes; `connection` is that
+    # of this node to the API server.
+    what: Literal["kubelet", "runtime", "node", "apiserver", "connection"]
     down_for: Duration = Field(default=10_000_000, ge=0)  # systemd restarts a kubelet after 10 s
 
 
@@ -39,6 +41,7 @@ class FaultItem(Located):
     torn: bool = False  # only the first half of a file is written
     latency: DurationOrDraw | None = None  # the additional time of the operation
     moment: Literal["before", "after"] = "before"  # error, hang and crash: before or after the operation takes effect
+    nth: int = Field(default=1, ge=1)  # the first operation that it affects: 3 lets the first two succeed
     times: int | None = Field(default=None, ge=1)  # how often it happens; default: always
     # Outcomes of successive operations; later ones succeed.
     results: Annotated[tuple[Result, ...], BeforeValidator(as_list)] = ()
