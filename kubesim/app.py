@@ -86,7 +86,6 @@ class RunResult:
     networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when everything was idle
     metrics: str = ""  # of the kubelets that ran at the end, in the text format of Prometheus; if requested
     left_behind: tuple[Leak, ...] = ()  # on the host, because a plugin did not remove it
-    unsettled: tuple[str, ...] = ()  # pods and workloads that were not idle when the run stopped waiting for them
 
     @property
     def ok(self) -> bool:
@@ -103,14 +102,12 @@ class Trial:
     """A run with other gates than the scenario's. It ends at `cut` (microseconds); other than `until`, that changes
     nothing before. None: it is played to its end. Nor do the steps that are `added` change anything before them.
 
-    `patience` (microseconds) is how long the run waits for everything to become idle, also after its `duration`.
-    Operations that `observed` names are details of the trace, as faults can be about them.
+    Operations that `observed` names (or globs) are details of the trace.
     """
 
     gates: FeatureGates
     cut: int | None = None
     added: tuple[Step, ...] = ()
-    patience: int | None = None
     observed: tuple[str, ...] = ()
 
 
@@ -421,21 +418,10 @@ class Simulation:
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect, self._story())
         try:
             spec = self.scenario.spec
-            cut, added, patience = self._trial.cut, self._trial.added, self._trial.patience
-            player = Player(
-                self.clock,
-                self.tasks,
-                self.world,
-                judge,
-                spec,
-                until,
-                self._look,
-                cut,
-                self.interceptor,
-                added,
-                patience,
-            )
-            await player.play()
+            cut, added = self._trial.cut, self._trial.added
+            await Player(
+                self.clock, self.tasks, self.world, judge, spec, until, self._look, cut, self.interceptor, added
+            ).play()
         except asyncio.CancelledError:
             self.result_so_far = replace(self._result(witness, judge, self._metrics()), interrupted=True)
             raise
@@ -443,7 +429,7 @@ class Simulation:
         self.invariants.close()
         metrics = self._metrics()
         await self.close()
-        return replace(self._result(witness, judge, metrics), unsettled=player.unsettled)
+        return self._result(witness, judge, metrics)
 
     def report_progress(self, on_progress: Callable[[int], None] | None) -> None:
         loop = asyncio.get_running_loop()

@@ -26,6 +26,7 @@ from kubesim.errors import KubesimError, UsageError
 # By name, the module of each.
 COMMANDS = {
     "run": "run", "up": "up.command", "node": "up.node", "test": "testing.command", "scenario": "testing.scenario",
+    "explore": "explore.command",
     "diff": "diff", "get": "views.get", "describe": "views.describe", "logs": "views.logs", "events": "views.events",
     "lab": "lab", "explain": "explain", "attach": "attach", "cni": "cni.command", "conformance": "conformance",
     "completion": "testing.completion",

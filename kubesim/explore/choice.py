@@ -21,7 +21,7 @@ EFFECTS: Final[dict[str, dict[str, Any]]] = {
     "error": {"error": "injected: the operation fails"},
     "delay": {"latency": "20s"},
     "hang": {"latency": "5m"},
-    "torn": {"torn": True},
+    "torn": {"torn": True, "crash": {"what": "node", "downFor": "30s"}},
     "crash-apiserver": {"crash": {"what": "apiserver", "downFor": "1m"}},
     "disconnect": {"crash": {"what": "connection", "downFor": "1m"}},
     "restart": {"crash": {"what": "kubelet", "downFor": "1s"}},

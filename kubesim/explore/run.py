@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from traceback import extract_tb
 
-from kubesim.api.timestamps import MINUTE
 from kubesim.app import RunResult, Trial, run_scenario
 from kubesim.clock.garbage import collected_rarely
 from kubesim.errors import Deadlock
@@ -16,13 +15,11 @@ from kubesim.explore.choice import Choice
 from kubesim.explore.coverage import CoverageSink, general
 from kubesim.explore.points import Point, points_of
 from kubesim.explore.subject import Subject, names_in
-from kubesim.golang.text import duration
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.language.operations.names import OPERATIONS
 from kubesim.trace import HashSink, MemorySink, Sink
 from kubesim.values import value_object
 
-PATIENCE = 15 * MINUTE  # longer than any back-off: what has not converged by then never will
 OBSERVED = tuple(f"{group}.*" for group in OPERATIONS)
 
 
@@ -76,19 +73,19 @@ class Run:
             trace_hash=hashed.hexdigest(),
             duration=result.duration,
             rules=coverage.rules(names),
-            problems=tuple(problems_of(result, self.subject, names)),
+            problems=tuple(problems_of(result, names)),
             points=points_of(trace.records) if self.observed else (),
         )
 
 
 def play(scenario: Scenario, seed: int | None, *sinks: Sink, observed: bool = False) -> RunResult:
     """The run of an outcome, with these sinks."""
-    trial = Trial(scenario.gates, patience=PATIENCE, observed=OBSERVED if observed else ())
+    trial = Trial(scenario.gates, observed=OBSERVED if observed else ())
     with collected_rarely():
         return run_scenario(scenario, seed=seed, sinks=sinks, trial=trial)
 
 
-def problems_of(result: RunResult, subject: Subject, names: frozenset[str]) -> Iterator[Problem]:
+def problems_of(result: RunResult, names: frozenset[str]) -> Iterator[Problem]:
     for failure in result.failures:
         if failure.kind == "invariant":
             rule = f"invariant {failure.text.partition(':')[0]}"
@@ -97,11 +94,9 @@ def problems_of(result: RunResult, subject: Subject, names: frozenset[str]) -> I
         elif failure.kind == "expectation":
             key = f"{failure.text} line {failure.line}"
             yield Problem("expectation", failure.sentence, key, failure.pod, failure.at, failure.records)
-    patience = duration(PATIENCE)
-    for name in result.unsettled if "convergence" in subject.checked else ():
-        last = result.outcomes.get(name) or result.workloads.get(name) or ""
-        text = f"{name} has not become ready, finished or gone in {patience} after the last fault: {last}"
-        yield Problem("no convergence", text, general(last, names), name if name in result.outcomes else "")
+        elif failure.kind == "convergence":
+            key = general(failure.why.partition("; ")[2] or failure.why, names)  # of a node that is down, nothing else
+            yield Problem("no convergence", failure.sentence, key, failure.pod, failure.at, failure.records)
 
 
 def defect(error: Exception) -> Problem:

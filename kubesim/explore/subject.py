@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from kubesim.api.timestamps import MINUTE
 from kubesim.errors import UsageError
 from kubesim.explore.choice import Choice
 from kubesim.scenario.invariants.table import INVARIANTS
@@ -18,6 +19,7 @@ from kubesim.values import value_object
 
 NAMES = tuple(invariant.name for invariant in INVARIANTS)
 CHECKS = (*NAMES, "convergence", "expectations")
+PATIENCE = 15 * MINUTE  # longer than any back-off: what has not converged by then never will
 _LASTING = ("condition", "ready", "phase", "gone", "exists", "endpoints", "field")  # questions about a state that stays
 
 
@@ -78,6 +80,8 @@ class Subject:
             "invariants": Invariants(disabled=off),
             "expect": tuple(map(relaxed, filter(survives_faults, scenario.spec.expect))),
         }
+        if "convergence" in self.checked:
+            update = {**update, "converges_within": scenario.spec.converges_within or PATIENCE}
         if "expectations" not in self.checked:
             update = {**update, "expect": ()}
         return scenario.model_copy(update={"spec": scenario.spec.model_copy(update=update)})

@@ -369,6 +369,6 @@ class Note(Record):
 
 KINDS: tuple[type[Record], ...] = (
     SourceSnapshot, ConfigUpdate, LoopSelect, Handler, WorkerUpdate, WorkerState, SyncBegin, SyncEnd, Actions, CriCall,
-    CriReturn, CniExec, RuntimeStep, ContainerEvent, OperationPassed, PlegEvent, ProbeOutcome, StatusSet, ApiWrite, EventRecorded,
-    LogOutput, Fault, Expectation, Note,
+    CriReturn, CniExec, RuntimeStep, ContainerEvent, OperationPassed, PlegEvent, ProbeOutcome, StatusSet, ApiWrite,
+    EventRecorded, LogOutput, Fault, Expectation, Note,
 )  # fmt: skip

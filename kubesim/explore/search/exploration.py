@@ -175,7 +175,7 @@ class Exploration:
             return result
         self._result.lost += 1
         if isinstance(task, Strand):
-            return StrandOutcome(task.runs, frozenset())
+            return StrandOutcome(task.runs, 0, frozenset())
         return RunOutcome("", problems=(Problem("run lost", result.why, result.why),))
 
     def _check(self, tasks: Sequence[Any], results: Sequence[Any]) -> None:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import field
 from itertools import islice
+from math import fsum
 from typing import Any
 
 from kubesim.clock import Randomness
@@ -161,7 +162,7 @@ class Part:
         yield from self._play([run for listed in pairs for run in islice(listed, share)])
 
     def _rarity(self, played: Played) -> float:
-        return sum(1 / self.rules[rule] for rule in played.outcome.rules)
+        return fsum(1 / self.rules[rule] for rule in played.outcome.rules)  # the same in any order
 
     def _continued(self, run: Run, outcome: RunOutcome) -> Iterator[Run]:
         """Runs with one more fault, at points that come after the first one had its effect."""
@@ -193,6 +194,7 @@ class Part:
         [outcome] = yield [strand]
         assert isinstance(outcome, StrandOutcome)
         self._count(outcome.runs)
+        self.shrinking += outcome.shrinking
         self.rules.update(outcome.rules)
         self.growth.append((self.runs, len(self.rules)))
         for finding in outcome.findings:

@@ -7,7 +7,8 @@ has examples of earlier searches, which come first.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from kubesim.explore.choice import Choice
 from kubesim.explore.run import Problem, Run, RunOutcome
@@ -15,14 +16,19 @@ from kubesim.explore.search.finding import Finding, Identity
 from kubesim.explore.subject import Subject
 from kubesim.values import value_object
 
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
 MOST_FAULTS = 4
+MOST_SHRINKING = 40  # runs; what they leave is shrunk further with less of the scenario
 
 
 @value_object
 class StrandOutcome:
-    """`runs` counts those of shrinking as well."""
+    """`shrinking` runs are not among `runs`."""
 
     runs: int
+    shrinking: int
     rules: frozenset[str]
     findings: tuple[Finding, ...] = ()
 
@@ -43,6 +49,30 @@ class Strand:
         return _Engine(self).outcome()
 
 
+def combinations(choices: Sequence[Choice]) -> SearchStrategy[list[Choice]]:
+    """Draws two or more of these choices: first the effect of each, then its point.
+
+    Numbers are drawn bit by bit: hypothesis draws integers also from constants of all modules that happen to be
+    imported, so a seed would not give the same numbers in every process.
+    """
+    from hypothesis import strategies as st
+
+    effects = {choice.effect: [each for each in choices if each.effect == choice.effect] for choice in choices}
+    one = _number(len(effects)).flatmap(lambda n: _one_of(list(effects.values())[n]))
+    return st.lists(one, min_size=2, max_size=MOST_FAULTS, unique=True)
+
+
+def _one_of(choices: Sequence[Choice]) -> SearchStrategy[Choice]:
+    return _number(len(choices)).map(lambda n: choices[n])
+
+
+def _number(below: int) -> SearchStrategy[int]:
+    from hypothesis import strategies as st
+
+    bits = st.tuples(*[st.booleans()] * (below - 1).bit_length())
+    return bits.map(lambda drawn: sum(bit << n for n, bit in enumerate(drawn)) % below)
+
+
 class _Engine:
     """Plays the examples of one strand."""
 
@@ -54,11 +84,9 @@ class _Engine:
 
     def outcome(self) -> StrandOutcome:
         from hypothesis import HealthCheck, Phase, given, seed, settings
-        from hypothesis import strategies as st
         from hypothesis.database import DirectoryBasedExampleDatabase
 
         strand = self._strand
-        choices = st.lists(st.sampled_from(strand.choices), min_size=2, max_size=MOST_FAULTS, unique=True)
         configured = settings(
             max_examples=strand.runs,
             database=DirectoryBasedExampleDatabase(strand.database) if strand.database else None,
@@ -70,7 +98,7 @@ class _Engine:
 
         @configured
         @seed(strand.seed)
-        @given(choices)
+        @given(combinations(strand.choices))
         def example(drawn: list[Choice]) -> None:
             self._example(tuple(drawn))
 
@@ -80,12 +108,15 @@ class _Engine:
             if not self._found or isinstance(error, KeyboardInterrupt):
                 raise
         rules = frozenset(rule for outcome in self._played.values() for rule in outcome.rules)
-        return StrandOutcome(len(self._played), rules, tuple(self._found.values()))
+        runs = min(len(self._played), strand.runs)
+        return StrandOutcome(runs, len(self._played) - runs, rules, tuple(self._found.values()))
 
     def _example(self, choices: tuple[Choice, ...]) -> None:
         from hypothesis import target
 
         outcome = self._played.get(choices)
+        if outcome is None and len(self._played) >= self._strand.runs + MOST_SHRINKING:
+            return  # hypothesis takes it for an example without a problem, and stops shrinking
         if outcome is None:
             outcome = self._played[choices] = Run(self._strand.subject, choices)()
         target(float(len(outcome.rules - self._strand.rules)), label="new rules")

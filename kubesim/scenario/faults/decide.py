@@ -45,6 +45,8 @@ class Outcome:
         what = shown.get(self.kind, self.kind)
         if self.kind == "crash" and self.fault.crash is not None:
             what = f"crash of the {_COMPONENTS.get(self.fault.crash.what, self.fault.crash.what)}"
+        if self.fault.is_power_failure:
+            what += ", and the write is torn"
         if self.fault.moment == "after" and self.kind in ("error", "hang", "crash"):
             what += ", after it has had its effect"
         return ", ".join(filter(None, (late, what)))
@@ -107,7 +109,8 @@ def decide_fault(state: FaultState, stream: Stream) -> Outcome | None:
         return None
     state.happened += 1
     chance = f" with probability {fault.probability:g}" if fault.probability < 1 else ""
-    why = f"spec.faults[{state.number}]{chance}, {_ordinal(max(state.matched, state.operations))} {fault.operation} that it is about"
+    number = _ordinal(max(state.matched, state.operations))
+    why = f"spec.faults[{state.number}]{chance}, {number} {fault.operation} that it is about"
     latency = state.latency.draw(stream) if state.latency is not None else 0
     return Outcome(kind, fault, latency, why)
 

@@ -27,6 +27,8 @@ PULLED = "image_manager/pulled/"
 
 
 def left_by(outcome: Outcome | None) -> Left:
+    if outcome is not None and outcome.fault.is_power_failure:
+        return "torn"
     if outcome is None or (outcome.kind != "torn" and outcome.fault.moment == "after"):
         return "new"
     if outcome.kind == "crash" and not ends_kubelet(outcome):

@@ -99,6 +99,10 @@ class World(Protocol):
         """Record a note for the reader of the trace."""
         ...
 
+    def problem_of_node(self, name: str) -> str:
+        """Why nothing happens to the pods of a node; empty if its parts are running."""
+        ...
+
     def objects(self, kind: str) -> Sequence[ApiObject]:
         """All objects of this kind."""
         ...
@@ -113,6 +117,16 @@ class SimulatedWorld(NodeSteps):
     """The in-memory cluster, and simulated nodes by name."""
 
     url: SimulatedUrl | None = None
+
+    def problem_of_node(self, name: str) -> str:
+        node = self.nodes.get(name)
+        if node is None:
+            return ""
+        if node.why_not_started:
+            return f"the kubelet of node {name} exits at its start: {node.why_not_started}"
+        runs = {"the kubelet": node.kubelet_runs, "the runtime": node.service.up, "the API server": node.api.up}
+        broken = [what for what, is_up in runs.items() if not is_up]
+        return f"{' and '.join(broken)} of node {name} {'is' if len(broken) == 1 else 'are'} down" if broken else ""
 
     def objects(self, kind: str) -> Sequence[ApiObject]:
         return self.store.list(kind)
