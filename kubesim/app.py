@@ -65,11 +65,14 @@ LEAD = 60 * SECOND  # the nodes run for a minute before the scenario's first ste
 class Trial:
     """A run with other gates than the scenario's, or with `added` steps. It ends at `cut` (microseconds; None: at the
     scenario's end). Unlike `until`, `cut` and `added` steps change nothing before their time.
+
+    The trace has details of the operations that `observed` names; globs are allowed.
     """
 
     gates: FeatureGates
     cut: int | None = None
     added: tuple[Step, ...] = ()
+    observed: tuple[str, ...] = ()
 
 
 def run_scenario(
@@ -271,8 +274,13 @@ class Simulation:
     def make_interceptor(self) -> Interceptor | None:
         """The interceptor of a scenario with faults, or with steps before or after an operation."""
         spec = self.scenario.spec
-        awaited = (*spec.awaited_operations, *(name for step in self._trial.added for name in step.operations))
-        return self.interceptor_of(awaited) if spec.faults or awaited else None
+        trial = self._trial
+        awaited = (*spec.awaited_operations, *(name for step in trial.added for name in step.operations))
+        awaited += trial.observed
+        interceptor = self.interceptor_of(awaited) if spec.faults or awaited else None
+        if interceptor is not None:
+            interceptor.observes = bool(trial.observed)
+        return interceptor
 
     def interceptor_of(self, awaited: tuple[str, ...]) -> Interceptor:
         """An interceptor. `awaited` are operations that may get a step or fault later."""

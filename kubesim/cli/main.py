@@ -27,6 +27,7 @@ from kubesim.errors import KubesimError, UsageError
 COMMANDS = {
     "run": "run", "up": "up.command", "node": "up.node", "clock": "up.clock",
     "test": "testing.command", "scenario": "testing.scenario",
+    "explore": "explore.command",
     "diff": "diff", "get": "views.get", "describe": "views.describe", "logs": "views.logs", "events": "views.events",
     "lab": "lab", "explain": "explain", "attach": "attach", "cni": "cni.command", "cri": "cri.group",
     "conformance": "conformance", "completion": "testing.completion",

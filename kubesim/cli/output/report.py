@@ -22,6 +22,7 @@ _FAILED = {
     "expectation": "FAILED",
     "step": "step FAILED",
     "invariant": "invariant VIOLATED",
+    "convergence": "NO CONVERGENCE",
     "deadlock": "DEADLOCK",
 }
 _TIME = re.compile(r"^deleted at [\d.]+ s,")

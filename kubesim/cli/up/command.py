@@ -24,7 +24,12 @@ MAX_NODES = 5000
 
 def configure(parser: argparse.ArgumentParser) -> None:
     manifest_flags.add(parser)
-    parser.add_argument("--nodes", type=options.whole_number, metavar="N", help="how many nodes; default: 1; 0: none, for those of kubesim node")
+    parser.add_argument(
+        "--nodes",
+        type=options.whole_number,
+        metavar="N",
+        help="how many nodes; default: 1; 0: none, for those of kubesim node",
+    )
     parser.add_argument(
         "--speed",
         type=options.positive_number,
