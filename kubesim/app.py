@@ -179,9 +179,7 @@ def raise_failures_of_callbacks(tasks: TaskSet) -> None:
 
 
 class Simulation:
-    """A cluster that runs one scenario. Its clock starts at `start` (None: the loop's time). With `measured` it
-    collects metrics from the trace.
-    """
+    """A cluster that runs one scenario. Its clock starts at `start` (None: the loop's time); `measured`: metrics."""
 
     def __init__(
         self,
@@ -389,7 +387,7 @@ class Simulation:
             getattr(sink, "follow_store", lambda store: None)(self.store)
         for node in self.nodes.values():
             if node.live is None:
-                node.runtime.tell_start_up()  # records the runtime's start, which was earlier
+                node.runtime.trace_start_up()  # records the runtime's start, which was earlier
         self.effects.begin(self.scenario.spec)
         if self.interceptor is not None:
             self.interceptor.active = True

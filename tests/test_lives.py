@@ -23,7 +23,7 @@ from kubesim.runtime.kuberuntime.act.container_start import ContainerStarter
 from kubesim.runtime.kuberuntime.act.manager import RuntimeManager
 from kubesim.runtime.kuberuntime.decide import actions, init_actions, termination
 from kubesim.runtime.kuberuntime.decide.action_types import PodActions
-from kubesim.runtime.kuberuntime.decide.init_actions import _Walk
+from kubesim.runtime.kuberuntime.decide.init_actions import _Search
 from kubesim.runtime.kuberuntime.results import PodSyncResult
 from tests.support.lives.life import Faults, Happening, Story, happened, live
 from tests.support.lives.stories import DEAF, FALSE, PROMPT, SLOW, SLOW_START, UP, command, stories
@@ -114,11 +114,11 @@ def ignores_deletion_grace(patch: pytest.MonkeyPatch) -> None:
 
 
 def does_not_wait_for_startup(patch: pytest.MonkeyPatch) -> None:
-    def running(self: _Walk, index: int, container: Any, record: Any) -> None:
+    def running(self: _Search, index: int, container: Any, record: Any) -> None:
         self.mark_initialized(index, "it runs")
         self.decision.kept.append(container.name)
 
-    patch.setattr(_Walk, "running_sidecar", running)
+    patch.setattr(_Search, "running_sidecar", running)
 
 
 def counts_waiting_as_new(patch: pytest.MonkeyPatch) -> None:

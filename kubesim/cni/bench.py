@@ -1,8 +1,8 @@
-"""What setting up and tearing down pods costs beyond executing the plugins.
+"""Benchmark of the library's overhead on setting up and tearing down pods.
 
-The same executions twice: through this library as containerd does it (loopback and a bridge with host-local addresses,
-both at once), and bare: the binaries spawned with prepared input, their output read, their end awaited, nothing parsed.
-On a private host, with namespaces created in advance; runs of both kinds alternate.
+It runs the same plugin executions twice: through this library as containerd does (loopback and a bridge with host-local
+addresses, concurrently), and bare: it spawns the binaries with prepared input, reads their output and waits for them,
+without parsing. It runs on a private host with namespaces created in advance, and alternates the two kinds.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _STATE_DIR = "/var/lib/cni"
 
 @value_object
 class BenchRun:
-    """Seconds on the wall, and seconds of CPU of this process alone."""
+    """Wall-clock seconds, and CPU seconds of this process alone."""
 
     wall: float
     cpu: float
@@ -65,7 +65,7 @@ class Pair:
 
 @value_object
 class PluginCall:
-    """One execution of a plugin, prepared."""
+    """A prepared execution of a plugin."""
 
     path: str
     environ: dict[str, str]
@@ -73,7 +73,7 @@ class PluginCall:
 
 
 class Bench:
-    """Pods that are set up and torn down, repeatedly."""
+    """Sets up and tears down pods repeatedly."""
 
     def __init__(self, bin_dir: str, pods: int, folder: str) -> None:
         with open(os.path.join(folder, "10-bench.conflist"), "w") as file:
@@ -111,7 +111,7 @@ class Bench:
         await asyncio.gather(*(work() for _ in range(parallel)))
 
     def bare(self, parallel: int) -> BenchRun:
-        """Both phases are timed, but not preparing the input of the second."""
+        """Time both phases, excluding the preparation of DEL's input."""
         adding = [self._jobs(pod, "ADD", {}) for pod in self.pods]
         watch = Stopwatch()
         outputs = run_bare(adding, parallel)
@@ -122,7 +122,7 @@ class Bench:
         return BenchRun(wall + watch.seconds(), cpu + watch.cpu_seconds())
 
     def _jobs(self, pod: Namespace, command: str, outputs: dict[str, bytes]) -> list[PluginCall]:
-        """What the library would execute: for ADD at the same time, for DEL one after the other."""
+        """The executions that the library would start: ADD concurrently, DEL one after the other."""
         jobs = []
         for network in self.cni.networks:
             config, runtime = network.config, pod.runtime_conf(network.ifname)
@@ -139,7 +139,7 @@ class Bench:
 
 
 def run_bare(pods: Sequence[Sequence[PluginCall]], parallel: int) -> list[dict[str, bytes]]:
-    """Execute the jobs of this many pods at the same time; returns the output of each binary."""
+    """Execute the jobs of these pods concurrently; returns the output of each binary."""
     outputs: list[dict[str, bytes]] = [{} for _ in pods]
     waiting = iter(enumerate(pods))
     with selectors.EpollSelector() as selector:
@@ -196,8 +196,9 @@ def _spawn(selector: selectors.BaseSelector, n: int, job: PluginCall, others: li
 
 
 def run_bench(bin_dir: str, pods: int, pairs: int, parallel: Sequence[int], out: TextIO, progress: TextIO) -> None:
-    """Measure in a separate process, and print a line for each number of concurrent pods. How long it will take is
-    printed to `progress` after the first pair of runs; on a terminal again after each pair, in place."""
+    """Measure in a separate process, and print a line per number of concurrent pods. After the first pair of runs it
+    prints the expected duration to `progress`; on a terminal it updates it after each pair.
+    """
     question = {"bin_dir": bin_dir, "pods": pods, "pairs": pairs, "parallel": list(parallel)}
     command = [sys.executable, "-m", "kubesim.cni.bench"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as measuring:
@@ -217,7 +218,7 @@ def run_bench(bin_dir: str, pods: int, pairs: int, parallel: Sequence[int], out:
 
 
 def time_left(done: int, of: int, seconds: float) -> str:
-    """Assumes that a pair takes as long as the earlier ones on average."""
+    """The remaining time, if a pair takes as long as the earlier ones on average."""
     return f"cni bench: {done} of {of} pairs of runs, about {round(seconds / done * (of - done))} s left"
 
 
@@ -256,7 +257,7 @@ def main() -> None:
                     pairs.append(bench.pair(parallel, n % 2 == 0))
                     done += 1
                     print(json.dumps({"done": done, "of": of, "seconds": watch.seconds()}), flush=True)
-                del pairs[0]  # not counted: it fills the caches
+                del pairs[0]  # a warm-up run, not counted
                 reported = [
                     {"bare": [pair.bare.wall, pair.bare.cpu], "library": [pair.library.wall, pair.library.cpu]}
                     for pair in pairs

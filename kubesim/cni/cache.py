@@ -1,6 +1,6 @@
-"""What libcni keeps of every ADD, in its own layout: `results/NETWORK-CONTAINER-INTERFACE`, one JSON object.
+"""libcni's cache of ADD results: `results/NETWORK-CONTAINER-INTERFACE`, one JSON object per file.
 
-A file that holds a bare result is of an older libcni and is understood as well.
+It also reads files of older libcni versions, which contain a bare result.
 
 Mirrors: containernetworking/cni libcni/api.go cacheAdd, getCachedResult, getCachedConfig, GetCachedAttachments
 """
@@ -42,7 +42,7 @@ _CACHED = Struct(
 
 @value_object
 class RuntimeConf:
-    """The runtime's parameters of one attachment of a container to a network. Contract:
+    """The runtime's parameters for one attachment of a container to a network. Contract:
 
     - `container_id`, the name of the network and `ifname` identify the attachment. DEL must get the values of ADD.
     - `netns` is the path of the network namespace; it may be empty in DEL when the namespace is already gone.
@@ -59,7 +59,7 @@ class RuntimeConf:
 
 @value_object
 class NetworkAttachment:
-    """An ADD that the cache remembers."""
+    """A cached ADD."""
 
     container_id: str
     network: str
@@ -76,7 +76,7 @@ class NetworkAttachment:
 class Cache:
     def __init__(self, directory: str = DEFAULT_CACHE_DIR) -> None:
         self.results = os.path.join(directory, "results")
-        self.written: Callable[[str, bytes], bytes] = lambda name, content: content  # what of it reaches the disk
+        self.written: Callable[[str, bytes], bytes] = lambda name, content: content  # the bytes that reach the disk
 
     def path(self, network: str, runtime: RuntimeConf) -> str:
         if not network or not runtime.container_id or not runtime.ifname:
@@ -95,7 +95,7 @@ class Cache:
         except OSError as error:
             raise CniError(describe_os_error("mkdir", error, str(error.filename))) from None
         try:
-            # Written in place, as libcni does it: a concurrent reader must cope with half a file.
+            # Written in place, as libcni does: a concurrent reader must cope with a partial file.
             fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             try:
                 os.write(fd, self.written(os.path.basename(path), content))
@@ -105,14 +105,14 @@ class Cache:
             raise CniError(describe_os_error("open", error, path)) from None
 
     def remove(self, network: str, runtime: RuntimeConf) -> None:
-        """Removes entries that do not exist or are invalid."""
+        """Remove an entry; missing and invalid entries are removed too."""
         try:
             os.remove(self.path(network, runtime))
         except (OSError, CniError, ValueError):
             pass
 
     def result(self, network: str, version: str, runtime: RuntimeConf) -> AnyResult | None:
-        """The cached result in the list's present version; None if there is none."""
+        """The cached result in the list's current version; None if there is none."""
         data = _read(self.path(network, runtime))
         if data is None:
             return None
@@ -130,7 +130,7 @@ class Cache:
             raise CniError(problem, error) from None
 
     def config(self, network: str, runtime: RuntimeConf) -> tuple[bytes, RuntimeConf] | None:
-        """The configuration and arguments of the ADD."""
+        """Configuration and arguments of the ADD."""
         data = _read(self.path(network, runtime))
         if data is None:
             return None
@@ -145,7 +145,7 @@ class Cache:
         return cached.get("config", b""), replace(runtime, args=args, capability_args=cached.get("capabilityArgs"))
 
     def attachments(self, container_id: str = "") -> list[NetworkAttachment]:
-        """All that is remembered, or that of one container. Files that are something else are passed over."""
+        """All cached attachments, or those of one container. Other files are skipped."""
         try:
             names = sorted(os.listdir(self.results), key=os.fsencode)
         except FileNotFoundError:
@@ -205,7 +205,7 @@ def _may_be_of(name: str, container_id: str) -> bool:
 
 
 def _read(path: str) -> bytes | None:
-    """Whatever prevents the reading, there is nothing cached."""
+    """The cached entry; None for any read error."""
     try:
         with open(path, "rb") as file:
             return file.read()

@@ -1,7 +1,7 @@
-"""go-cni: the networks that a runtime has loaded, and attaching a namespace to all of them.
+"""go-cni: loads a runtime's networks and attaches a namespace to all of them.
 
-Loading forgets what was loaded before and takes the first files of the directory in order; the first bad one ends it.
-One lock as upstream: set-up, tear-down and status share it, a reload waits for them and keeps new ones out.
+Loading replaces all networks with the first files of the directory in order; the first invalid file stops it. As
+upstream there is one lock: setup, teardown and status share it; a reload waits for them and blocks new ones.
 
 Mirrors: containerd/go-cni cni.go, opts.go, namespace.go
 """
@@ -39,7 +39,7 @@ _LOOPBACK = b"""{
 
 @value_object
 class NetworkDirectories:
-    """How networks are loaded. `min_networks` is how many make it ready."""
+    """Loading options. `min_networks` is the number of networks that make it ready."""
 
     plugin_dirs: Sequence[str] = (DEFAULT_BIN_DIR,)
     conf_dir: str = DEFAULT_CONF_DIR
@@ -51,7 +51,7 @@ class NetworkDirectories:
 
 @value_object
 class CniNetwork:
-    """A loaded network and the interface that it gets in every namespace."""
+    """A loaded network and its interface name in every namespace."""
 
     config: NetworkConfigList
     ifname: str
@@ -59,7 +59,7 @@ class CniNetwork:
 
 @value_object
 class Namespace:
-    """What is attached to the networks: a network namespace, and the arguments that describe its owner."""
+    """A network namespace to attach, and the arguments that describe its owner."""
 
     id: str
     path: str
@@ -74,7 +74,7 @@ LoadOption = Callable[["CNI"], list[CniNetwork]]
 
 
 class CNI:
-    """Networks, loaded and attached."""
+    """The loaded networks, and operations on namespaces."""
 
     def __init__(self, settings: NetworkDirectories, exec: PluginExec) -> None:
         self.settings = settings
@@ -83,12 +83,12 @@ class CNI:
         self._lock = RWLock()
 
     async def load(self, *options: LoadOption) -> None:
-        """Load again. An error keeps the result of the options before it: usually just loopback."""
+        """Reload. After an error, networks of the options before the failed one stay: usually just loopback."""
         async with self._lock.write():
             self.load_now(*options)
 
     def load_now(self, *options: LoadOption) -> None:
-        """`load` for a caller that knows that no write is in progress."""
+        """`load` for a caller that knows that no operation is running."""
         self.networks = []
         for option in options:
             try:
@@ -106,14 +106,14 @@ class CNI:
             raise not_initialized()
 
     async def status(self, ctx: Context = BACKGROUND) -> None:
-        """Raises what keeps pods from being attached. Runs STATUS of the plugins from 1.1.0 on."""
+        """Raises the reason why pods cannot be attached. Runs STATUS of plugins from 1.1.0 on."""
         async with self._lock.read():
             self._check_ready()
             for network in self.networks:
                 await self.libcni.get_status_network_list(network.config, ctx)
 
     async def setup(self, namespace: Namespace, ctx: Context = BACKGROUND) -> CNIResult:
-        """Attach to all networks concurrently. Waits for all; the first error to arrive counts."""
+        """Attach to all networks concurrently. Waits for all; raises the first error to arrive."""
         async with self._lock.read():
             self._check_ready()
             results: list[Result | None] = [None] * len(self.networks)
@@ -140,7 +140,7 @@ class CNI:
             return n, error
 
     async def setup_serially(self, namespace: Namespace, ctx: Context = BACKGROUND) -> CNIResult:
-        """Attach to one network after the other; the first error ends it."""
+        """Attach to one network after the other; the first error stops it."""
         async with self._lock.read():
             self._check_ready()
             return self.create_result([await self._attach(network, namespace, ctx) for network in self.networks])
@@ -153,8 +153,7 @@ class CNI:
         return create_result(results, default_interface=f"{self.settings.prefix}0")
 
     async def remove(self, namespace: Namespace, ctx: Context = BACKGROUND) -> None:
-        """Detach from all networks, in the order in which they were loaded. Stops at the first error, unless it says
-        that there was nothing to remove."""
+        """Detach from all networks in loading order. Stops at the first error that is not a missing attachment."""
         async with self._lock.read():
             self._check_ready()
             for network in self.networks:
@@ -171,8 +170,9 @@ class CNI:
                 await self.libcni.check_network_list(network.config, namespace.runtime_conf(network.ifname), ctx)
 
     async def gc(self, valid: Callable[[], Sequence[GCAttachment]], ctx: Context = BACKGROUND) -> None:
-        """Send the valid attachments to plugins from 1.1.0 on, so that they release the rest. Nothing is attached then;
-        otherwise it is left for another time. (go-cni has no such thing yet.)"""
+        """Send the valid attachments to plugins from 1.1.0 on, which release all others. Skipped while an attachment is
+        in progress. (go-cni has no such function yet.)
+        """
         if not self._lock.is_free:
             return
         async with self._lock.write():
@@ -181,7 +181,7 @@ class CNI:
                     await self.libcni.gc_network_list(network.config, GCArgs(valid()), ctx)
 
     def get_config(self) -> dict[str, Any]:
-        """What `crictl info` shows as cniconfig."""
+        """The cniconfig of `crictl info`."""
         return {
             "PluginDirs": list(self.settings.plugin_dirs),
             "PluginConfDir": self.settings.conf_dir,
@@ -215,12 +215,12 @@ def _shown(network: CniNetwork) -> dict[str, Any]:
 
 
 def with_lo_network(cni: CNI) -> list[CniNetwork]:
-    """The loopback interface of every namespace is brought up by a network of its own."""
+    """Add the network that brings up the loopback interface of every namespace."""
     return [CniNetwork(network_conf_from_bytes(_LOOPBACK), "lo")]
 
 
 def with_default_conf(cni: CNI) -> list[CniNetwork]:
-    """The first files of the configuration directory, as many as the settings say."""
+    """Add the first files of the configuration directory, as many as the settings allow."""
     return load_from_conf_dir(cni.settings.conf_dir, cni.settings.max_conf_num, cni.settings.prefix)
 
 

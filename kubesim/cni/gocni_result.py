@@ -1,4 +1,4 @@
-"""The results of attaching to several networks, merged by interface.
+"""Merges the results of several networks by interface.
 
 Mirrors: containerd/go-cni result.go, helper.go
 """
@@ -27,7 +27,7 @@ class InterfaceIP:
 
 @mutable
 class InterfaceConfig:
-    """An interface that some plugin reported, also those on the host."""
+    """An interface that a plugin reported, including host interfaces."""
 
     mac: str = ""
     sandbox: str = ""
@@ -61,8 +61,9 @@ class CNIResult:
 
 
 def create_result(results: Sequence[Result], default_interface: str) -> CNIResult:
-    """An interface that is reported again replaces the one before, with its addresses. An address that names no
-    interface belongs to the default one."""
+    """The merged result. A repeated interface replaces the earlier one with its addresses. An address without an
+    interface belongs to the default one.
+    """
     interfaces = {default_interface: InterfaceConfig()}
     for result in results:
         for interface in result.interfaces:
@@ -82,7 +83,7 @@ def _config_of(interface: Interface) -> InterfaceConfig:
 
 
 def _interface_of(ip: IPConfig | None, interfaces: Sequence[Interface | None]) -> str | None:
-    """The name of the interface that an address points to; None: it points to none."""
+    """The interface name of an address; None if the address names none."""
     if ip is None:
         raise _invalid("invalid IP configuration (nil)")
     if ip.interface is None:
@@ -91,7 +92,7 @@ def _interface_of(ip: IPConfig | None, interfaces: Sequence[Interface | None]) -
     if ip.interface > count:
         number = f"interface number {ip.interface} is > number of interfaces {count}"
         raise _invalid(f"invalid IP configuration ({number})")
-    if not 0 <= ip.interface < count:  # upstream checks one too few, and not for negative numbers, and panics
+    if not 0 <= ip.interface < count:  # upstream's check is off by one and ignores negative numbers, so it panics
         raise _invalid(f"invalid IP configuration (interface number {ip.interface} of {count})")
     interface = interfaces[ip.interface]
     assert interface is not None, "looked at before"

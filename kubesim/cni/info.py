@@ -1,4 +1,4 @@
-"""What a runtime reports about its network: CRI conditions, and what `crictl info` and `containerd config dump` show.
+"""Network status of a runtime: CRI conditions, and the network parts of `crictl info` and `containerd config dump`.
 
 Mirrors: containerd internal/cri/server/status.go, internal/cri/config/config.go CniConfig;
 pkg/kubelet/container/runtime.go RuntimeCondition.String
@@ -25,7 +25,7 @@ class RuntimeCondition:
     message: str = ""
 
     def __str__(self) -> str:
-        """As the kubelet prints it, in the node's Ready condition for instance."""
+        """The text that the kubelet prints, for instance in the node's Ready condition."""
         status = "true" if self.status else "false"
         return f"{self.type}={status} reason:{self.reason} message:{self.message}"
 
@@ -34,7 +34,7 @@ class RuntimeCondition:
 
 
 def network_condition(problem: CniError | None) -> RuntimeCondition:
-    """NetworkReady, from what `CNI.status` raised."""
+    """The NetworkReady condition for the error of `CNI.status`."""
     if problem is None:
         return RuntimeCondition("NetworkReady")
     return RuntimeCondition("NetworkReady", False, NETWORK_PLUGIN_NOT_READY, network_not_ready_message(problem))
@@ -63,7 +63,7 @@ def crictl_info(cni: CNI, problem: CniError | None, last_load_status: str) -> di
 
 
 def config_dump(settings: NetworkDirectories, *, setup_serially: bool, internal_loopback: bool) -> str:
-    """The part of `containerd config dump` that is about CNI, in its TOML."""
+    """The CNI section of `containerd config dump`, in its TOML format."""
     values = {
         "bin_dir": _toml(""),
         "bin_dirs": f"[{', '.join(map(_toml, settings.plugin_dirs))}]",
@@ -80,5 +80,5 @@ def config_dump(settings: NetworkDirectories, *, setup_serially: bool, internal_
 
 
 def _toml(text: str) -> str:
-    """Literal where that is possible, as the library of containerd writes it."""
+    """A TOML string: literal if possible, as containerd's library writes it."""
     return json.dumps(text) if "'" in text or not text.isprintable() else f"'{text}'"

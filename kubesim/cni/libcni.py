@@ -4,8 +4,8 @@
     network = load_network_conf("/etc/cni/net.d", "mynet")
     result = await cni.add_network_list(network, RuntimeConf("id", "/run/netns/x", "eth0"))
 
-ADD goes forward and hands every plugin the result of the one before; DEL goes backward with the cached final result;
-the first error ends either, and nothing is undone. Calls for different containers may run at the same time.
+ADD runs the plugins in order and passes each the previous result. DEL runs them in reverse with the cached final
+result. The first error stops either, and nothing is undone. Calls for different containers may run concurrently.
 
 Mirrors: containernetworking/cni libcni/api.go CNIConfig
 """
@@ -30,7 +30,7 @@ from kubesim.values import value_object
 
 @value_object
 class GCAttachment:
-    """An attachment that is still valid, for GC."""
+    """A valid attachment, for GC."""
 
     container_id: str
     ifname: str
@@ -41,20 +41,21 @@ class GCAttachment:
 
 @value_object
 class GCArgs:
-    """The arguments of GC. A missing list reaches the plugins as null."""
+    """The arguments of GC. A missing list is passed to plugins as null."""
 
     valid_attachments: Sequence[GCAttachment] | None = None
 
     def to_json(self) -> dict[str, Any]:
         valid = self.valid_attachments
         entries = None if valid is None else [attachment.to_json() for attachment in valid]
-        # The second key is what the specification once said by mistake.
+        # The second key comes from a mistake in an earlier specification.
         return {"cni.dev/valid-attachments": entries, "cni.dev/attachments": entries}
 
 
 class CNIConfig:
-    """Where plugins are looked for, what runs them, and where results are cached. Plugins get the environment that
-    this process had when the object was created."""
+    """The search path of plugins, their Exec, and the cache directory. Plugins get the environment that this process
+    had when the object was created.
+    """
 
     def __init__(self, path: Sequence[str], exec: PluginExec, cache_dir: str = DEFAULT_CACHE_DIR) -> None:
         self.path = tuple(path)
@@ -65,7 +66,7 @@ class CNIConfig:
     async def add_network_list(
         self, network: NetworkConfigList, runtime: RuntimeConf, ctx: Context = BACKGROUND
     ) -> AnyResult | None:
-        """ADD. None only for a network without plugins, which no configuration file gives."""
+        """ADD. Returns None only for a network without plugins, which no configuration file can contain."""
         result: AnyResult | None = None
         for plugin in network.plugins:
             try:
@@ -98,7 +99,7 @@ class CNIConfig:
     async def check_network_list(
         self, network: NetworkConfigList, runtime: RuntimeConf, ctx: Context = BACKGROUND
     ) -> None:
-        """CHECK: is everything as ADD left it?"""
+        """CHECK: verify the attachment against the ADD."""
         if not at_least(network.cni_version, "0.4.0"):
             version = quoted(network.cni_version)
             raise CniError(f"configuration version {version} does not support the CHECK command")
@@ -115,7 +116,7 @@ class CNIConfig:
     async def del_network_list(
         self, network: NetworkConfigList, runtime: RuntimeConf, ctx: Context = BACKGROUND
     ) -> None:
-        """DEL. A cached result that cannot be read is thrown away, and DEL continues without it."""
+        """DEL. A cached result that cannot be read is deleted, and DEL continues without it."""
         cached = self._result_for_del(network, runtime)
         for plugin in reversed(network.plugins):
             try:
@@ -127,8 +128,9 @@ class CNIConfig:
     async def release_network_list(
         self, network: NetworkConfigList, runtime: RuntimeConf, ctx: Context = BACKGROUND
     ) -> list[CniError]:
-        """DEL as far as possible: after a failed plugin the others are still called. libcni has no such function; it is
-        for attachments that a runtime has forgotten."""
+        """DEL that continues after a failed plugin. libcni has no such function; it cleans up attachments that a
+        runtime no longer tracks.
+        """
         cached = self._result_for_del(network, runtime)
         errors = []
         for plugin in reversed(network.plugins):
@@ -162,8 +164,9 @@ class CNIConfig:
         await self.exec.exec_plugin(path, stdin, self._environ(command, runtime), ctx)
 
     async def gc_network_list(self, network: NetworkConfigList, args: GCArgs | None, ctx: Context = BACKGROUND) -> None:
-        """GC: DEL for every cached attachment of this network that is not valid any more; then, from 1.1.0 on, the
-        plugins get the valid attachments. Without arguments no attachment is valid, and the plugins get no list."""
+        """GC: DEL for every cached attachment of this network that is no longer valid; then, from 1.1.0 on, the plugins
+        get the valid attachments. Without arguments no attachment is valid, and the plugins get no list.
+        """
         if network.disable_gc:
             return
         try:
@@ -205,7 +208,7 @@ class CNIConfig:
         return errors
 
     async def get_status_network_list(self, network: NetworkConfigList, ctx: Context = BACKGROUND) -> None:
-        """STATUS: would the plugins accept an ADD? Before 1.1.0 there is nothing to ask."""
+        """STATUS: check whether the plugins would accept an ADD. Does nothing before 1.1.0."""
         if not network.supports("1.1.0"):
             return
         values = {"name": network.name, "cniVersion": network.cni_version}
@@ -220,7 +223,7 @@ class CNIConfig:
         await self.exec.exec_plugin(path, inject_conf(plugin, values), environ, ctx)
 
     async def validate_network_list(self, network: NetworkConfigList, ctx: Context = BACKGROUND) -> list[str]:
-        """Are all plugins there, and do they support the version? Gives the capabilities that the list declares."""
+        """Check that all plugins exist and support the version. Returns the capabilities that the list declares."""
         capabilities: dict[str, None] = {}
         errors = []
         for plugin in network.plugins:

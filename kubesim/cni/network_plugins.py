@@ -1,8 +1,8 @@
-"""The network plugin `cni` of kubelets that called CNI themselves: how it sets a pod up.
+"""The network plugin `cni` of kubelets that called CNI themselves.
 
-Against today's containerd: the loopback network is added with the interface name eth0, its DEL is never run, arguments
-have a fixed order, capability keys are written small and bandwidth in thousands without a burst; there is no cache and
-nobody undoes a failed ADD.
+Differences from current containerd: the loopback network is added with the interface name eth0 and never deleted;
+arguments have a fixed order; capability keys are lower case; bandwidth has a unit of 1000 and no burst; there is no
+cache, and a failed ADD is not undone.
 
 Mirrors: kubelet v1.12 pkg/kubelet/dockershim/network/plugins.go, cni/cni.go; v1.6 pkg/kubelet/network/cni/cni.go
 """
@@ -34,11 +34,11 @@ from kubesim.golang.text import quoted
 Profile = Literal["v1.12", "v1.6"]
 DEFAULT_INTERFACE: Final = "eth0"
 _LOOPBACK_VERSION = {"v1.12": "0.2.0", "v1.6": "0.1.0"}
-_RESULT_VERSIONS = ("0.1.0", "0.2.0", "0.3.0", "0.3.1")  # that v1.12's libcni knows
+_RESULT_VERSIONS = ("0.1.0", "0.2.0", "0.3.0", "0.3.1")  # supported by v1.12's libcni
 
 
 class CniNetworkPlugin:
-    """The plugin `cni`. Its configuration is read again with every status, so a new file is used within 5 s."""
+    """The plugin `cni`. It reads its configuration again with every status, so a new file takes effect within 5 s."""
 
     name = "cni"
 
@@ -57,12 +57,12 @@ class CniNetworkPlugin:
         self.sync_network_config()
 
     def init(self, given: InitArguments) -> None:
-        """Hairpin mode, range and MTU are in the files of the network itself."""
+        """Does nothing: hairpin mode, pod range and MTU come from the network's files."""
         self._host.look_path("nsenter")
         self.sync_network_config()
 
     def log(self) -> list[str]:
-        """Files without their directory."""
+        """File names without their directory."""
         pick = self.last_pick
         lines = [why.replace(path, os.path.basename(path)) for path, why in pick.skipped]
         if pick.network is None:
@@ -70,7 +70,7 @@ class CniNetworkPlugin:
         return [*lines, f"Using CNI configuration file {os.path.basename(pick.path)}"]
 
     def sync_network_config(self) -> None:
-        """The earlier choice stays if nothing loads."""
+        """Reload; the previous network stays if nothing loads."""
         self.last_pick = pick_for(self.profile, self.conf_dir)
         if self.last_pick.network is not None:
             self.default_network = self.last_pick.network
@@ -113,7 +113,7 @@ class CniNetworkPlugin:
                 raise
 
     async def get_pod_network_status(self, namespace: str, name: str, sandbox_id: str) -> str:
-        """The address of the pod, read within its network namespace."""
+        """The pod's address, read in its network namespace."""
         netns = self._netns(sandbox_id)
         if not netns:
             problem = (
@@ -131,7 +131,7 @@ class CniNetworkPlugin:
     def _runtime_conf(
         self, namespace: str, name: str, sandbox_id: str, netns: str, annotations: Mapping[str, str]
     ) -> RuntimeConf:
-        """The interface is eth0, also for loopback."""
+        """The interface is eth0, even for loopback."""
         args = (
             ("IgnoreUnknown", "1"),
             ("K8S_POD_NAMESPACE", namespace),
@@ -191,14 +191,14 @@ class CniNetworkPlugin:
     def _stdin(
         self, network: NetworkConfigList, plugin: PluginConfig, result: AnyResult | None, runtime: RuntimeConf
     ) -> bytes:
-        """v1.6 gave a plugin the file as it was."""
+        """v1.6 passed the file unchanged."""
         if self.profile == "v1.6":
             return plugin.source
         prev = None if result is None else result.to_json()
         return build_one_config(network.name, network.cni_version, plugin, prev, runtime.capability_args)
 
     def _search_path(self, plugin: str, network: NetworkConfigList) -> list[str]:
-        """v1.6 looked into the vendor's directory, too: after the common one, but before it for loopback."""
+        """v1.6 also searched the vendor's directory: after the common one, but before it for loopback."""
         if self.profile != "v1.6":
             return self.bin_dirs
         vendor = VENDOR_DIR.format(type=plugin)

@@ -1,4 +1,4 @@
-"""Network plugins of kubelets that had them: what one is, which one serves, and one operation of a pod at a time.
+"""Network plugins of older kubelets: their interface, the choice of one, and per-pod locking of operations.
 
 Mirrors: kubelet v1.12 pkg/kubelet/dockershim/network/plugins.go; v1.6 pkg/kubelet/network/plugins.go
 """
@@ -22,7 +22,7 @@ NOOP_NAME: Final = "kubernetes.io/no-op"
 
 @value_object
 class InitArguments:
-    """What a plugin is initialized with: the kubelet's flags. An MTU of 0 is the plugin's own choice."""
+    """The kubelet flags that initialize a plugin. An MTU of 0 is the plugin's default."""
 
     hairpin_mode: str = "promiscuous-bridge"
     non_masquerade_cidr: str = "10.0.0.0/8"
@@ -30,7 +30,7 @@ class InitArguments:
 
 
 class Host(Protocol):
-    """What a plugin needs from the kubelet about a sandbox, and from the machine. Failures raise CniError."""
+    """A plugin's access to sandboxes and the machine. Failures raise CniError."""
 
     def get_netns(self, sandbox_id: str) -> str: ...
     def get_pod_port_mappings(self, sandbox_id: str) -> Sequence[PortMapping]: ...
@@ -43,19 +43,19 @@ class NetworkPlugin(Protocol):
 
     def init(self, given: InitArguments) -> None: ...
     def log(self) -> Sequence[str]:
-        """What it logged about its configuration when it last read it."""
+        """Its log messages from the last read of its configuration."""
         ...
 
     async def status(self) -> None: ...
     async def set_up_pod(self, namespace: str, name: str, sandbox_id: str, annotations: Mapping[str, str]) -> None: ...
     async def tear_down_pod(self, namespace: str, name: str, sandbox_id: str) -> None: ...
     async def get_pod_network_status(self, namespace: str, name: str, sandbox_id: str) -> str:
-        """The address of the pod; empty if the plugin does not know it."""
+        """The address of the pod; empty if unknown to the plugin."""
         ...
 
 
 class NoopNetworkPlugin:
-    """No plugin named: the container runtime's own bridge gives pods their network."""
+    """The default without a named plugin: the container runtime's bridge connects pods."""
 
     name = NOOP_NAME
 
@@ -71,7 +71,7 @@ class NoopNetworkPlugin:
 
 
 def init_network_plugin(plugins: Sequence[NetworkPlugin], wanted: str, given: InitArguments) -> NetworkPlugin:
-    """The plugin of that name, initialized. All errors in any of them are reported together."""
+    """The plugin with that name, initialized. Raises all errors together."""
     if not wanted:
         noop = NoopNetworkPlugin()
         noop.init(given)
@@ -100,23 +100,24 @@ def init_network_plugin(plugins: Sequence[NetworkPlugin], wanted: str, given: In
 
 
 def not_in_path(program: str) -> CniError:
-    """What Go's LookPath returns for a program that does not exist."""
+    """Go's LookPath error for a missing program."""
     return CniError(f"exec: {quoted(program)}: executable file not found in $PATH")
 
 
 def aggregate(errors: Sequence[str]) -> str:
-    """Several errors as Go's aggregate prints them: each text once, in brackets if there are several."""
+    """Errors in the format of Go's aggregate: each text once, in brackets if there are several."""
     distinct = list(dict.fromkeys(errors))
     return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
 
 
 class PluginHangs(CniError):
-    """A plugin does not come to an end."""
+    """A plugin that never returns."""
 
 
 class PluginManager:
-    """One operation of a pod at a time; pods do not wait for each other. An operation that hangs keeps the lock of its
-    pod until the kubelet ends, also if its caller has given up."""
+    """Serializes operations per pod; pods do not block each other. An operation that hangs keeps its pod's lock until
+    the kubelet ends, even if its caller has given up.
+    """
 
     def __init__(self, plugin: NetworkPlugin) -> None:
         self.plugin = plugin
@@ -176,7 +177,7 @@ class PluginManager:
 
 
 class _PodLock:
-    """The lock of a pod, which exists as long as a holder or a waiter needs it."""
+    """The lock of a pod; it exists while somebody holds or awaits it."""
 
     def __init__(self, locks: dict[str, tuple[asyncio.Lock, int]], key: str) -> None:
         self._locks, self._key = locks, key

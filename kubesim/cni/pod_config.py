@@ -1,4 +1,4 @@
-"""The part of CRI's PodSandboxConfig that pod networking reads."""
+"""The fields of CRI's PodSandboxConfig that pod networking reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kubesim.values import value_object
 
 @value_object
 class PortMapping:
-    """As in CRI: the protocol is a number, and mappings without a host port are included."""
+    """A port mapping as in CRI: the protocol is a number, and mappings without a host port are included."""
 
     protocol: int = 0
     container_port: int = 0
@@ -20,7 +20,7 @@ class PortMapping:
 
 @value_object
 class PodNetworkConfig:
-    """The part of a pod that CNI plugins get."""
+    """The fields of a pod that CNI plugins get."""
 
     name: str = ""
     namespace: str = ""

@@ -1,4 +1,4 @@
-"""The CRI plugin's view of pod networking: what it passes to the plugins about a pod, and which address is the pod's.
+"""Pod networking of the CRI plugin: plugin arguments for a pod, and the selection of its addresses.
 
 Mirrors: containerd internal/cri/server/sandbox_run.go setupPodNetwork, cniNamespaceOpts, selectPodIPs;
 sandbox_stop.go teardownPodNetwork; internal/cri/bandwidth/utils.go
@@ -29,7 +29,7 @@ _LEAST_BANDWIDTH, _MOST_BANDWIDTH = 1000, 10**15
 
 @value_object
 class PodNetwork:
-    """What a sandbox keeps of its set-up."""
+    """Network state of a sandbox."""
 
     ip: str
     additional_ips: tuple[str, ...]
@@ -37,7 +37,7 @@ class PodNetwork:
 
 
 def cni_namespace_opts(sandbox_id: str, netns: str, pod: PodNetworkConfig) -> Namespace:
-    """The input of the plugins: arguments, and a value for every capability that the pod uses."""
+    """Plugin arguments, and a value for every capability that the pod uses."""
     capabilities: dict[str, Any] = {POD_ANNOTATIONS: None if pod.annotations is None else dict(pod.annotations)}
     mappings = _port_mappings(pod.port_mappings)
     if mappings:
@@ -55,7 +55,7 @@ def cni_namespace_opts(sandbox_id: str, netns: str, pod: PodNetworkConfig) -> Na
 
 
 def _cni_args(sandbox_id: str, pod: PodNetworkConfig) -> dict[str, str]:
-    """Upstream keeps these in a map, so that their order differs from call to call."""
+    """Upstream uses a map, so its order varies from call to call."""
     return {
         "IgnoreUnknown": "1",
         "K8S_POD_NAMESPACE": pod.namespace,
@@ -98,7 +98,7 @@ def _bandwidth(annotations: Mapping[str, str]) -> InOrder | None:
 
 
 def bandwidth_rates(annotations: Mapping[str, str]) -> tuple[int | None, int | None]:
-    """Into and out of the pod, in bits per second; a ValueError says what is unreasonable."""
+    """Ingress and egress in bits per second. Raises ValueError for an unreasonable value."""
     return (
         _rate(annotations.get("kubernetes.io/ingress-bandwidth")),
         _rate(annotations.get("kubernetes.io/egress-bandwidth")),
@@ -121,8 +121,9 @@ def _list(values: Sequence[str] | None) -> list[str] | None:
 
 
 def select_pod_ips(ips: Sequence[IP | None], preference: str) -> tuple[str, tuple[str, ...]]:
-    """The pod's address and its further ones. `cni` keeps the order; `ipv6` or else IPv4 moves the first of that
-    family to the front."""
+    """The pod's address and additional ones. `cni` keeps the order; `ipv6` or `ipv4` moves the first address of that
+    family to the front.
+    """
     if not ips:
         raise CniError("no address to select from")
     texts = ["<nil>" if ip is None else str(ip) for ip in ips]
@@ -135,8 +136,7 @@ def select_pod_ips(ips: Sequence[IP | None], preference: str) -> tuple[str, tupl
 
 @value_object
 class PodNetworkSettings:
-    """How the CRI plugin is configured. `bring_up_loopback` is given where no loopback plugin shall run: it sets the
-    interface of the namespace up itself."""
+    """Settings of the CRI plugin. `bring_up_loopback` replaces the loopback plugin."""
 
     setup_serially: bool = False
     ip_preference: str = ""
@@ -152,7 +152,7 @@ async def setup_pod_network(
     settings: PodNetworkSettings,
     ctx: Context = BACKGROUND,
 ) -> PodNetwork:
-    """Attach a sandbox. Success of the plugins is not enough: its default interface must have an address."""
+    """Attach a sandbox. Raises an error if the default interface has no address, even after a successful ADD."""
     if settings.bring_up_loopback is not None:
         try:
             settings.bring_up_loopback(netns)
@@ -171,7 +171,7 @@ async def setup_pod_network(
 async def teardown_pod_network(
     cni: CNI, sandbox_id: str, netns: str, pod: PodNetworkConfig, ctx: Context = BACKGROUND
 ) -> None:
-    """Detach a sandbox. `netns` is empty when the namespace is gone."""
+    """Detach a sandbox. `netns` is empty if the namespace is gone."""
     await cni.remove(_namespace(sandbox_id, netns, pod), ctx)
 
 

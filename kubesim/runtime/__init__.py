@@ -1,1 +1,1 @@
-"""Container runtimes: the CRI-shaped protocol, the types of the kubelet's view, the tracing wrapper."""
+"""Container runtimes: the CRI-shaped protocol, runtime types, and the tracing wrapper."""

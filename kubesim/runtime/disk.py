@@ -1,6 +1,6 @@
-"""What a kubelet has on its disk, and so finds again when it comes back after a crash or a restart.
+"""A kubelet's disk: the state that survives its crash or restart.
 
-Everything else that it knows is in its memory, and is learned again from its sources and from the runtime.
+All other state is in memory, and is rebuilt from the sources and the runtime.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from kubesim.values import value_object
 
 @value_object
 class KubeletDisk:
-    """One per node; it outlives every agent on it."""
+    """The kubelet's disk of one node; it outlives every kubelet process."""
 
     logs: LogDirectory = field(default_factory=LogDirectory)  # /var/log/pods
     allocated: AllocationState = field(default_factory=AllocationState)  # the allocated_pods_state checkpoint
     actuated: ActuatedState = field(default_factory=ActuatedState)  # the actuated_pods_state checkpoint
-    user_namespaces: dict[str, str] = field(default_factory=dict)  # the file userns of each pod, by uid
+    user_namespaces: dict[str, str] = field(default_factory=dict)  # content of each pod's userns file, by UID
     pulls: PullRecords = field(default_factory=PullRecords)  # image_manager/pulled and /pulling
-    state_files: dict[str, Any] = field(default_factory=dict)  # of the container manager's parts, by file name
+    state_files: dict[str, Any] = field(default_factory=dict)  # of the container manager, by file name
     directories: PodDirectories = field(default_factory=PodDirectories)  # /var/lib/kubelet/pods
-    cgroups: PodCgroups = field(default_factory=PodCgroups)  # not on a disk but in the kernel, and gone with it
+    cgroups: PodCgroups = field(default_factory=PodCgroups)  # in the kernel, and lost when the machine reboots

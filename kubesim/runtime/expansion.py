@@ -1,4 +1,4 @@
-"""`$(NAME)` in commands, arguments and values of variables.
+"""Expansion of `$(NAME)` in commands, arguments and environment variables.
 
 Mirrors: third_party/forked/golang/expansion Expand, MappingFuncFor
 """
@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 
 from kubesim.errors import RuntimeCallError
 
-MAX_MESSAGE = 16 << 20  # bytes that containerd takes in one call (defaults.DefaultMaxRecvMsgSize)
+MAX_MESSAGE = 16 << 20  # bytes; containerd's limit per call (defaults.DefaultMaxRecvMsgSize)
 _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 
 class MessageTooLarge(RuntimeCallError):
-    """What a container requests does not fit into a call to the runtime: containerd's gRPC server refuses it.
+    """A container's request is too large for containerd's gRPC server.
 
-    References to variables that refer to others can stand for texts of any size; none is put together beyond the limit.
+    Nested variable references can expand to any size; expansion stops at the limit.
     """
 
     def __init__(self, size: int) -> None:
@@ -26,8 +26,7 @@ class MessageTooLarge(RuntimeCallError):
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:
-    """$(NAME) is the variable's value, $$ a dollar sign; an unknown name stays as it is written. Raises
-    MessageTooLarge."""
+    """Replace $(NAME) with the variable's value and $$ with $; unknown names stay. Raises MessageTooLarge."""
     if "$" not in text:
         return text
     size = len(text) + sum(len(variables.get(name, "")) for name in references(text))
@@ -42,13 +41,12 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
 
 
 def references(text: str) -> list[str]:
-    """The names that the text refers to, in order."""
+    """The referenced names, in order."""
     return [found[1] for found in _REFERENCE.finditer(text) if found[1] is not None]
 
 
 def check_message(env: Sequence[tuple[str, str]], words: Sequence[str] = ()) -> None:
-    """Can a container with these variables, and these words of its command line, be reserved? Raises
-    MessageTooLarge."""
+    """Check the size of variables and command line. Raises MessageTooLarge."""
     size = sum(len(name) + len(value) for name, value in env)
     if "$" in "".join(words):
         variables = dict(env)

@@ -1,6 +1,7 @@
-"""What the runtime manager asks of the kubelet above it.
+"""RuntimeHelper: the kubelet's interface for the runtime manager.
 
-The layers point down, so the lower one owns these Protocols and the kubelet implements them.
+Imports point down the layers, so the runtime package defines these Protocols and the kubelet implements them.
+
 Mirrors: pkg/kubelet/container/helpers.go RuntimeHelper and podStateProvider.
 """
 
@@ -24,7 +25,7 @@ class ContainerConfigError(KubesimError):
 
 
 class DynamicResourcesError(KubesimError):
-    """The resource claims of a pod cannot be prepared, or not be unprepared."""
+    """Resource claims of a pod could not be prepared or unprepared."""
 
 
 class SandboxConfigError(KubesimError):
@@ -32,14 +33,14 @@ class SandboxConfigError(KubesimError):
 
 
 class EventRecorder(Protocol):
-    """Tells about a pod, or about one of its containers (by name)."""
+    """Emits Events about a pod, or about one of its containers (by name)."""
 
     def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None: ...
 
 
 @value_object
 class MemoryUsage:
-    """In bytes, of the pod as a whole and by container name; None: not known."""
+    """In bytes: of the pod and by container name; None: unknown."""
 
     pod: int | None
     containers: Mapping[str, int | None]
@@ -47,26 +48,26 @@ class MemoryUsage:
 
 @value_object
 class RunContainerOptions:
-    """What the kubelet adds to the configuration of a container (kubecontainer.RunContainerOptions)."""
+    """Options that the kubelet adds to a container's configuration (kubecontainer.RunContainerOptions)."""
 
     env: tuple[tuple[str, str], ...] = ()
     mounts: tuple[ContainerMount, ...] = ()
     devices: tuple[DeviceInfo, ...] = ()
-    cdi_devices: tuple[str, ...] = ()  # fully qualified names: vendor.com/class=device
+    cdi_devices: tuple[str, ...] = ()  # fully qualified: vendor.com/class=device
     annotations: tuple[tuple[str, str], ...] = ()
     hosts_file: HostsFile | None = None
 
 
 @value_object
 class PodDNS:
-    """The DNS settings of a pod. `warned`: an Event reports a problem with them, at every sync."""
+    """DNS settings of a pod. `warned`: every sync emits an Event about a problem with them."""
 
     config: DNSConfig
     warned: bool = False
 
 
 class InternalContainerLifecycle(Protocol):
-    """What the container manager does before a container is created, and before it is started.
+    """Hooks of the container manager before a container is created and started.
 
     Mirrors: pkg/kubelet/cm/internal_container_lifecycle.go
     """
@@ -74,19 +75,19 @@ class InternalContainerLifecycle(Protocol):
     def pre_create_container(self, pod: Pod, container: Container, config: ContainerConfig) -> ContainerConfig: ...
     def pre_start_container(self, pod: Pod, container: Container, container_id: str) -> None: ...
     def has_cpu_quota(self, pod: Pod, container: Container | None = None) -> bool:
-        """A container, or else a pod, with CPUs of its own needs none."""
+        """Whether to set a CPU quota. Containers and pods with exclusive CPUs need none."""
         ...
 
 
 class RuntimeHelper(Protocol):
-    """The kubelet as the runtime manager sees it."""
+    """The kubelet's interface for the runtime manager."""
 
     @property
     def internal_lifecycle(self) -> InternalContainerLifecycle: ...
 
     @property
     def swap(self) -> NodeSwap | None:
-        """None: the node has none."""
+        """None: the node has no swap."""
 
     async def prepare_dynamic_resources(self, pod: Pod) -> None:
         """Raises DynamicResourcesError."""
@@ -99,7 +100,7 @@ class RuntimeHelper(Protocol):
     def on_pod_sandbox_ready(self, pod: Pod) -> None: ...
     def request_pod_reinspect(self, uid: str) -> None: ...
     def pod_memory_usage(self, uid: str) -> MemoryUsage | None:
-        """None if it is not measured."""
+        """The pod's memory usage; None without measurements."""
 
     def generate_run_container_options(
         self, pod: Pod, container: Container, pod_ips: tuple[str, ...]
@@ -118,5 +119,5 @@ class RuntimeHelper(Protocol):
     def get_pod_cgroup_parent(self, pod: Pod) -> str: ...
 
     def get_or_create_user_namespace_mappings(self, pod: Pod) -> UserNamespace | None:
-        """None: not to be mentioned to the runtime. Raises SandboxConfigError."""
+        """None: the mappings are not sent to the runtime. Raises SandboxConfigError."""
         ...

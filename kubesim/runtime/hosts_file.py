@@ -1,7 +1,7 @@
-"""The hosts file that the kubelet writes for a pod and mounts into its containers.
+"""The hosts file that the kubelet mounts into a pod's containers.
 
-The kubelet decides on it when it creates a container (`make_hosts_file`). The runtime requests the text only when a
-program opens the file, because hardly any program does.
+The kubelet creates it with each container (`make_hosts_file`). The text is rendered only when a program opens the file,
+which few programs do.
 
 Mirrors: pkg/kubelet/kubelet_pods.go shouldMountHostsFile, makeMounts (its part about /etc/hosts), ensureHostsFile,
 nodeHostsFileContent, managedHostsFileContent, hostsEntriesFromHostAliases
@@ -30,7 +30,7 @@ _LOCAL = (
 
 @value_object
 class HostsFile:
-    """What the file is made of. `node_hosts` is the node's own file, for a pod on the host's network."""
+    """Inputs of the file. `node_hosts` is the node's own file, for a host-network pod."""
 
     ips: tuple[str, ...] = ()
     host_name: str = ""
@@ -45,7 +45,7 @@ class HostsFile:
 
 
 def should_mount_hosts_file(pod: Pod, container: Container, ips: tuple[str, ...]) -> bool:
-    """Only once the pod has an address, and not if the container itself mounts a file there."""
+    """Whether to mount the file: the pod has an address, and the container mounts no file of its own there."""
     if not ips and not pod.spec.host_network:
         return False
     return not container.volume_mounts or all(mount.get("mountPath") != ETC_HOSTS for mount in container.volume_mounts)
@@ -60,7 +60,7 @@ def managed_hosts_file_content(
 
 
 def entries_from_host_aliases(aliases: Sequence[Mapping[str, Any]]) -> str:
-    """All names of an address are on one line."""
+    """One line per address, with all its names."""
     if not aliases:
         return ""
     lines = [f"{alias.get('ip', '')}\t" + "\t".join(alias.get("hostnames") or ()) + "\n" for alias in aliases]

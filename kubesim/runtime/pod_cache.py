@@ -1,7 +1,7 @@
-"""The pod-status cache: what the runtime was last seen to hold, filled by the PLEG and read by pod workers.
+"""The pod status cache: the PLEG writes the runtime status of pods, and pod workers read it.
 
-A worker that has just changed a pod must not decide on what was known before: it requests something *newer than* the
-end of its last sync and waits until a relist has given it. Waiters of a pod are served in the order they came.
+A worker that has just changed a pod must not use an older status. It requests a status *newer than* the end of its last
+sync and waits for a relist. Waiters of a pod are served in order of arrival.
 
 Mirrors: pkg/kubelet/container/cache.go
 """
@@ -15,7 +15,7 @@ from kubesim.errors import KubesimError
 from kubesim.runtime.types import RuntimePodStatus
 from kubesim.values import mutable
 
-_ZERO_TIME = -(1 << 62)  # before every moment, as Go's zero time
+_ZERO_TIME = -(1 << 62)  # before every time, like Go's zero time
 
 
 @mutable
@@ -27,7 +27,7 @@ class _Entry:
 
     def answer(self) -> RuntimePodStatus:
         if self.error is not None:
-            raise self.error.with_traceback(None)  # kept and raised often: its traceback must not grow
+            raise self.error.with_traceback(None)  # raised repeatedly: its traceback must not grow
         return self.status
 
 
@@ -38,29 +38,29 @@ class _Waiter:
 
 
 class PodCache:
-    """Statuses by pod uid. An unknown pod has an empty status, not None."""
+    """Statuses by pod UID. An unknown pod has an empty status, not None."""
 
     def __init__(self, *, only_newer: bool = False) -> None:
-        self._only_newer = only_newer  # with gate EventedPLEG, two fill it: what is older than an entry is refused
+        self._only_newer = only_newer  # with the gate EventedPLEG there are two writers: older statuses are dropped
         self._entries: dict[str, _Entry] = {}
-        self._timestamp: int | None = None  # every entry is at least this new; None until the first relist is through
+        self._timestamp: int | None = None  # every entry is at least this new; None until the first relist has finished
         self._waiters: dict[str, list[_Waiter]] = {}
 
     def is_awaited(self) -> bool:
-        """Whether a worker waits for something newer."""
+        """Whether a worker waits for a newer status."""
         return bool(self._waiters)
 
     def get(self, uid: str) -> RuntimePodStatus:
-        """What is known now; raises the error with which the last inspection failed."""
+        """The current status; raises the error of the last inspection if it failed."""
         return self._entry(uid).answer()
 
     def known(self, uid: str) -> RuntimePodStatus | None:
-        """What is known now; None if the last inspection failed."""
+        """The current status; None if the last inspection failed."""
         entry = self._entry(uid)
         return entry.status if entry.error is None else None
 
     async def get_newer_than(self, uid: str, moment: int | None) -> RuntimePodStatus:
-        """What is known once it is newer than a moment (None: anything that a relist has confirmed)."""
+        """The first status newer than a time (None: any that a relist has confirmed)."""
         wanted = _ZERO_TIME if moment is None else moment
         entry = self._newer_than(uid, wanted)
         if entry is None:
@@ -68,7 +68,7 @@ class PodCache:
         return entry.answer()
 
     def set(self, uid: str, status: RuntimePodStatus, error: KubesimError | None, timestamp: int) -> bool:
-        """False if there is something newer."""
+        """Store a status; false if the cache is newer."""
         if self._only_newer and (entry := self._entries.get(uid)) is not None and entry.modified > timestamp:
             return False
         self._entries[uid] = _Entry(status, error, timestamp, timestamp)
@@ -76,14 +76,14 @@ class PodCache:
         return True
 
     def set_observed_time(self, uid: str, timestamp: int) -> None:
-        """The pod was looked at and had not changed."""
+        """The pod was inspected and unchanged."""
         entry = self._entries.get(uid)
         if entry is not None:
             entry.observed = timestamp
         self._notify(uid, timestamp)
 
     def update_time(self, timestamp: int) -> None:
-        """A relist that began at that time has listed every pod."""
+        """A relist that started at that time has listed every pod."""
         self._timestamp = timestamp
         for uid in list(self._waiters):
             self._notify(uid, timestamp)
@@ -115,8 +115,9 @@ class PodCache:
                 self._keep(uid, [other for other in self._waiters.get(uid, ()) if other is not waiter])
 
     def _notify(self, uid: str, timestamp: int) -> None:
-        """Serve the waiters for this moment or an earlier one: a waiter accepts a state as old as it requested, while
-        later callers must get a newer one. Upstream compares so."""
+        """Serve waiters for this time or an earlier one. As upstream, a waiter accepts a status exactly as old as
+        requested, while a new caller must get a newer one.
+        """
         waiters = self._waiters.get(uid)
         if not waiters:
             return

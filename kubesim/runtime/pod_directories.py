@@ -1,4 +1,4 @@
-"""The directories of pods in /var/lib/kubelet/pods, as far as anything here depends on them: they can fail.
+"""The pod directories in /var/lib/kubelet/pods; their creation can fail.
 
 Mirrors: pkg/kubelet/kubelet_pods.go makePodDataDirs
 """
@@ -11,7 +11,7 @@ ROOT = "/var/lib/kubelet/pods"
 
 
 class PodDirectories:
-    """`errors` are those of the first attempts on this node."""
+    """Pod directories. `errors` are returned by the first attempts on this node."""
 
     def __init__(self, errors: Sequence[str] = ()) -> None:
         self._errors = list(errors)
@@ -21,7 +21,7 @@ class PodDirectories:
         return uid in self._made
 
     def make(self, uid: str) -> str:
-        """What Go's MkdirAll says when it fails, else nothing."""
+        """Create the directories; returns the error of Go's MkdirAll, or empty."""
         if self._errors:
             return f"mkdir {ROOT}/{uid}: {self._errors.pop(0)}"
         self._made.add(uid)

@@ -1,8 +1,8 @@
 """`Runtime`: the kubelet's interface to a container runtime, shaped like CRI.
 
-`SimulatedRuntime` implements this, and `SandboxedRuntime` with sandboxes on a real network (`--runtime cni`). Ids here
-are the runtime's own, without the `containerd://` of the API. Durations and times are microseconds. A call that fails
-raises `RuntimeCallError` with the runtime's text; for an object that is gone it raises `NotFound`.
+`SimulatedRuntime` implements it; `SandboxedRuntime` adds sandboxes on a real network (`--runtime cni`). Ids are the
+runtime's, without the API's `containerd://`. Durations and times are microseconds. A failed call raises
+`RuntimeCallError` with the runtime's message, or `NotFound` for a missing object.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ class NotFound(RuntimeCallError):
 
 
 class SetupNetworkFailed(RuntimeCallError):
-    """A kubelet that called network plugins itself could not set up the network of a pod."""
+    """The pod network could not be set up, in a kubelet that called network plugins itself."""
 
 
 class DeadlineExceeded(RuntimeCallError):
-    """A call that had a timeout did not answer in time."""
+    """A call exceeded its timeout."""
 
 
 class CallContext(Protocol):
-    """Go's context of a call: once it is cancelled, a call over the wire ends immediately."""
+    """Go's context of a call: its cancellation ends a call over the wire immediately."""
 
     cancelled: bool
 
     async def race(self, future: asyncio.Future[T]) -> T:
-        """What the future gives; raises SyncCancelled if the context is cancelled first."""
+        """The result of the future; raises SyncCancelled if the context is cancelled first."""
         ...
 
 
@@ -60,7 +60,7 @@ NamespaceMode = Literal["POD", "CONTAINER", "NODE", "TARGET"]
 
 @value_object
 class IdMapping:
-    """A range of ids of a user namespace."""
+    """An id range of a user namespace."""
 
     container_id: int
     host_id: int
@@ -69,7 +69,7 @@ class IdMapping:
 
 @value_object
 class UserNamespace:
-    """With mode POD the ids of a pod are mapped to others of the node."""
+    """With mode POD, the pod's ids are mapped to other ids of the node."""
 
     uids: tuple[IdMapping, ...] = ()
     gids: tuple[IdMapping, ...] = ()
@@ -81,12 +81,12 @@ HOST_USERS = UserNamespace(mode="NODE")
 
 @value_object
 class NamespaceOptions:
-    """CRI's NamespaceOption: which namespaces are the pod's, the container's own, the node's or another container's."""
+    """CRI's NamespaceOption: each namespace is the pod's, the container's, the node's or another container's."""
 
     network: NamespaceMode = "POD"
     pid: NamespaceMode = "CONTAINER"
     ipc: NamespaceMode = "POD"
-    target_id: str = ""  # of the container with the process namespace, for pid TARGET
+    target_id: str = ""  # for pid TARGET: the container whose namespace is joined
     users: UserNamespace | None = HOST_USERS
 
 
@@ -108,7 +108,7 @@ PLAIN_LINUX = LinuxSandboxConfig()
 
 @value_object
 class SecurityProfile:
-    """A seccomp or AppArmor profile; `localhost_ref` is the path or the name of one on the node."""
+    """A seccomp or AppArmor profile; `localhost_ref` is the path or name of a profile on the node."""
 
     profile_type: Literal["RuntimeDefault", "Unconfined", "Localhost"]
     localhost_ref: str = ""
@@ -123,7 +123,7 @@ class LinuxContainerSecurityContext:
 
 @value_object
 class SandboxConfig:
-    """RunPodSandbox' argument: the identity of the sandbox and what its set-up needs of the pod."""
+    """The argument of RunPodSandbox: the sandbox's identity and its configuration."""
 
     pod: Pod
     attempt: int
@@ -138,7 +138,7 @@ class SandboxConfig:
 
 @value_object
 class ContainerConfig:
-    """CreateContainer's argument."""
+    """The argument of CreateContainer."""
 
     container: Container
     attempt: int
@@ -153,14 +153,14 @@ class ContainerConfig:
     stop_signal: str = ""  # `SIGUSR1`; empty: the image's
     devices: tuple[DeviceInfo, ...] = ()
     cdi_devices: tuple[str, ...] = ()
-    hosts_file: HostsFile | None = None  # that the kubelet mounts at /etc/hosts
+    hosts_file: HostsFile | None = None  # mounted at /etc/hosts by the kubelet
     namespaces: NamespaceOptions = PLAIN_NAMESPACES
-    security_context: LinuxContainerSecurityContext | None = None  # None: nothing is requested
+    security_context: LinuxContainerSecurityContext | None = None  # None: no settings
 
 
 @value_object
 class SandboxInfo:
-    """A sandbox as in a listing or a status."""
+    """A sandbox in a listing or status."""
 
     id: str
     pod_uid: str
@@ -177,7 +177,7 @@ class SandboxInfo:
 
 @value_object
 class ContainerInfo:
-    """A container as list and status show it."""
+    """A container in a listing or status."""
 
     id: str
     sandbox_id: str
@@ -209,9 +209,9 @@ ContainerEventType = Literal[
 
 @value_object
 class ContainerEventResponse:
-    """A change of a container, or of a sandbox, with the state of its sandbox (None: gone) and all containers in it.
+    """A container event: the state of a sandbox (None: gone) and all its containers after a change.
 
-    `cause` is what the trace has as the cause of the change.
+    `cause` is the trace record of the change.
     """
 
     type: ContainerEventType
@@ -243,7 +243,7 @@ class ExecResult:
 
 @value_object
 class RuntimeHandler:
-    """What a runtime can do with the handler of this name; the empty name is the default."""
+    """Features of a runtime handler; the empty name is the default handler."""
 
     name: str = ""
     user_namespaces: bool = True
@@ -251,7 +251,7 @@ class RuntimeHandler:
 
 @value_object
 class RuntimeConditions:
-    """RuntimeReady and NetworkReady, each empty when fine and otherwise the reason in words; and the handlers."""
+    """RuntimeReady and NetworkReady: empty if true, otherwise the reason; and the handlers."""
 
     runtime_problem: str = ""
     network_problem: str = ""
@@ -268,7 +268,7 @@ class Runtime(Protocol):
     - `stop_container` returns after the container has exited, on its stop signal or by SIGKILL after `timeout` s.
     - Lists are snapshots. `pod_uid` restricts them to one pod.
     - A failed call raises RuntimeCallError with the text of the runtime.
-    - Listeners of `on_change` are called with the uid of a pod after a sandbox or container of it changed.
+    - Listeners of `on_change` are called with the UID of a pod after one of its sandboxes or containers changed.
     """
 
     name: str
@@ -294,7 +294,7 @@ class Runtime(Protocol):
     ) -> ExecResult: ...
 
     async def get_container_events(self, listener: Callable[[ContainerEventResponse], object]) -> None:
-        """Runs until the connection breaks, and then raises RuntimeCallError."""
+        """Stream events until the connection breaks, then raise RuntimeCallError."""
         ...
 
     async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str: ...

@@ -1,4 +1,4 @@
-"""A runtime whose calls are written to the trace: one record when a call begins, one when it has ended.
+"""A runtime wrapper that records each call in the trace: one record at its start, one at its end.
 
 Reads (list, status) are not recorded: they change nothing and are frequent.
 """
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class TracedRuntime:
-    """Implements `Runtime` around another one."""
+    """Records calls of another runtime; implements `Runtime`."""
 
     def __init__(self, inner: Runtime, recorder: Recorder, node: str = "") -> None:
         self.name = inner.name
@@ -39,7 +39,7 @@ class TracedRuntime:
         self._node = node
         self._pods: dict[str, tuple[str, str]] = {}  # sandbox or container id -> pod, container
 
-        # Reading goes straight through.
+        # Reads are passed through.
         self.status = inner.status
         self.pod_sandbox_status = inner.pod_sandbox_status
         self.list_pod_sandboxes = inner.list_pod_sandboxes
@@ -53,12 +53,12 @@ class TracedRuntime:
         self._inner.on_change(listener)
 
     def exited(self, container_id: str, code: int, reason: str) -> None:
-        """A container exited or was killed: no call of the kubelet did it, but a reader should know."""
+        """A container exited or was killed: not a call of the kubelet, but recorded for the reader."""
         pod, container = self._pods.get(container_id, ("", ""))
         text = f"container {container} ended with exit code {code} ({reason})"
         self._recorder.record(Note(node=self._node, pod=pod, container=container, text=text))
 
-    # -- acting is recorded -------------------------------------------------------------------------------------
+    # -- recorded calls -----------------------------------------------------------------------------------------
 
     async def _call(
         self, call: str, args: Mapping[str, Any], awaitable: Awaitable[T], *, pod: str = "", container: str = ""
@@ -69,7 +69,7 @@ class TracedRuntime:
             result = await awaitable
         except (RuntimeCallError, asyncio.CancelledError) as error:
             if not str(error):
-                raise  # the caller has gone, and gets no answer
+                raise  # the caller was cancelled and gets no response
             record(
                 CriReturn(
                     node=self._node, pod=pod, container=container, call=call, error=str(error), cause=begun or None
@@ -104,7 +104,7 @@ class TracedRuntime:
         await self._on("UpdatePodSandboxResources", sandbox_id, updating, **_shown(resources))
 
     async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig) -> str:
-        metadata = sandbox.pod.metadata  # the answer with the id of the sandbox may be lost
+        metadata = sandbox.pod.metadata  # the response with the sandbox id may be lost
         pod = f"{metadata.namespace}/{metadata.name}"
         name = config.container.name
         args: dict[str, Any] = {"attempt": config.attempt, "name": name, "sandbox": sandbox_id}

@@ -1,4 +1,4 @@
-"""What the kubelet knows of a pod's sandboxes and containers: the records that PLEG caches and decisions read.
+"""Runtime types of sandboxes, containers and pods, which the PLEG caches and decisions read.
 
 Mirrors: pkg/kubelet/container/runtime.go (PodStatus, Status, Pod, Container). Times are microseconds since the epoch,
 None is Go's zero time. Container ids are in their API form, `containerd://<id>`, in old profiles
@@ -19,20 +19,20 @@ RUNTIME_NAME = "containerd"
 
 
 def container_id(bare: str, runtime_name: str = RUNTIME_NAME) -> str:
-    """The API form of a runtime's id."""
+    """The API form of a runtime's container id."""
     return f"{runtime_name}://{bare}"
 
 
 def bare_id(identifier: str) -> str:
-    """The runtime's own id of an API form."""
+    """The runtime's id of an API form."""
     return identifier.partition("://")[2] or identifier
 
 
 @value_object
 class ContainerMount:
-    """A volume in a container, or a path of the host (kubecontainer.Mount).
+    """A mount of a container: a volume or a host path (kubecontainer.Mount).
 
-    On a simulated node the name of a volume and the path in it identify the path on the host.
+    On a simulated node, the volume's name and the path in it identify the host path.
     """
 
     name: str
@@ -41,12 +41,12 @@ class ContainerMount:
     read_only: bool = False
     recursive_read_only: bool = False
     propagation: str = "private"
-    host_path: str = ""  # of a device plugin's mount, which is of no volume
+    host_path: str = ""  # for a device plugin's mount, which has no volume
 
 
 @value_object
 class DeviceInfo:
-    """A device of the host in a container (kubecontainer.DeviceInfo)."""
+    """A host device in a container (kubecontainer.DeviceInfo)."""
 
     path_on_host: str
     path_in_container: str
@@ -55,7 +55,7 @@ class DeviceInfo:
 
 @value_object
 class ContainerUser:
-    """The user and the groups of a container's processes; `supplemental_groups` are those beside the group `gid`."""
+    """User and groups of a container's processes; `supplemental_groups` exclude `gid`."""
 
     uid: int = 0
     gid: int = 0
@@ -64,9 +64,9 @@ class ContainerUser:
 
 @value_object
 class RuntimeResources:
-    """Resources of a container as the runtime reports them, as quantity text; None = not reported.
+    """A container's resources as reported by the runtime, as quantity text; None: not reported.
 
-    An update without a cpu request is only about the cpuset.
+    An update without a cpu request changes only the cpuset.
     """
 
     cpu_request: str | None = None
@@ -75,7 +75,7 @@ class RuntimeResources:
     memory_limit: str | None = None
     cpuset_cpus: str = ""  # `0-3,7`; empty: all
     cpuset_mems: str = ""
-    unified: tuple[tuple[str, str], ...] = ()  # what else is written to the cgroup (v2), by file name
+    unified: tuple[tuple[str, str], ...] = ()  # other cgroup v2 files, by name
 
 
 NO_RESOURCES = RuntimeResources()
@@ -83,7 +83,7 @@ NO_RESOURCES = RuntimeResources()
 
 @value_object
 class ContainerRecord:
-    """One container of the runtime, alive or dead (kubecontainer.Status)."""
+    """A container of the runtime, running or dead (kubecontainer.Status)."""
 
     id: str
     name: str
@@ -99,7 +99,7 @@ class ContainerRecord:
     image: str = ""
     image_id: str = ""
     image_ref: str = ""
-    active: bool = True  # belongs to the newest sandbox, and that one is ready
+    active: bool = True  # belongs to the newest sandbox, which is ready
     resources: RuntimeResources | None = None
     stop_signal: str = ""
     user: ContainerUser | None = None  # None: the runtime does not report it
@@ -123,7 +123,7 @@ class SandboxRecord:
 
 @value_object
 class RuntimePodStatus:
-    """Everything the runtime knows of one pod (kubecontainer.PodStatus). Both lists are newest first."""
+    """The runtime status of one pod (kubecontainer.PodStatus). Both lists are newest first."""
 
     uid: str
     name: str = ""
@@ -142,7 +142,7 @@ class RuntimePodStatus:
 
 @value_object
 class ListedContainer:
-    """A container or sandbox in a listing (kubecontainer.Container)."""
+    """A listed container or sandbox (kubecontainer.Container)."""
 
     id: str
     name: str
@@ -153,7 +153,7 @@ class ListedContainer:
 
 @value_object
 class RuntimePod:
-    """A pod in a listing (kubecontainer.Pod): what PLEG compares from one relist to the next."""
+    """A listed pod (kubecontainer.Pod), which the PLEG compares between relists."""
 
     uid: str
     name: str = ""

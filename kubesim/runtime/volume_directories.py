@@ -1,6 +1,7 @@
-"""The directories in which volumes of pods lie on a node: the kubelet sets them up, containers see them.
+"""Volume directories of pods on a node: the kubelet sets them up, containers mount them.
 
-They are on the node's disk: an agent that comes back finds what an earlier one set up.
+They are on the node's disk, so a restarted kubelet finds them.
+
 Mirrors: pkg/kubelet/kubelet_getters.go getPodVolumeDir; pkg/kubelet/volumemanager/reconciler/reconstruct_common.go
 getVolumesFromPodDir
 """
@@ -20,25 +21,25 @@ SubPathProblem = Literal["create subPath directory", "prepare subPath"]
 
 @value_object
 class VolumeDirectory:
-    """One volume of one pod. `names` are those that the pod gives it, `volume_name` is the kubelet's."""
+    """A volume of one pod. `names` are its names in the pod, `volume_name` the kubelet's."""
 
     volume_name: str
-    plugin: str  # the field of its source: configMap, emptyDir ...
+    plugin: str  # the source field: configMap, emptyDir ...
     names: tuple[str, ...]
     read_only: bool = False
-    in_memory: bool = False  # its content does not outlive the machine's being switched off
+    in_memory: bool = False  # its content is lost when the machine is switched off
 
 
 @value_object
 class VolumeFile:
-    """A file in a volume of a pod, with its path on the node."""
+    """A file in a pod's volume, with its path on the node."""
 
     path: str
-    text: str | None  # None: it cannot be read
+    text: str | None  # None: unreadable
 
 
 class SlowVolume(KubesimError):
-    """A volume takes this long (microseconds) to set up: call again after that time."""
+    """A volume takes this long (microseconds) to set up: call again afterwards."""
 
     def __init__(self, duration: int) -> None:
         super().__init__(f"the volume takes {duration} microseconds")
@@ -46,21 +47,22 @@ class SlowVolume(KubesimError):
 
 
 class VolumeDirectories(Protocol):
-    """`set_up` and `bind` raise `SlowVolume` where a fault makes them slow."""
+    """`set_up` and `bind` raise `SlowVolume` if a fault slows them down."""
 
     def set_up(self, uid: str, directory: VolumeDirectory, files: Mapping[str, str] | None) -> bool:
-        """Make the directory, with exactly these files, or (None) with what it has. True if files changed that a
-        container may have seen."""
+        """Create the directory with exactly these files, or (None) with its existing files. True if files changed that
+        a container may have read.
+        """
         ...
 
     def bind(self, uid: str, directory: VolumeDirectory, path: str, *, shared: bool = False) -> None:
-        """Map it to a path of the node, or to storage that all nodes share."""
+        """Bind it to a path of the node, or to storage that all nodes share."""
         ...
 
     def tear_down(self, uid: str, volume_name: str) -> None: ...
 
     def volumes(self) -> Iterator[tuple[str, VolumeDirectory]]:
-        """All of them, with the uids of their pods."""
+        """All volumes, with the UIDs of their pods."""
         ...
 
     def read_volume_file(self, uid: str, volume_name: str, path: str) -> str | None:
@@ -68,27 +70,27 @@ class VolumeDirectories(Protocol):
         ...
 
     def of_pod(self, uid: str) -> Mapping[str, VolumeDirectory]:
-        """Those of one pod, by the names that the pod gives them."""
+        """The volumes of one pod, by their names in the pod."""
         ...
 
     def prepare_sub_path(self, uid: str, name: str, path: str) -> SubPathProblem | None:
-        """Make a directory at a path in a volume unless something exists; what went wrong if it cannot be used."""
+        """Create a directory at a path in a volume unless something exists; returns an error if it is unusable."""
         ...
 
     def pods(self) -> list[str]:
-        """The uids of all pods that have a directory, also if no volume is left in it."""
+        """UIDs of all pods with a directory, even without a volume."""
         ...
 
     def remove_pod(self, uid: str) -> None: ...
 
     def read_file(self, path: str) -> str | None:
-        """The text of a file of the node; None if there is none."""
+        """The text of a file of the node; None if it does not exist."""
         ...
 
     def path_kind(self, path: str) -> PathKind | None:
-        """What is at a path of the node; None if nothing is."""
+        """The type of a path of the node; None if it does not exist."""
         ...
 
     def make_path(self, path: str, kind: PathKind) -> None:
-        """A directory or an empty file, with all directories above it."""
+        """Create a directory or an empty file, with all parent directories."""
         ...

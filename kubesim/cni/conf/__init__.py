@@ -1,1 +1,1 @@
-"""Network configurations: parsing, the configuration directory, and which of its files a runtime loads."""
+"""Network configurations: parsing, the configuration directory, and the choice of files."""

@@ -1,4 +1,4 @@
-"""Network configurations on disk: which files count, in which order, and what they contain.
+"""Network configurations on disk: the files that are read, their order and content.
 
 Mirrors: containernetworking/cni libcni/conf.go ConfFiles, ConfFromFile, NetworkConfFromFile, LoadNetworkConf
 """
@@ -24,7 +24,7 @@ EXTENSIONS: Final = (".conf", ".conflist", ".json")
 
 
 def conf_files(directory: str, extensions: Sequence[str]) -> list[str]:
-    """The files of a directory with one of the extensions, in byte order. A directory that does not exist has none."""
+    """The files of a directory with one of the extensions, in byte order; empty if it does not exist."""
     try:
         with os.scandir(directory) as entries:
             names = sorted((e.name for e in entries if not e.is_dir(follow_symlinks=False)), key=os.fsencode)
@@ -36,7 +36,7 @@ def conf_files(directory: str, extensions: Sequence[str]) -> list[str]:
 
 
 def _extension(name: str) -> str:
-    """filepath.Ext: from the last dot on, also where that is the first character."""
+    """filepath.Ext: the name from the last dot on, even if that is the first character."""
     at = name.rfind(".")
     return name[at:] if at >= 0 else ""
 
@@ -55,10 +55,10 @@ def conf_from_file(path: str) -> PluginConfig:
 
 
 def network_conf_from_file(path: str) -> NetworkConfigList:
-    """A list with its plugins, those in the directory of the network's name included."""
+    """A list with its plugins, including those in the directory with the network's name."""
     conf = network_conf_from_bytes(read_file(path))
     if not conf.load_only_inlined_plugins:
-        # The name is joined as a path without a check: `..` works, and the empty name means the directory itself.
+        # As upstream, the name is joined to the path unchecked: `..` works, and an empty name is the directory itself.
         inner = os.path.normpath(os.path.join(os.path.dirname(path), "./" + conf.name))
         conf = replace(conf, plugins=conf.plugins + plugin_confs_from_files(inner))
     if not conf.plugins:
@@ -75,14 +75,14 @@ def plugin_confs_from_files(directory: str) -> tuple[PluginConfig, ...]:
 
 
 def conf_list_from_any_file(path: str) -> NetworkConfigList:
-    """A list, or a single plugin as a list of one, by the file's extension."""
+    """A list, or a single plugin as a list of one, depending on the file's extension."""
     if path.endswith(".conflist"):
         return network_conf_from_file(path)
     return conf_list_from_conf(conf_from_file(path))
 
 
 def load_network_conf(directory: str, name: str) -> NetworkConfigList:
-    """The network of that name: lists first, then single plugins (LoadNetworkConf, what cnitool does)."""
+    """The network with this name: lists first, then single plugins (LoadNetworkConf, which cnitool uses)."""
     lists = conf_files(directory, (".conflist",))
     for path in lists:
         conf = network_conf_from_file(path)

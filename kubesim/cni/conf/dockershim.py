@@ -1,7 +1,7 @@
-"""How kubelets chose their network while they called CNI themselves: the first file that loads, bad ones skipped.
+"""Network selection of kubelets that called CNI themselves: the first file that loads; invalid files are skipped.
 
-v1.12 read lists and single plugins with libcni 0.6, v1.6 single plugins only. Neither looked for binaries; v1.6 did not
-even request a type. When nothing loads, the network chosen before stays in use (`cni/network_plugins.py`).
+v1.12 read lists and single plugins with libcni 0.6, v1.6 single plugins only. Neither checked for binaries; v1.6 did
+not even require a type. If nothing loads, the previous network stays in use (`cni/network_plugins.py`).
 
 Mirrors: kubelet v1.12 pkg/kubelet/dockershim/network/cni/cni.go getDefaultCNINetwork; v1.6
 pkg/kubelet/network/cni/cni.go; libcni 0.6 and 0.3 conf.go
@@ -37,7 +37,7 @@ _NET_CONF = Struct(
 
 @value_object
 class Pick:
-    """The network chosen, and the files passed over with the reason; without a network, the error."""
+    """The selected network, and the skipped files with reasons; without a network, the error."""
 
     network: NetworkConfigList | None = None
     path: str = ""
@@ -67,7 +67,7 @@ def get_default_cni_network(
 
 
 def pick_for(profile: str, conf_dir: str) -> Pick:
-    """What the kubelet of that version chooses; what is skipped has the words that it logged."""
+    """The selection of a kubelet version; skipped files have the reasons that it logged."""
     if profile == "v1.6":
         return get_default_cni_network(conf_dir, load_v1_6, (".conf",))
     return get_default_cni_network(conf_dir, load_v1_12)
@@ -94,7 +94,7 @@ def load_v1_12(path: str) -> NetworkConfigList:
 
 
 def load_v1_6(path: str) -> NetworkConfigList:
-    """A single plugin; its stdin is the file as it is."""
+    """A single plugin; its stdin is the unchanged file."""
     try:
         conf = _conf(read_file(path))
     except CniError as error:
@@ -103,7 +103,7 @@ def load_v1_6(path: str) -> NetworkConfigList:
 
 
 def _conf(data: bytes) -> PluginConfig:
-    """ConfFromBytes as it was: the type is not checked."""
+    """ConfFromBytes of that version, which does not check the type."""
     try:
         given = unmarshal(_NET_CONF, data)
         raw: Mapping[str, Any] = unmarshal(OBJECT, data) or {}

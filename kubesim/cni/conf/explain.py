@@ -1,7 +1,7 @@
-"""Says about every file of a configuration directory whether it would be loaded, and why not.
+"""Explains for every file of a configuration directory whether it is loaded, and why not.
 
-The reasons are containerd's: byte order, known extensions, the first bad file ends it, at most this many files. Beyond
-what loading checks, binaries are looked for, as a pod would miss them.
+The rules are containerd's: byte order, known extensions, the first invalid file stops loading, a maximum number of
+files. In addition to loading, it checks that plugin binaries exist, because pods need them.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ Fate = Literal["loaded", "bad", "not reached", "ignored"]
 
 @value_object
 class FileFate:
-    """What happens to one file. `why` is empty for one that is loaded."""
+    """The outcome for one file. `why` is empty if it is loaded."""
 
     name: str
     fate: Fate
     why: str = ""
     ifname: str = ""
     network: NetworkConfigList | None = None
-    missing: tuple[str, ...] = ()  # plugins without a binary, with what the search said
+    missing: tuple[str, ...] = ()  # plugins without a binary, with the search error
 
 
 def explain_conf_dir(
     directory: str, bin_dirs: Sequence[str], max_conf_num: int = 1, prefix: str = "eth"
 ) -> list[FileFate]:
-    """All entries of the directory, in the order in which they are looked at."""
+    """All entries of the directory, in loading order."""
     try:
         names = sorted(os.listdir(directory), key=os.fsencode)
     except OSError:

@@ -1,7 +1,7 @@
-"""Network configurations: reading lists and single plugins, and putting values into what a plugin is given.
+"""Network configurations: parses lists and single plugins, and injects values into a plugin's input.
 
-These functions turn text into values; `conf_files` reads the files. A plugin's configuration is kept as it will be
-written to its stdin: keys sorted, numbers through float64, as libcni's re-encoding leaves it.
+Pure functions on text; `directory.py` reads the files. A plugin's configuration is stored as it will be written to its
+stdin: keys sorted, numbers converted through float64, like libcni's re-encoding.
 
 Mirrors: containernetworking/cni libcni/conf.go, libcni/api.go buildOneConfig
 """
@@ -37,7 +37,7 @@ _PLUGIN = Struct("types.PluginConf", _PLUGIN_FIELDS)
 
 @value_object
 class PluginConf:
-    """The fields of a plugin's configuration that libcni itself knows (types.PluginConf)."""
+    """The configuration fields of a plugin that libcni reads (types.PluginConf)."""
 
     type: str
     name: str = ""
@@ -49,7 +49,7 @@ class PluginConf:
     valid_attachments: tuple[Mapping[str, str], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """As it is marshalled: `ipam` always, the rest where it is not empty."""
+        """The marshalled form: always with `ipam`, other fields only if not empty."""
         out: dict[str, Any] = {"ipam": {"type": self.ipam_type} if self.ipam_type else {}}
         known = {
             "cniVersion": self.cni_version,
@@ -68,14 +68,14 @@ class PluginConf:
 
 @value_object
 class PluginConfig:
-    """One plugin of a network: what libcni knows of it, and all of it."""
+    """One plugin of a network: its libcni fields, and its full configuration."""
 
     network: PluginConf
     raw: Mapping[str, Any]
     source: bytes
 
     def describe(self) -> str:
-        """How errors call it."""
+        """Its name in error messages."""
         name = f" name={quoted(self.network.name)}" if self.network.name else ""
         return f"type={quoted(self.network.type)}{name}"
 
@@ -93,7 +93,7 @@ class NetworkConfigList:
     load_only_inlined_plugins: bool = False
 
     def supports(self, version: str) -> bool:
-        """Is it of this version or a later one? A version that cannot be parsed supports nothing."""
+        """Whether the version is at least this one; false for a version that cannot be parsed."""
         try:
             return at_least(self.cni_version, version)
         except CniError:
@@ -126,7 +126,7 @@ def plugin_conf_from_bytes(data: bytes) -> PluginConfig:
 
 
 def network_conf_from_bytes(data: bytes) -> NetworkConfigList:
-    """A list, as far as its own text goes: plugins in further files are not looked for (NetworkConfFromBytes)."""
+    """A list from its own text, without plugins in other files (NetworkConfFromBytes)."""
     try:
         raw = unmarshal(OBJECT, data) or {}
     except ValueError as error:
@@ -167,9 +167,9 @@ def _inlined_plugins(raw: Mapping[str, Any], inlined: bool) -> tuple[PluginConfi
 
 
 def _greatest_version(versions: Any, version: str) -> str:
-    """The greatest of the versions offered that this library knows."""
+    """The greatest offered version that this library supports."""
     if not isinstance(versions, list):
-        raise _wrong("invalid type for cniVersions: []interface {}")  # Go names the type it wanted, not what it got
+        raise _wrong("invalid type for cniVersions: []interface {}")  # Go names the expected type
     known = []
     for n, entry in enumerate(versions):
         if not isinstance(entry, str):
@@ -230,7 +230,7 @@ def conf_list_from_conf(conf: PluginConfig) -> NetworkConfigList:
 
 
 def whole_source(network: NetworkConfigList) -> str:
-    """A network as one list, also where some of its plugins came from files of their own."""
+    """A network as one list, including plugins that came from other files."""
     plugins = [dict(plugin.raw) for plugin in network.plugins]
     return dumps({"name": network.name, "cniVersion": network.cni_version, "plugins": plugins})
 
@@ -242,7 +242,7 @@ def build_one_config(
     prev_result: Mapping[str, Any] | None,
     capability_args: Mapping[str, Any] | None,
 ) -> bytes:
-    """What one plugin of a chain gets on its stdin (buildOneConfig, injectRuntimeConfig)."""
+    """The stdin of one plugin of a chain (buildOneConfig, injectRuntimeConfig)."""
     config: dict[str, Any] = {**plugin.raw, "name": name, "cniVersion": version}
     if prev_result is not None:
         config["prevResult"] = prev_result
@@ -252,11 +252,11 @@ def build_one_config(
     )
     if runtime_config:
         if prev_result is not None:
-            config["prevResult"] = plain(prev_result)  # what was injected before is read back and so loses its order
+            config["prevResult"] = plain(prev_result)  # decoding sorts the keys of injected values
         config["runtimeConfig"] = runtime_config
     return dumps(config).encode()
 
 
 def inject_conf(plugin: PluginConfig, values: Mapping[str, Any]) -> bytes:
-    """A plugin's configuration with values put into it (InjectConf)."""
+    """A plugin's configuration with injected values (InjectConf)."""
     return dumps({**plugin.raw, **values}).encode()

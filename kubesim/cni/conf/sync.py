@@ -1,7 +1,7 @@
-"""Keeps the loaded networks in step with the configuration directory, by containerd's rules.
+"""Reloads networks when the configuration directory changes, with containerd's rules.
 
-A file that is written, removed or moved away causes a reload, whatever the file's name; one that appears or changes its
-mode does not. So a file that is moved in goes unnoticed, even where it replaces the one in use.
+Writing, removing or moving away any file causes a reload; creating a file or changing its mode does not. So a file that
+is moved in goes unnoticed, even if it replaces the one in use.
 
 Mirrors: containerd internal/cri/server/cni_conf_syncer.go
 """
@@ -19,7 +19,7 @@ from kubesim.errors import CniError
 Reaction = Literal["ignore", "reload", "stop"]
 
 _RELOAD: Final = Mask.MODIFY | Mask.DELETE | Mask.MOVED_FROM
-_STOP: Final = Mask.DELETE_SELF | Mask.MOVE_SELF  # of the directory itself
+_STOP: Final = Mask.DELETE_SELF | Mask.MOVE_SELF  # events of the directory itself
 
 
 def reaction(mask: Mask) -> Reaction:
@@ -29,13 +29,13 @@ def reaction(mask: Mask) -> Reaction:
 
 
 class NetConfSyncer:
-    """Loads when it is created. `last_status` is None while all is well."""
+    """Reloads networks. Creating it loads them. `last_status` is None while there is no error."""
 
     def __init__(self, cni: CNI, *options: LoadOption) -> None:
         self._cni, self._options = cni, options
         self.conf_dir = cni.settings.conf_dir
         self.last_status: CniError | None = None
-        # Plugins read a file beside the directory without being root; the directory itself is private.
+        # Unprivileged plugins read a file next to the directory; the directory itself is private.
         os.makedirs(os.path.dirname(self.conf_dir), mode=0o755, exist_ok=True)
         os.makedirs(self.conf_dir, mode=0o700, exist_ok=True)
         self.watch = Inotify(sync_timeout=0)
@@ -51,16 +51,16 @@ class NetConfSyncer:
 
     @property
     def last_load_status(self) -> str:
-        """What `crictl info` shows as lastCNILoadStatus."""
+        """The lastCNILoadStatus of `crictl info`."""
         return "OK" if self.last_status is None else str(self.last_status)
 
     async def sync_loop(self) -> None:
-        """Runs until the directory is gone, which is an error."""
+        """Run until the directory is gone, which is an error."""
         async for event in self.watch:
             await self.handle(event.mask)
 
     async def handle(self, mask: Mask) -> bool:
-        """React to one event; returns whether it loaded."""
+        """Handle one event; true if it reloaded."""
         react = reaction(mask)
         if react == "stop":
             raise CniError("cni conf dir is removed, stop watching")

@@ -1,1 +1,1 @@
-"""Executing plugins: the process, its context and environment, faults, recording and replay."""
+"""Plugin execution: the process, its context and environment, faults, recording and replay."""

@@ -1,6 +1,6 @@
-"""A plugin's process: started here, or elsewhere by another process on request.
+"""A plugin's process, started by this process or by another one on request.
 
-`Spawn` is what starts one. The default does it in this process; a node's holder does it in its own namespaces.
+`Spawn` starts one. The default starts it in this process; a node's holder starts it in its own namespaces.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-_DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores them, and a child would inherit that
+_DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # ignored by Python; children would inherit that
 
 
 class Child(Protocol):
-    """`pid` is its number here, 0 if it ended too soon to have one; `exit_fd` becomes readable when it has ended."""
+    """`pid` is its PID here, 0 if it ended too early to have one; `exit_fd` becomes readable when it ends."""
 
     @property
     def pid(self) -> int: ...
@@ -22,7 +22,7 @@ class Child(Protocol):
     def exit_fd(self) -> int: ...
 
     def status(self) -> int | None:
-        """Its wait status, None while it runs."""
+        """Its wait status; None while it runs."""
 
     def close(self) -> None: ...
 
@@ -37,7 +37,7 @@ class OwnChild:
             [path],
             environ,
             file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(fds)],
-            setpgroup=0,  # a session of its own would cost more: the kernel makes a scheduling group for each
+            setpgroup=0,  # a session of its own costs more: the kernel creates a scheduling group for each
             setsigdef=_DEFAULT_SIGNALS,
         )
         self.exit_fd = os.pidfd_open(self.pid)

@@ -1,4 +1,4 @@
-"""Go's context of a call: a flag that ends the running plugin, set by a caller or by a wall-clock deadline.
+"""Go's context of a call: a flag, set by a caller or a wall-clock deadline, that kills the running plugin.
 
 Mirrors: Go's context package, as far as libcni needs it
 """
@@ -13,7 +13,7 @@ from kubesim.clock.wall_timer import WallTimer
 
 
 class Context:
-    """`problem` is empty until it is done; then it says why."""
+    """`problem` is empty until the context is done; then it is the reason."""
 
     __slots__ = ("_listeners", "problem")
 
@@ -32,7 +32,7 @@ class Context:
 
     @contextmanager
     def listening(self, listener: Callable[[], None]) -> Iterator[None]:
-        """Call a function when it is done, within the block."""
+        """Within the block, call a function when the context is done."""
         self._listeners[listener] = None
         try:
             yield
@@ -45,7 +45,7 @@ BACKGROUND: Final = Context()
 
 @contextmanager
 def with_timeout(seconds: float | None) -> Iterator[Context]:
-    """A context that is done after this many real seconds; None: never."""
+    """A context with a timeout in real seconds; None: no timeout."""
     if seconds is None:
         yield BACKGROUND
         return

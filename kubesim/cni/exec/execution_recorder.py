@@ -1,5 +1,5 @@
-"""Sees every execution of a plugin, also those that plugins start themselves (IPAM): a directory of stand-ins that
-note what goes in and out of the real binaries behind them. It takes the place of the real directories in CNI_PATH.
+"""Records every execution of a plugin, including plugins that others start (IPAM). A directory of stand-ins replaces
+the real directories in CNI_PATH; each stand-in runs the real binary and records its input and output.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Recorded:
 
 
 class ExecutionRecorder:
-    """`directory` is for nothing else; `path` is where the stand-ins are."""
+    """Creates the stand-ins. `directory` must be dedicated; `path` has the stand-ins."""
 
     def __init__(self, bin_dirs: Sequence[str], directory: str) -> None:
         self.path = os.path.join(directory, "bin")
@@ -66,7 +66,7 @@ class ExecutionRecorder:
         os.chmod(path, 0o755 if os.access(real, os.X_OK) else 0o644)
 
     def take(self) -> list[Recorded]:
-        """What has been executed since the last time, in the order in which it began."""
+        """The executions since the last call, in start order."""
         found = []
         while os.path.exists(os.path.join(self._log, str(self._taken), "exit")):
             found.append(_read(os.path.join(self._log, str(self._taken))))

@@ -1,6 +1,6 @@
-"""Faults of CNI plugins, written as a row of terms and wrapped around the real binary.
+"""Faults of CNI plugins: a list of terms that change executions of the real binary.
 
-    2*error(11, "try again") -> ok        an error twice, then normal
+    2*error(11, "try again") -> ok        two errors, then normal
     20%hang -> 10%crash                   one in five hangs, one in ten of the rest crashes
     delay(3s)                             always late
 
@@ -18,8 +18,8 @@ of FreeBSD's fail(9).
 | `garbage` | the plugin runs, and prints invalid output |
 | `partial` | the plugin runs, and prints half of its result |
 
-kubesim does not execute a delegated plugin (IPAM) itself. For an execution in which it must fail, kubesim puts a
-stand-in before it in CNI_PATH.
+kubesim does not execute a delegated plugin (IPAM) itself. To make it fail, kubesim puts a stand-in before it in
+CNI_PATH.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from kubesim.golang.durations import parse_duration
 from kubesim.values import mutable, part, replace, value_object
 
 KIND, SAYS = "KUBESIM_FAULT", "KUBESIM_FAULT_SAYS"  # variables for a stand-in
-_HANG_S = 1.0  # for which one really hangs
+_HANG_S = 1.0  # duration of a stand-in's real hang
 _STAND_IN = """#!/bin/sh
 # Replaces {real} once, and fails as $KUBESIM_FAULT says.
 [ "$KUBESIM_FAULT" = error ] && printf %s "$KUBESIM_FAULT_SAYS" && exit 1
@@ -63,12 +63,12 @@ exit $code
 VERBS: Final = ("*", "ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION")
 _KINDS = ("ok", "error", "delay", "hang", "crash", "garbage", "partial")
 _TERM = re.compile(r"(?:(?P<chance>\d+(?:\.\d+)?)%)?(?:(?P<count>\d+)\*)?(?P<kind>[a-z]+)(?:\((?P<given>.*)\))?\Z")
-_ARROW = re.compile(r'\s*->\s*(?=(?:[^"]*"[^"]*")*[^"]*\Z)')  # not within quotes
+_ARROW = re.compile(r'\s*->\s*(?=(?:[^"]*"[^"]*")*[^"]*\Z)')  # outside quotes
 
 
 @mutable
 class Term:
-    """`left` is how often it may still happen; None: always."""
+    """`left` is the number of remaining uses; None: unlimited."""
 
     kind: str
     chance: float = 100.0
@@ -86,7 +86,7 @@ class Term:
         return True
 
     def says(self) -> str:
-        """What a plugin prints that refuses."""
+        """The output of a failing plugin."""
         return json.dumps({"code": self.code, "msg": self.message, "details": self.details})
 
     def __str__(self) -> str:
@@ -94,7 +94,7 @@ class Term:
 
 
 def parse_terms(text: str) -> list[Term]:
-    """A ValueError names the term that cannot be read."""
+    """Parse terms. Raises ValueError that names the invalid term."""
     return [_term(part) for part in _ARROW.split(text.strip())]
 
 
@@ -128,12 +128,12 @@ def _error(text: str, given: str) -> tuple[int, str, str]:
 
 
 def stand_in(real: str) -> str:
-    """A program to be put before a plugin in CNI_PATH."""
+    """The source of a stand-in that precedes a plugin in CNI_PATH."""
     return _STAND_IN.format(real=shlex.quote(real))
 
 
 def _starts(stdin: bytes) -> str:
-    """The plugin for addresses that one with this configuration starts."""
+    """The IPAM plugin that a plugin with this configuration starts."""
     try:
         ipam = json.loads(stdin).get("ipam")
     except (ValueError, AttributeError):
@@ -143,7 +143,7 @@ def _starts(stdin: bytes) -> str:
 
 @value_object
 class PluginFault:
-    """For which plugin and verb (`*`: all) and which pods (a glob), and what happens."""
+    """A fault: plugin and verb (`*`: all), pods (a glob), and terms."""
 
     plugin: str
     verb: str
@@ -155,13 +155,13 @@ class PluginFault:
         return self.plugin in ("*", plugin) and self.verb in ("*", verb) and of_pod
 
     def with_own_counts(self) -> PluginFault:
-        """A copy whose counts are its own: each node counts for itself."""
+        """A copy with its own counts: each node counts separately."""
         return replace(self, terms=[copy(term) for term in self.terms])
 
 
 @value_object
 class StandIns:
-    """The directory of stand-ins for plugins that other plugins start, and the plugins that have one."""
+    """The directory of stand-ins for delegated plugins, and the plugins that have one."""
 
     directory: str = ""
     plugins: frozenset[str] = frozenset()
@@ -169,14 +169,15 @@ class StandIns:
 
 @part
 class FaultyExec:
-    """Runs plugins by another Exec, with faults. `tell` is called with each fault; `observe` with an error that no
-    plugin caused, as with an execution."""
+    """Runs plugins through another Exec, with faults. `report` is called with each fault; `observe` with each error
+    that a fault returns instead of an execution.
+    """
 
     exec: PluginExec
     faults: Sequence[PluginFault]
     clock: LoopClock
     stream: Stream
-    tell: Callable[[str, Mapping[str, str]], object]
+    report: Callable[[str, Mapping[str, str]], object]
     observe: Callable[[Execution], object]
     stand_ins: StandIns = StandIns()
 
@@ -197,10 +198,10 @@ class FaultyExec:
             await self._wait(term.delay, ctx)
             return await self._with_stand_in(path, stdin, environ, ctx)
         answer = await self.exec.exec_plugin(path, stdin, environ, ctx)
-        return self._spoilt(term, answer, ctx)
+        return self._with_fault(term, answer, ctx)
 
     async def _with_stand_in(self, path: str, stdin: bytes, environ: Mapping[str, str], ctx: Context) -> bytes:
-        """Run it; what it starts itself may fail."""
+        """Run it with a stand-in, so that its delegated plugin fails."""
         plugin = _starts(stdin)
         term = self._choose(plugin, environ) if plugin in self.stand_ins.plugins else None
         if term is None:
@@ -218,7 +219,7 @@ class FaultyExec:
                     ctx.finish("context deadline exceeded")
 
     async def _wait(self, delay: int, ctx: Context) -> None:
-        """In virtual time, but no longer than the caller waits."""
+        """Wait in virtual time, up to the caller's timeout."""
         over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         timer = self.clock.call_at(self.clock.now() + delay, wake, over, None)
         try:
@@ -233,12 +234,12 @@ class FaultyExec:
             if fault.fits(plugin, verb, pod):
                 term = next((term for term in fault.terms if term.happens(self.stream)), None)
                 if term is not None and term.kind != "ok":
-                    self.tell(f"{verb} {plugin}: {term}", environ)
+                    self.report(f"{verb} {plugin}: {term}", environ)
                     return term
         return None
 
-    def _spoilt(self, term: Term, answer: bytes, ctx: Context) -> bytes:
-        """What happens to the answer of a plugin that succeeded. Nobody sits out a hang on the wall clock."""
+    def _with_fault(self, term: Term, answer: bytes, ctx: Context) -> bytes:
+        """Apply a term to the output of a successful plugin. A hang does not wait in real time."""
         if term.kind == "hang" and ctx is not BACKGROUND:
             ctx.finish("context deadline exceeded")
         if term.kind in ("hang", "crash"):

@@ -1,6 +1,6 @@
-"""How a plugin is called: its environment, and how its answer is handled.
+"""Plugin invocation: the environment of a plugin, and decoding of its output.
 
-`PluginExec` is what runs a plugin; tests and replays bring their own:
+`PluginExec` runs a plugin; tests and replays implement it differently:
 
     class Canned:
         def find_in_path(self, plugin, paths):
@@ -25,7 +25,7 @@ from kubesim.values import value_object
 
 
 class PluginExec(Protocol):
-    """Finds and runs plugins. A run that fails raises a PluginError (see `plugin_files.plugin_failure`)."""
+    """Finds and runs plugins. A failed run raises a PluginError (see `plugin_files.plugin_failure`)."""
 
     def find_in_path(self, plugin: str, paths: Sequence[str]) -> str: ...
     async def exec_plugin(self, path: str, stdin: bytes, environ: Mapping[str, str], ctx: Context) -> bytes: ...
@@ -43,7 +43,7 @@ class Args:
     path: str = ""
 
     def as_env(self, base: Mapping[str, str]) -> dict[str, str]:
-        """The environment of the runtime, and always all six variables."""
+        """The runtime's environment with all six variables set."""
         return {
             **base,
             "CNI_COMMAND": self.command,
@@ -56,7 +56,7 @@ class Args:
 
 
 def pod_of(environ: Mapping[str, str]) -> str:
-    """The pod for which a plugin was called, from its arguments."""
+    """The pod of a plugin call, from its arguments."""
     args = dict(pair.partition("=")[::2] for pair in environ.get("CNI_ARGS", "").split(";"))
     return f"{args.get('K8S_POD_NAMESPACE', '')}/{args['K8S_POD_NAME']}" if "K8S_POD_NAME" in args else ""
 
@@ -64,14 +64,14 @@ def pod_of(environ: Mapping[str, str]) -> str:
 async def exec_with_result(
     exec: PluginExec, path: str, stdin: bytes, version: str, environ: Mapping[str, str], ctx: Context = BACKGROUND
 ) -> AnyResult:
-    """Run a plugin that answers with a result. `version` is that of the configuration in `stdin`."""
+    """Run a plugin that prints a result. `version` is that of the configuration in `stdin`."""
     return result_of_plugin(version, await exec.exec_plugin(path, stdin, environ, ctx))
 
 
 async def get_version_info(
     exec: PluginExec, path: str, base: Mapping[str, str], ctx: Context = BACKGROUND
 ) -> tuple[str, ...]:
-    """The versions that a plugin supports. One that does not know the question is of the first version."""
+    """The versions that a plugin supports. A plugin without the VERSION command supports 0.1.0."""
     environ = Args("VERSION", netns="dummy", ifname="dummy", path="dummy").as_env(base)
     try:
         stdout = await exec.exec_plugin(path, f'{{"cniVersion":"{CURRENT}"}}'.encode(), environ, ctx)

@@ -1,4 +1,4 @@
-"""Where the binary of a plugin is found, and the text of its failure. Light: plugins themselves use it, too.
+"""Search for plugin binaries, and errors of failed plugins. Few imports: plugins themselves use it too.
 
 Mirrors: containernetworking/cni pkg/invoke/find.go, raw_exec.go pluginErr
 """
@@ -17,7 +17,7 @@ _ERROR = Struct("types.Error", {"code": UINT, "msg": STRING, "details": STRING})
 
 
 def find_in_path(plugin: str, paths: Sequence[str]) -> str:
-    """The first regular file of that name; whether it is executable is not checked."""
+    """The first regular file with that name; it need not be executable."""
     if not plugin:
         raise CniError("no plugin name provided")
     if "/" in plugin:
@@ -35,7 +35,7 @@ def find_in_path(plugin: str, paths: Sequence[str]) -> str:
 
 
 def plugin_failure(how: str, stdout: bytes, stderr: bytes) -> PluginError:
-    """The error of a plugin that did not end well; `how` it ended, as Go says it: `exit status 1`."""
+    """The error of a failed plugin; `how` is Go's description of its end: `exit status 1`."""
     if not stdout:
         if not stderr:
             return PluginError(0, f"netplugin failed with no error message: {how}")

@@ -1,15 +1,14 @@
-"""Real plugins: processes with a bound on their number, their output and, through the context, their time.
+"""Runs real plugins as processes, with limits on their number, output and (through the context) time.
 
-A plugin runs in its own process group. When its context is done, it is killed together with everything that it
-started; libcni kills only the plugin itself and then waits for the process that still holds its output. A call that
-is cancelled
-leaves nothing behind either.
+A plugin runs in its own process group. When its context is done, it is killed together with everything that it started.
+libcni kills only the plugin itself and then waits for any process that still has its output open. A cancelled call
+leaves no process behind either.
 
-Most plugins print little: what they print waits in its pipes until they have ended, so that one wake-up is enough for a
-run. The output of a slow process is read while it runs, because a full pipe would block it.
+Most plugins print little: their output stays in the pipes until they end, so a run needs one wake-up. The output of a
+slow process is read while it runs, because a full pipe would block it.
 
-The processes are our own and not those of `anyio.run_process`: that takes at least 1.3 times as long for a run of `cat`
-(best of 15 rounds of 40), kills only the plugin itself and, before Python 3.12, starts a thread for each process.
+It does not use `anyio.run_process`, which takes at least 1.3 times as long for a run of `cat` (best of 15 rounds of
+40), kills only the plugin itself and, before Python 3.12, starts a thread per process.
 
 Mirrors: containernetworking/cni pkg/invoke/raw_exec.go; Go's os/exec Cmd.Run
 """
@@ -39,15 +38,15 @@ from kubesim.values import value_object
 AT_ONCE: Final = 64
 MOST_OUTPUT: Final = 16 * 1024 * 1024  # bytes of each stream
 _BUSY_TRIES = 6
-_LINGERING_S = 0.5  # how long the output of a killed plugin may stay open
-_PATIENCE_S = 0.02  # how long a plugin's output may wait in its pipes
+_LINGERING_S = 0.5  # how long a killed plugin's output may stay open
+_PATIENCE_S = 0.02  # how long a plugin's output may stay in its pipes
 _CHUNK = 65536
-_CHUNKS = 64  # that are read in a row
+_CHUNKS = 64  # reads in a row
 
 
 @value_object
 class Execution:
-    """One execution of a plugin. `how` is empty for success, else Go's words: `exit status 1`."""
+    """One execution of a plugin. `how` is empty for success, otherwise Go's text: `exit status 1`."""
 
     path: str
     environ: Mapping[str, str]
@@ -59,9 +58,9 @@ class Execution:
 
 
 class RealExec:
-    """Runs plugins from disk. `observe` is called for every run, `log` with what a successful plugin wrote to stderr;
-    `spawn`
-    starts their processes."""
+    """Runs plugins from disk. `observe` is called for every run, `log` with stderr of a successful plugin; `spawn`
+    starts the processes.
+    """
 
     def __init__(
         self,
@@ -109,7 +108,7 @@ class RealExec:
         return run
 
     async def _start(self, process: _Process, stdin: bytes, environ: Mapping[str, str], ctx: Context) -> str:
-        """What prevented the start, in Go's words. A file that is just being written is tried again."""
+        """Start the plugin; on failure, the error in Go's words. A file that is being written (ETXTBSY) is retried."""
         for attempt in range(_BUSY_TRIES):
             if ctx.problem:
                 return ctx.problem
@@ -131,7 +130,7 @@ def _to_stderr(data: bytes) -> None:
 
 
 class _Process:
-    """A child with its two outputs. It has ended when it was reaped and both outputs are closed."""
+    """A child process with its two outputs. It is finished when it was reaped and both outputs are closed."""
 
     def __init__(self, path: str, most_output: int, spawn: Spawn) -> None:
         self.path = path
@@ -139,20 +138,20 @@ class _Process:
         self.stdout, self.stderr = bytearray(), bytearray()
         self.too_much = False
         self._most_output = most_output
-        self._child: Child | None = None  # until it has ended
+        self._child: Child | None = None  # None once it has ended
         self._pid = 0
         self._status: int | None = None
-        self._outputs: dict[int, bytearray] = {}  # the open ends, and the list of results
-        self._reading = False  # are we woken by its outputs?
+        self._outputs: dict[int, bytearray] = {}  # open pipe ends and their output
+        self._reading = False  # true if its outputs wake us
         self._killed = False
-        self._interrupted = False  # it was killed while it ran
+        self._interrupted = False  # it was killed while running
         self._lingering: WallTimer | None = None
         self._ended: asyncio.Future[None] | None = None
 
     def start(self, stdin: bytes, environ: Mapping[str, str]) -> None:
         fds: list[int] = []
         try:
-            given = os.memfd_create("cni-stdin")  # a file, so that no writer is needed while the plugin reads
+            given = os.memfd_create("cni-stdin")  # a memory file needs no writer while the plugin reads
             fds.append(given)
             os.write(given, stdin)
             os.lseek(given, 0, os.SEEK_SET)
@@ -170,7 +169,7 @@ class _Process:
         self._outputs = {out: self.stdout, err: self.stderr}
 
     async def wait(self, ctx: Context) -> str:
-        """How it ended."""
+        """Wait for its end; returns how it ended."""
         loop = asyncio.get_running_loop()
         self._ended = loop.create_future()
         assert self._child is not None
@@ -178,7 +177,7 @@ class _Process:
         for fd in self._outputs:
             os.set_blocking(fd, False)
         patience: asyncio.TimerHandle | None = None
-        if isinstance(loop, VirtualLoop):  # its timers stand still during the pause
+        if isinstance(loop, VirtualLoop):  # virtual timers do not advance during the pause
             self._read_while_running()
         else:
             patience = loop.call_later(_PATIENCE_S, self._read_while_running)
@@ -193,18 +192,18 @@ class _Process:
                 patience.cancel()
             self._finish()
         assert self._status is not None
-        if self._interrupted and not self._status:  # it ended well, but perhaps only because it was interrupted
+        if self._interrupted and not self._status:  # it succeeded, but perhaps only because it was interrupted
             return ctx.problem
         return describe_status(self._status)
 
     def _read_while_running(self) -> None:
-        """From now on be woken by what comes out, too."""
+        """From now on, output wakes us too."""
         self._reading = True
         for fd in self._outputs:
             asyncio.get_running_loop().add_reader(fd, self._read, fd)
 
     def _read(self, fd: int) -> None:
-        """A resource with a limited life; leaving the context closes it."""
+        """Read available output."""
         collected = self._outputs[fd]
         for _ in range(_CHUNKS):
             try:
@@ -228,7 +227,7 @@ class _Process:
         os.close(fd)
 
     def _exited(self) -> None:
-        """Its outputs are usually closed by now; processes that it left behind may hold them open."""
+        """The process has ended. Its outputs are usually closed, unless a process that it started has them."""
         self._look()
         self._close_child()
         for fd in list(self._outputs):
@@ -238,7 +237,7 @@ class _Process:
         self._check_ended()
 
     def _look(self) -> None:
-        """Has it ended?"""
+        """Check whether it has ended."""
         if self._child is not None:
             self._status = self._child.status()
 
@@ -253,7 +252,7 @@ class _Process:
             self._ended.set_result(None)
 
     def _kill(self) -> None:
-        """The process and all its descendants. A process that still keeps its output open is not waited for long."""
+        """Kill the process and its descendants. Wait only briefly for a process that has its output open."""
         if self._killed or (self._status is not None and not self._outputs):
             return
         self._killed = True
@@ -268,7 +267,7 @@ class _Process:
         self._check_ended()
 
     def _finish(self) -> None:
-        """No process is left, however the wait ended. A killed process is gone in an instant, so that it may block."""
+        """Kill and reap the process, however the wait ended. It blocks, because a killed process ends at once."""
         if self._lingering is not None:
             self._lingering.close()
         if self._status is None and self._child is not None:
@@ -283,7 +282,7 @@ class _Process:
 
 
 def describe_status(status: int) -> str:
-    """`exit status 1`, `signal: killed`; nothing for success."""
+    """Go's text: `exit status 1`, `signal: killed`; empty for success."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         dumped = " (core dumped)" if os.WCOREDUMP(status) else ""

@@ -1,10 +1,10 @@
-"""Recordings of operations: every execution of a plugin in a file, and an `Exec` that answers from such files.
+"""Recordings of CNI operations: a file per plugin execution, and an `Exec` that replays them.
 
-    DIR/operation.json           what was asked: the command, the network, the attachment
-    DIR/cache/results/…          libcni's cache as it was before
-    DIR/0001-ADD-bridge.json     one execution: path, env, stdin, stdout, stderr, how it ended, seconds
+    DIR/operation.json           the request: command, network, attachment
+    DIR/cache/results/…          libcni's cache before the operation
+    DIR/0001-ADD-bridge.json     one execution: path, env, stdin, stdout, stderr, exit, seconds
 
-A recording made on one machine can be played on another that has neither the plugins nor the right to run them.
+A recording can be replayed on a machine that has neither the plugins nor the privileges to run them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kubesim.golang.text import listed, quoted
 
 OPERATION: Final = "operation.json"
 CACHE: Final = "cache"
-# The types of the fields that a replay reads.
+# Field types that a replay reads.
 _OPERATION: Final[Mapping[str, GoType]] = {
     "command": STRING,
     "binDirs": Slice(STRING),
@@ -48,7 +48,7 @@ _EXECUTION: Final[Mapping[str, GoType]] = {
 
 
 def execution_json(execution: Execution) -> dict[str, Any]:
-    """Texts as texts; what is not UTF-8 as base64."""
+    """The JSON of an execution; data that is not UTF-8 is base64."""
     out: dict[str, Any] = {
         "plugin": os.path.basename(execution.path),
         "path": execution.path,
@@ -66,7 +66,7 @@ def execution_json(execution: Execution) -> dict[str, Any]:
 
 
 class Recording:
-    """Writes to a directory, which must not hold a recording already."""
+    """Writes to a directory, which must not contain a recording."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
@@ -109,7 +109,7 @@ class Recording:
 
 
 class Replay:
-    """An `Exec` that answers from a recording, and notes where a request differs from the recording."""
+    """An `Exec` that replays a recording and notes requests that differ from it."""
 
     def __init__(self, directory: str, observe: Callable[[Execution], None] | None = None) -> None:
         self.directory = directory
@@ -167,7 +167,7 @@ def _seconds(recorded: Mapping[str, Any]) -> float:
 
 
 def _read(path: str, fields: Mapping[str, GoType]) -> dict[str, Any]:
-    """The object in a file; a field that does not exist has its zero value. Raises InputError."""
+    """The object in a file; a missing field has its zero value. Raises InputError."""
     try:
         with open(path, "rb") as file:
             given: dict[str, Any] = unmarshal(Struct("recording", fields), file.read())

@@ -1,4 +1,4 @@
-"""Plugins that come with kubesim, and how they are installed in a directory of binaries."""
+"""Bundled plugins, and their installation into a directory of binaries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ main()
 
 
 def install(name: str, directory: str) -> str:
-    """Write an executable file that runs a shipped plugin with this interpreter; its path."""
+    """Write an executable file that runs a bundled plugin with this interpreter; returns its path."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     path = os.path.join(directory, name)
     os.makedirs(directory, exist_ok=True)
@@ -28,5 +28,5 @@ def install(name: str, directory: str) -> str:
     with open(temporary, "w", encoding="utf-8") as file:
         file.write(_SCRIPT.format(python=sys.executable, root=root, name=name))
     os.chmod(temporary, stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
-    os.replace(temporary, path)  # a plugin may be executed at any moment: never half a file
+    os.replace(temporary, path)  # atomic, because a plugin may be executed at any time
     return path

@@ -1,7 +1,7 @@
-"""The flannel meta plugin: makes a configuration for another plugin out of its own and the subnet that flanneld wrote
-down for this node, and lets that plugin do the work (bridge with host-local, unless the configuration says otherwise).
+"""The flannel meta plugin: builds the configuration of another plugin from its own and flanneld's subnet file, and
+delegates to that plugin (by default bridge with host-local).
 
-The input of the delegate is kept in `dataDir/CONTAINER`, so that DEL can pass it the same.
+The delegate's input is stored in `dataDir/CONTAINER`, so that DEL can pass the same input.
 
 Mirrors: flannel-io/cni-plugin flannel.go, flannel_linux.go
 """
@@ -42,7 +42,7 @@ _CONF = Struct(
 
 @mutable
 class SubnetEnv:
-    """What flanneld wrote down for this node."""
+    """The contents of flanneld's subnet file."""
 
     networks: list[IPNet] = field(default_factory=list)
     subnet: IPNet | None = None
@@ -89,7 +89,7 @@ def _networks(text: str) -> list[IPNet]:
 
 
 def _network(text: str) -> IPNet:
-    """The network that an address with a prefix is in."""
+    """The network of an address with a prefix."""
     try:
         given = parse_cidr(text)
     except ValueError as error:
@@ -115,7 +115,7 @@ def delegate_config(conf: dict[str, Any], env: SubnetEnv) -> dict[str, Any]:
         delegate["runtimeConfig"] = conf["runtimeConfig"]
     delegate["name"] = conf.get("name", "")
     delegate.setdefault("type", "bridge")
-    delegate.setdefault("ipMasq", not env.ip_masq)  # if flanneld does not masquerade, the delegate must
+    delegate.setdefault("ipMasq", not env.ip_masq)  # the delegate masquerades if flanneld does not
     delegate.setdefault("mtu", env.mtu)
     if delegate["type"] == "bridge":
         delegate.setdefault("isGateway", True)
@@ -176,7 +176,7 @@ def cmd_add(args: CmdArgs) -> None:
 
 
 def _save(data_dir: str, container_id: str, config: bytes) -> None:
-    """Written through to the disk: without it, what the delegate makes could never be removed."""
+    """Save with fsync: without the file, the delegate's resources could never be removed."""
     os.makedirs(data_dir, mode=0o700, exist_ok=True)
     fd = os.open(os.path.join(data_dir, container_id), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(fd, "wb") as file:
@@ -186,7 +186,7 @@ def _save(data_dir: str, container_id: str, config: bytes) -> None:
 
 
 def cmd_del(args: CmdArgs) -> None:
-    """Data that was never saved, or was removed already, needs no removal."""
+    """Missing data was never saved or already removed, so there is nothing to delete."""
     path = os.path.join(_load_conf(args.stdin)["dataDir"], args.container_id)
     try:
         with open(path, "rb") as file:

@@ -1,1 +1,1 @@
-"""The data of the CNI specification: results, versions, valid names, and the skeleton of a plugin."""
+"""The CNI specification: results, versions, valid names, and the plugin skeleton."""

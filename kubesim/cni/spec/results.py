@@ -1,4 +1,4 @@
-"""Results of plugins: reading what they print, converting between versions of the specification, writing.
+"""Plugin results: decoding, conversion between specification versions, encoding.
 
 Mirrors: containernetworking/cni pkg/types/create, pkg/types/internal, pkg/types/020, 040 and 100; pkg/invoke/exec.go
 """
@@ -65,7 +65,7 @@ _RESULT_100 = Struct(
 
 @value_object
 class Result020:
-    """0.1.0 and 0.2.0: one address for each family."""
+    """A result of 0.1.0 and 0.2.0: one address per family."""
 
     version: str
     ip4: IPConfig020 | None = None
@@ -84,7 +84,7 @@ class Result020:
 
 @value_object
 class Result:
-    """From 0.3.0 on. Entries of the lists can be null, and are passed on as that."""
+    """A result from 0.3.0 on. List entries can be null and are passed on."""
 
     version: str = CURRENT
     interfaces: tuple[Interface | None, ...] = ()
@@ -93,7 +93,7 @@ class Result:
     dns: DNS = NO_DNS
 
     def to_json(self) -> dict[str, Any]:
-        """0.x keeps the order of the struct and its empty DNS; 1.x is sorted and leaves it out."""
+        """0.x keeps the struct's order and its empty DNS; 1.x is sorted and omits it."""
         out = InOrder(cniVersion=self.version)
         for key, entries in (("interfaces", self.interfaces), ("ips", self.ips), ("routes", self.routes)):
             if entries:
@@ -111,14 +111,14 @@ AnyResult = Result | Result020
 
 
 def plain(value: Any) -> Any:
-    """The order after Go has read its own JSON back: none is kept."""
+    """Plain values with sorted keys, as after Go has decoded its own JSON."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     return [plain(item) for item in value] if isinstance(value, list) else value
 
 
 def print_result(result: AnyResult) -> str:
-    """Indented text, as plugins print it."""
+    """Print indented JSON, as plugins do."""
     return dumps_in_order(_ordered(result.to_json()), indent=4)
 
 
@@ -130,7 +130,7 @@ def _ordered(value: Any) -> Any:
 
 
 def create_result(version: str, data: bytes) -> AnyResult:
-    """Read a result that is known to be of a version."""
+    """Decode a result of a known version."""
     try:
         if version in VERSIONS_020:
             return _create_020(data)
@@ -144,7 +144,7 @@ def create_result(version: str, data: bytes) -> AnyResult:
 
 
 def create_from_bytes(data: bytes) -> AnyResult:
-    """Read a result of the version that it names."""
+    """Decode a result of the version that it names."""
     return create_result(decode_version(data), data)
 
 
@@ -172,7 +172,7 @@ def _supported(version: str, versions: tuple[str, ...]) -> str:
 
 
 def result_of_plugin(config_version: str, stdout: bytes) -> AnyResult:
-    """What a plugin printed for ADD. An answer without a version has the configuration's (fixupResultVersion)."""
+    """A plugin's ADD output. An output without a version has the configuration's (fixupResultVersion)."""
     try:
         raw = unmarshal(OBJECT, stdout) or {}
     except ValueError as error:
@@ -185,7 +185,7 @@ def result_of_plugin(config_version: str, stdout: bytes) -> AnyResult:
 
 
 def convert(result: AnyResult, to: str) -> AnyResult:
-    """The same result in another version (GetAsVersion)."""
+    """The result converted to another version (GetAsVersion)."""
     to = to or "0.1.0"
     if result.version == to:
         return result
@@ -201,7 +201,7 @@ def convert(result: AnyResult, to: str) -> AnyResult:
 
 
 def current(result: AnyResult) -> Result:
-    """In the version that this library implements."""
+    """The result in the newest version that this library implements."""
     converted = convert(result, CURRENT)
     assert isinstance(converted, Result)
     return converted
@@ -224,7 +224,7 @@ def _up_from_040(result: Result, to: str) -> Result:
 
 
 def _with_address_versions(result: Result) -> Result:
-    """As 0.4.0: addresses have a version field, interfaces lose what 1.0.0 added."""
+    """To 0.4.0: addresses get a version field, interfaces lose fields of 1.0.0."""
     if result.version in VERSIONS_040:
         return result
     ips = [replace(_there(ip, "ips"), version="4" if _there(ip, "ips").address.is_ipv4 else "6") for ip in result.ips]
@@ -234,7 +234,7 @@ def _with_address_versions(result: Result) -> Result:
 
 
 def _down_to_020(result: Result, to: str) -> Result020:
-    """The first address of each family; its routes lose everything but destination and gateway."""
+    """To 0.2.0: the first address of each family; routes keep only destination and gateway."""
     found: dict[str, IPConfig] = {}
     for entry in result.ips:
         ip = _there(entry, "ips")

@@ -1,4 +1,4 @@
-"""The skeleton of a CNI plugin in Python: write the commands, and leave environment, versions and errors to it.
+"""The skeleton of a CNI plugin in Python: it handles environment, versions and errors; the plugin implements commands.
 
     #!/usr/bin/env python3
     from kubesim.cni.spec.results import Result
@@ -12,7 +12,7 @@
 
     plugin_main(CNIFuncs(add=add, delete=delete), about="CNI plugin nothing v1")
 
-What a command raises reaches the runtime as an error object: a PluginError as it is, anything else with code 999.
+A command's exception becomes an error object for the runtime: a PluginError unchanged, any other with code 999.
 
 Mirrors: containernetworking/cni pkg/skel/skel.go, pkg/types/args.go, pkg/invoke/delegate.go
 """
@@ -54,7 +54,7 @@ _NAMED = Struct('struct { Name string "json:\\"name\\"" }', {"name": STRING}, sh
 
 @value_object
 class CmdArgs:
-    """The input of a command: the environment, and its configuration on stdin."""
+    """The input of a command: the environment, and the configuration on stdin."""
 
     container_id: str = ""
     netns: str = ""
@@ -66,7 +66,7 @@ class CmdArgs:
 
     @property
     def config(self) -> dict[str, Any]:
-        """The configuration as plain values."""
+        """The decoded configuration."""
         given: dict[str, Any] = json.loads(self.stdin)
         return given
 
@@ -80,7 +80,7 @@ Command = Callable[[CmdArgs], None]
 
 @value_object
 class CNIFuncs:
-    """The commands of a plugin; one that is missing succeeds without doing anything."""
+    """The commands of a plugin; a missing command succeeds without effect."""
 
     add: Command | None = None
     delete: Command | None = None
@@ -109,7 +109,7 @@ _VARIABLES = (
 
 
 def plugin_main(funcs: CNIFuncs, versions: Sequence[str] = ALL, about: str = "") -> None:
-    """Run the plugin that this process is; ends the process with 1 after an error."""
+    """Run this process as the plugin; exits with 1 after an error."""
     error = dispatch(funcs, versions, about, os.environ, sys.stdin.buffer.read, sys.stdout, sys.stderr)
     if error is not None:
         print_error(error, sys.stdout)
@@ -133,7 +133,7 @@ def dispatch(
     out: TextIO,
     err: TextIO,
 ) -> PluginError | None:
-    """The plugin's run with everything given from outside; the error that it ends with."""
+    """Run the plugin with explicit inputs; returns its error."""
     try:
         command, args = _command_and_args(environ, read_stdin)
     except PluginError as error:
@@ -194,7 +194,7 @@ def _run(command: str, args: CmdArgs, funcs: CNIFuncs, versions: Sequence[str], 
 
 
 def _call_from(least: str, command: str, args: CmdArgs, versions: Sequence[str], function: Command | None) -> None:
-    """A command that configurations before a version do not have."""
+    """A command that exists only from a configuration version on."""
     try:
         version = decode_version(args.stdin)
         if not at_least(version, least):
@@ -222,12 +222,12 @@ def _check_version_and_call(args: CmdArgs, versions: Sequence[str], function: Co
         function(args)
     except CniError as error:
         raise error.plugin_error() or PluginError(ERR_INTERNAL, str(error)) from None
-    except Exception as error:  # the runtime must get every error of a command as an error object
+    except Exception as error:  # every error must reach the runtime as an error object
         raise PluginError(ERR_INTERNAL, str(error) or type(error).__name__) from error
 
 
 def _check_netns(args: CmdArgs) -> None:
-    """A plugin that runs in the very namespace that it was to set up has done it to the host."""
+    """Reject a plugin that runs inside the namespace to configure: it has then configured its own host."""
     if args.netns_override.upper() == "TRUE" or args.netns_override == "1":
         return
     try:
@@ -240,7 +240,7 @@ def _check_netns(args: CmdArgs) -> None:
 
 
 def print_result(result: AnyResult, version: str) -> None:
-    """Answer ADD with a result in the version of the configuration."""
+    """Print the result of ADD in the configuration's version."""
     sys.stdout.write(result_text(convert(result, version)))
 
 

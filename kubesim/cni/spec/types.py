@@ -1,6 +1,6 @@
-"""What results of plugins are made of: interfaces, addresses, routes and DNS settings.
+"""Parts of plugin results: interfaces, addresses, routes and DNS settings.
 
-`to_json` gives an object with its keys in the order in which Go writes the struct.
+`to_json` returns an object with keys in Go's struct order.
 
 Mirrors: containernetworking/cni pkg/types/types.go, pkg/types/020, 040 and 100
 """
@@ -86,7 +86,7 @@ class Interface:
 
 @value_object
 class IPConfig:
-    """An address of a pod. `version` ("4" or "6") exists in 0.3.0 to 0.4.0 and is None elsewhere."""
+    """An address of a pod. `version` ("4" or "6") exists in 0.3.0 to 0.4.0 and is otherwise None."""
 
     address: IPNet = NO_NET
     gateway: IP | None = None
@@ -107,7 +107,7 @@ class IPConfig:
 
 @value_object
 class IPConfig020:
-    """The one address of a family in 0.1.0 and 0.2.0, with its routes."""
+    """The only address of a family in 0.1.0 and 0.2.0, with its routes."""
 
     ip: IPNet = NO_NET
     gateway: IP | None = None

@@ -1,4 +1,4 @@
-"""Which container ids, network names and interface names CNI accepts.
+"""Validation of container ids, network names and interface names.
 
 Mirrors: containernetworking/cni pkg/utils/utils.go; pkg/types/types.go (the codes of errors)
 """
@@ -21,8 +21,8 @@ ERR_TRY_AGAIN_LATER: Final = 11
 ERR_INTERNAL: Final = 999
 
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.\-]*")
-_LONGEST_INTERFACE_NAME = 15  # bytes: the kernel's limit
-# unicode.IsSpace; Python counts the separators U+001C to U+001F as well.
+_LONGEST_INTERFACE_NAME = 15  # bytes; the kernel's limit
+# unicode.IsSpace; Python also includes the separators U+001C to U+001F.
 _FORBIDDEN = re.compile("[/:\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 
 

@@ -1,4 +1,4 @@
-"""Versions of the CNI specification: reading, comparing, and what a plugin says it supports.
+"""Versions of the CNI specification: parsing, comparison, and a plugin's VERSION output.
 
 Mirrors: containernetworking/cni pkg/version/plugin.go, version.go; pkg/types/create DecodeVersion
 """
@@ -21,7 +21,7 @@ _CARRIER = Struct('struct { CNIVersion string "json:\\"cniVersion\\"" }', {"cniV
 
 
 def parse_version(text: str) -> tuple[int, int, int]:
-    """`1.1` is 1.1.0; nothing at all is 0.1.0, which is what there was before configurations named a version."""
+    """Parse a version: `1.1` is 1.1.0. An empty text is 0.1.0, from before configurations had versions."""
     if not text:
         return 0, 1, 0
     parts = text.split(".")
@@ -37,7 +37,7 @@ def parse_version(text: str) -> tuple[int, int, int]:
 
 
 def atoi(text: str) -> int:
-    """strconv.Atoi, with its words."""
+    """strconv.Atoi with its error message."""
     if not re.fullmatch(r"[+-]?[0-9]+", text):
         raise ValueError(f"strconv.Atoi: parsing {quoted(text)}: invalid syntax")
     number = int(text)
@@ -65,7 +65,7 @@ def decode_version(data: bytes) -> str:
 
 
 def decode_plugin_info(data: bytes) -> tuple[str, ...]:
-    """The supported versions in a plugin's answer to VERSION."""
+    """The supported versions in a plugin's VERSION output."""
     try:
         info = unmarshal(_INFO, data)
     except ValueError as error:

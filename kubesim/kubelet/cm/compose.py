@@ -101,9 +101,7 @@ def _add_dra_manager(
     drivers: DraDriversOnNode | None,
     read: Read,
 ) -> None:
-    """Create the DRA manager now if there are drivers or checkpointed claims; otherwise the first pod that needs it
-    does.
-    """
+    """Create the DRA manager if there are drivers or checkpointed claims; otherwise the first pod with claims does."""
 
     def make() -> DraManager:
         from kubesim.kubelet.cm.dra.manager import DraManager

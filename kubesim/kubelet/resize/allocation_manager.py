@@ -162,9 +162,7 @@ class AllocationManager:
                 self._pending = [pod.metadata.uid for pod in self._sorted((*self._pending, uid))]
 
     def _sorted(self, uids: Sequence[str]) -> list[Pod]:
-        """Insertion sort, like Go's for short lists: upstream's comparison of pods that do not grow is not a consistent
-        order.
-        """
+        """Insertion sort, like Go's for short lists: upstream's comparison of shrinking pods is inconsistent."""
         pods = [pod for uid in uids if (pod := self.views.manager.by_uid(uid)) is not None]
         for end in range(1, len(pods)):
             for index in range(end, 0, -1):

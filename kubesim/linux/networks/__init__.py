@@ -12,9 +12,7 @@ NETWORKS: Final = ("bridge", "dual-stack", "ptp")
 
 
 def network(name: str, pod_cidrs: Sequence[str], *, called: str = "", bridge: str = "") -> str:
-    """The conflist of a node. `pod_cidrs` are its IPv4 and IPv6 ranges. On a shared host it needs a unique name and
-    bridge.
-    """
+    """The conflist of a node. `pod_cidrs` are its IPv4 and IPv6 ranges. A shared host needs its own name and bridge."""
     text = _text(name)
     if called:
         text = text.replace('"name": "kubesim"', f'"name": "{called}"')

@@ -174,11 +174,9 @@ class Holder:
     # -- processes ----------------------------------------------------------------------------------------------
 
     def _spawn(self, path: str, environ: dict[str, str], fds: list[int]) -> Answer:
-        """Start a program with these descriptors as 0, 1 and 2. Responds with a pipe for its exit status, and with its
-        pidfd.
-        """
+        """Start a program with these descriptors as 0, 1, 2. Responds with a pipe for its exit status and a pidfd."""
         environ |= {"PATH": _with_roots_dirs(environ.get("PATH", os.defpath))}
-        reported, tell = os.pipe2(os.O_CLOEXEC)
+        reported, exit_pipe = os.pipe2(os.O_CLOEXEC)
         failed, fail = os.pipe2(os.O_CLOEXEC)
         pid = os.fork()
         if pid == 0:
@@ -188,11 +186,11 @@ class Holder:
             problem = pipe.read()
         if problem:
             os.close(reported)
-            os.close(tell)
+            os.close(exit_pipe)
             os.waitpid(pid, 0)
             number = STATUS.unpack(problem)[0]
             raise OSError(number, os.strerror(number), path)
-        self._children[pid] = tell
+        self._children[pid] = exit_pipe
         return {}, [reported, os.pidfd_open(pid)]
 
     def _become(self, path: str, environ: dict[str, str], fds: list[int], fail: int) -> None:

@@ -1,1 +1,1 @@
-"""Resources of pods: what is allocated, what is applied, and the control groups that hold it."""
+"""Pod resources: allocated, actuated, and the cgroups that enforce them."""

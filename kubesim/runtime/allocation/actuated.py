@@ -1,4 +1,4 @@
-"""What resources the kubelet last applied to each container and pod: the yardstick for an in-place resize.
+"""The resources that the kubelet last applied to each container and pod; an in-place resize compares against them.
 
 Mirrors: pkg/kubelet/allocation/state (the actuated state that the runtime manager keeps); kuberuntime_manager.go
 UpdateActuatedPodLevelResources; kuberuntime_container.go setActuatedContainerResources; pkg/kubelet/util GetLimits
@@ -20,17 +20,17 @@ _POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
 
 
 class ActuatedState:
-    """By pod uid and container name. A pod whose control group was never made has no entry."""
+    """Actuated resources by pod UID and container name. A pod whose cgroup was never created has no entry."""
 
     CONTENT: ClassVar[tuple[str, ...]] = ("_containers", "_pods")
 
     def __init__(self) -> None:
         self.on_write: Callable[[], object] = nothing_watches
-        self._containers: dict[str, Mapping[str, ResourceRequirements]] = {}  # a change creates a new mapping
+        self._containers: dict[str, Mapping[str, ResourceRequirements]] = {}  # copied on change
         self._pods: dict[str, ResourceRequirements] = {}
 
     def started(self, pod: Pod, container: Container, gates: FeatureGates = DEFAULT_GATES) -> None:
-        """A container is created, or was updated, with what this spec of it says."""
+        """A container was created or updated with the resources of this spec."""
         actuated, uid = effective_requirements(pod, container.resources, gates), pod.metadata.uid
         known = self._containers.get(uid, _NONE)
         if known.get(container.name) is not actuated:
@@ -38,7 +38,7 @@ class ActuatedState:
             self.on_write()
 
     def pod_cgroup_made(self, pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> None:
-        """Containers that have not started yet count with the resources that they will start with."""
+        """Containers that have not started yet are recorded with the resources that they will start with."""
         uid, spec = pod.metadata.uid, pod.spec
         if uid not in self._containers and uid not in self._pods:
             for container in (*spec.init_containers, *spec.containers):
@@ -49,7 +49,7 @@ class ActuatedState:
             self.on_write()
 
     def pod_resized(self, pod: Pod, resource: str) -> None:
-        """One resource of the pod as a whole is now what its spec says."""
+        """One pod-level resource now equals its spec."""
         wanted = pod.spec.resources
         if wanted is None:
             return
@@ -61,7 +61,7 @@ class ActuatedState:
         self.on_write()
 
     def containers(self, uid: str) -> Mapping[str, ResourceRequirements]:
-        """The same object until one of them changes."""
+        """The containers' resources; the same object until one of them changes."""
         return self._containers.get(uid, _NONE)
 
     def pod(self, uid: str) -> ResourceRequirements | None:
@@ -77,7 +77,7 @@ class ActuatedState:
 
 
 def effective_requirements(pod: Pod, resources: ResourceRequirements, gates: FeatureGates) -> ResourceRequirements:
-    """A container's resources; a cpu or memory limit that it does not set is the pod's."""
+    """A container's resources; without its own cpu or memory limit, it has the pod's."""
     pod_level = pod.spec.resources
     if pod_level is None or not pod_level.limits or not gates.enabled(_POD_LEVEL):
         return resources

@@ -1,7 +1,7 @@
-"""What the kubelet has promised to each pod: the resources at which it was admitted or last resized.
+"""Allocated resources of each pod: those of its admission or last resize.
 
-A pod's spec says what is wanted; until the node can give it, the pod runs with its allocation. The state is a
-checkpoint on the kubelet's disk: it decides when admitted pods come again after a restart.
+A pod's spec has the requested resources; until the node has room, the pod runs with its allocation. The state is a
+checkpoint on the kubelet's disk: after a restart it determines the resources of admitted pods.
 
 Mirrors: pkg/kubelet/allocation/allocation_manager.go updatePodFromAllocation, allocationFromPod, IsResizableContainer;
 pkg/kubelet/allocation/state
@@ -26,27 +26,27 @@ _INIT_CONTAINERS = "InPlacePodVerticalScalingInitContainers"
 
 @value_object
 class PodAllocation:
-    """By container name; `pod` is None where the pod itself requests nothing."""
+    """By container name; `pod` is None without pod-level resources."""
 
     containers: Mapping[str, ResourceRequirements]
     pod: ResourceRequirements | None = None
 
 
 class AllocationState:
-    """By pod uid."""
+    """Allocations by pod UID."""
 
     CONTENT: ClassVar[tuple[str, ...]] = ("_pods", "_asked")
 
     def __init__(self) -> None:
         self.on_write: Callable[[], object] = nothing_watches
         self._pods: dict[str, PodAllocation] = {}
-        self._asked: dict[str, PodSpec] = {}  # the specs that were allocated as they are
+        self._asked: dict[str, PodSpec] = {}  # specs whose requests are fully allocated
 
     def get(self, uid: str) -> PodAllocation | None:
         return self._pods.get(uid)
 
     def set(self, pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> None:
-        """What the pod requests is now allocated to it."""
+        """Allocate the pod's requests."""
         self._asked[pod.metadata.uid] = pod.spec
         self._pods[pod.metadata.uid] = PodAllocation(
             {container.name: container.resources for container in resizable_containers(pod, gates)},
@@ -67,7 +67,7 @@ class AllocationState:
             self.on_write()
 
     def update_pod(self, pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> Pod:
-        """The pod with its allocation in place of what it requests; the same object where that is the same."""
+        """The pod with its allocation instead of its requests; the same object if they are equal."""
         uid = pod.metadata.uid
         if self._asked.get(uid) is pod.spec:
             return pod
@@ -103,7 +103,7 @@ def _same_of_pod(one: ResourceRequirements | None, other: ResourceRequirements |
 
 
 def same_requirements(one: ResourceRequirements, other: ResourceRequirements) -> bool:
-    """Equal amounts, however they are written."""
+    """Whether the amounts are equal, regardless of their spelling."""
     if one is other or one == other:
         return True
     return (
@@ -118,7 +118,7 @@ def _same_amounts(one: ResourceList, other: ResourceList) -> bool:
 
 
 def resizable_containers(pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> Iterator[Container]:
-    """Those whose resources may change while the pod runs: sidecars and regular containers."""
+    """Containers whose resources may change while the pod runs: sidecars and regular containers."""
     plain_too = gates.enabled(_INIT_CONTAINERS)
     for container in pod.spec.init_containers:
         if plain_too or is_restartable_init_container(container):

@@ -1,7 +1,7 @@
-"""The pod's control group: its name under both cgroup drivers, its cpu and memory settings, the OOM scores inside it.
+"""The pod's cgroup: its name with both cgroup drivers, cpu and memory settings, and OOM scores of containers.
 
-SyncPod makes this group before the sandbox exists; the sandbox and every container live below it, and a resize writes
-it again. `PodCgroups` stands for the groups themselves: they belong to the node and outlive its kubelet.
+SyncPod creates the cgroup before the sandbox; the sandbox and every container are in it, and a resize updates it.
+`PodCgroups` simulates the cgroups of the node, which outlive the kubelet.
 
 Mirrors: pkg/kubelet/cm/pod_container_manager_linux.go GetPodContainerName, cgroup_manager_linux.go ToSystemd,
 ToCgroupfs, helpers_linux.go ResourceConfigForPod; pkg/kubelet/qos/policy.go GetContainerOOMScoreAdjust;
@@ -57,7 +57,7 @@ BEST_EFFORT_OOM_SCORE_ADJ = 1000
 
 @value_object
 class ResourceConfig:
-    """What is written to a cgroup; None = left as it is. Huge pages: limit by page size, both in bytes."""
+    """cgroup settings; None: unchanged. Huge pages: limit by page size, both in bytes."""
 
     cpu_shares: int | None = None
     cpu_quota: int | None = None
@@ -66,7 +66,7 @@ class ResourceConfig:
     huge_page_limits: Mapping[int, int] = field(default_factory=dict)
 
     def merged(self, update: ResourceConfig) -> ResourceConfig:
-        """With what the update says; where it says nothing, as before."""
+        """Updated settings; those missing in the update stay."""
         return ResourceConfig(
             self.cpu_shares if update.cpu_shares is None else update.cpu_shares,
             self.cpu_quota if update.cpu_quota is None else update.cpu_quota,
@@ -80,8 +80,9 @@ NEW_CGROUP = ResourceConfig(cpu_shares=SHARES_PER_CPU, cpu_quota=UNLIMITED, cpu_
 
 
 class PodCgroups:
-    """The control groups of the pods on one node, by uid. What is read from one is always complete. `errors` are those
-    of the first that the kernel refuses."""
+    """The pod cgroups of one node, by UID. Read settings are always complete. `errors` are returned by the first
+    creations.
+    """
 
     def __init__(self, errors: Sequence[str] = ()) -> None:
         self._groups: dict[str, ResourceConfig] = {}
@@ -91,7 +92,7 @@ class PodCgroups:
         return self._groups.get(uid)
 
     def create(self, uid: str, config: ResourceConfig) -> None:
-        """Raises RuntimeCallError."""
+        """Create a cgroup. Raises RuntimeCallError."""
         if self._errors:
             raise RuntimeCallError(self._errors.pop(0))
         self._groups[uid] = NEW_CGROUP.merged(config)
@@ -107,13 +108,13 @@ class PodCgroups:
 
 
 def pod_cgroup_name(pod: Pod, cgroup_root: str = "/", gates: FeatureGates = DEFAULT_GATES) -> CgroupName:
-    """The parts of the name, whatever the driver: root, `kubepods`, the class unless Guaranteed, the pod."""
+    """The parts of the cgroup name for any driver: root, `kubepods`, the QoS class unless Guaranteed, the pod."""
     parent = (NODE_ALLOCATABLE_CGROUP, *_QOS_PARENT[pod_qos_class(pod, gates)])
     return new_cgroup_name(parse_cgroupfs(cgroup_root), *parent, f"pod{pod.metadata.uid}")
 
 
 def new_cgroup_name(base: CgroupName, *components: str) -> CgroupName:
-    """A name below another. `_` is refused because the systemd driver writes it for `-`."""
+    """A child name. `_` is rejected because the systemd driver uses it for `-`."""
     for component in components:
         if "/" in component or "_" in component:
             raise ValueError(f'invalid character in component ["{component}"] of CgroupName')
@@ -126,13 +127,13 @@ def parse_cgroupfs(path: str) -> CgroupName:
 
 
 def to_cgroupfs(name: CgroupName) -> str:
-    """`/kubepods/burstable/podUID`"""
+    """The cgroupfs name: `/kubepods/burstable/podUID`."""
     path = "/".join([part for part in name if part])
     return "/" + (posixpath.normpath(path) if "." in path or "//" in path else path)
 
 
 def to_systemd(name: CgroupName) -> str:
-    """`/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podUID.slice`: each slice repeats its parents."""
+    """`/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podUID.slice`: a slice repeats its parents."""
     if name in ((), ("",)):
         return "/"
     parts = "-".join(part.replace("-", "_") for part in name).split("-")
@@ -150,14 +151,14 @@ def shares_to_milli_cpu(shares: int) -> int:
 
 
 def milli_cpu_to_quota(milli_cpu: int, period: int = QUOTA_PERIOD) -> int:
-    """Microseconds of cpu time in each period; 0 = no limit, otherwise at least one millisecond."""
+    """CPU time per period in microseconds; 0: no limit, otherwise at least one millisecond."""
     return max(milli_cpu * period // MILLI_CPU_PER_CPU, MIN_QUOTA) if milli_cpu else 0
 
 
 def resource_config_for_pod(
     pod: Pod, *, enforce_cpu_limits: bool = True, cpu_period: int = QUOTA_PERIOD, gates: FeatureGates = DEFAULT_GATES
 ) -> ResourceConfig:
-    """The settings of the pod's cgroup. A Burstable pod is capped only if every container has a limit, or the pod."""
+    """The pod cgroup's settings. A Burstable pod is limited only if every container, or the pod itself, has a limit."""
     pod_level = gates.enabled("PodLevelResources")
     requests = pod_requests(pod, skip_pod_level=not pod_level)
     huge_pages = _huge_page_limits(requests)
@@ -198,8 +199,7 @@ def _huge_page_limits(requests: Resources) -> dict[int, int]:
 def container_oom_score_adjust(
     pod: Pod, container: Container, memory_capacity: int, gates: FeatureGates = DEFAULT_GATES
 ) -> int:
-    """The oom_score_adj of the container: the smaller its share of the node's memory, the sooner the kernel kills
-    it."""
+    """The container's oom_score_adj: the smaller its share of the node's memory, the earlier the kernel kills it."""
     qos = pod_qos_class(pod, gates)
     if qos == GUARANTEED or is_node_critical_pod(pod):
         return GUARANTEED_OOM_SCORE_ADJ
@@ -211,16 +211,16 @@ def container_oom_score_adjust(
         extra = _unassigned_memory_per_container(pod)
     adjust = 1000 - _quotient(1000 * (_memory_request(container) + extra), memory_capacity)
     if is_restartable_init_container(container) and any(c.name == container.name for c in pod.spec.init_containers):
-        # A sidecar is killed no sooner than the regular container with the smallest request.
+        # A sidecar is not killed before the regular container with the smallest request.
         smallest = min(map(_memory_request, pod.spec.containers)) + extra
         adjust = min(adjust, 1000 - _quotient(1000 * smallest, memory_capacity))
     adjust = max(adjust, 1000 + GUARANTEED_OOM_SCORE_ADJ)
-    # Less than BestEffort. A pod that requests less than its containers passes: upstream tests for equality.
+    # Below BestEffort. A pod that requests less than its containers passes: upstream tests for equality.
     return adjust - 1 if adjust == BEST_EFFORT_OOM_SCORE_ADJ else adjust
 
 
 def _unassigned_memory_per_container(pod: Pod) -> int:
-    """Each container's share of what the pod requests beyond the sum of its containers."""
+    """Each container's share of the pod's request beyond the sum of its containers."""
     resources = pod.spec.resources
     requested = quantity(resources.requests.get(MEMORY, 0)) if resources is not None else ZERO
     if requested.is_zero:
@@ -234,5 +234,5 @@ def _memory_request(container: Container) -> int:
 
 
 def _quotient(dividend: int, divisor: int) -> int:
-    """Go's division: the fraction is cut off, also below zero."""
+    """Go's integer division: truncates towards zero, also for negative numbers."""
     return dividend // divisor if dividend >= 0 else -(-dividend // divisor)

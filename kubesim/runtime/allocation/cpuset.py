@@ -1,4 +1,4 @@
-"""Sets of CPUs as Linux writes them: `0-3,7`.
+"""CPU sets in Linux's list format: `0-3,7`.
 
 Mirrors: k8s.io/utils/cpuset
 """
@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]+")
 
 
 def format_cpus(cpus: Iterable[int]) -> str:
-    """In order, neighbours as a range."""
+    """The sorted list, with consecutive CPUs as a range."""
     ranges: list[list[int]] = []
     for cpu in sorted(cpus):
         if ranges and ranges[-1][1] == cpu - 1:
@@ -27,7 +27,7 @@ def format_cpus(cpus: Iterable[int]) -> str:
 
 
 def parse_cpus(text: str) -> CpuSet:
-    """Raises ValueError in the library's words."""
+    """Parse a list. Raises ValueError with upstream's message."""
     if not text:
         return NO_CPUS
     found: set[int] = set()

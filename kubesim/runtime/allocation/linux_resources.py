@@ -1,6 +1,6 @@
-"""A container's cpu and memory as the kubelet passes them to the runtime and reads them back.
+"""A container's cpu and memory in CRI: conversion to runtime settings and back.
 
-The runtime knows cpu shares, a quota and a memory limit; a memory request is the kubelet's own memory.
+The runtime stores cpu shares, a quota and a memory limit; only the kubelet stores a memory request.
 
 Mirrors: kuberuntime_container_linux.go generateLinuxContainerResources, calculateLinuxResources,
 toKubeContainerResources; kuberuntime_container.go toKubeContainerStatus
@@ -35,7 +35,7 @@ def linux_container_resources(
     has_quota: bool = True,
     swap: NodeSwap | None = None,
 ) -> RuntimeResources:
-    """What a runtime reports of a container that was created, or updated, with these resources."""
+    """The resources that a runtime reports for a container created or updated with these."""
     pod_level = pod.spec.resources if gates.enabled("PodLevelResources") else None
     amounts = container_resources(container.resources, pod_level)
     asked = amounts.cpu_request_milli if CPU in container.resources.requests else amounts.cpu_limit_milli
@@ -57,7 +57,7 @@ def _reported(milli_cpu_request: int, milli_cpu_limit: int, memory_limit: int) -
 
 
 def updated_resources(before: RuntimeResources | None, update: RuntimeResources) -> RuntimeResources:
-    """What UpdateContainerResources leaves: a cpuset that is not given stays, and so do amounts and swap."""
+    """The result of UpdateContainerResources: a missing cpuset, amount or swap stays unchanged."""
     if before is None:
         return update
     amounts = before if update.cpu_request is None else update
@@ -66,7 +66,7 @@ def updated_resources(before: RuntimeResources | None, update: RuntimeResources)
 
 
 def with_actuated(reported: RuntimeResources | None, actuated: ResourceRequirements | None) -> RuntimeResources | None:
-    """What the runtime does not report is what the kubelet last applied."""
+    """Complete the runtime's report with the resources that the kubelet last applied."""
     if actuated is None:
         return reported
     requests, limits = actuated.requests, actuated.limits

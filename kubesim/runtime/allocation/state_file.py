@@ -1,6 +1,6 @@
-"""States that the kubelet keeps in a file: it writes the file whenever the state changes, and reads it when it starts.
+"""Kubelet state with a file: written at every change, read at start.
 
-The state is in memory only. `on_write` is where faults of the disk come in (`scenario/faults/files.py`).
+The state is in memory only. `on_write` injects disk faults (`scenario/faults/files.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class StateFile(Protocol):
 
 
 def nothing_watches() -> None:
-    """The `on_write` of a file whose writes always succeed."""
+    """The `on_write` of a file without faults."""
 
 
 def content_of(state: StateFile) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def restore_content(state: StateFile, content: dict[str, Any]) -> None:
 
 
 def _copied(value: Any) -> Any:
-    """Mappings, and what has a `clone`; immutable values are shared."""
+    """Copies mappings and objects with a `clone`; immutable values are shared."""
     if isinstance(value, dict):
         return {key: _copied(each) for key, each in value.items()}
     return value.clone() if hasattr(value, "clone") else value

@@ -1,7 +1,7 @@
-"""How much of the node's swap a container may use: `memory.swap.max` of its cgroup.
+"""The swap limit of a container: `memory.swap.max` of its cgroup.
 
-With LimitedSwap, a container of a Burstable pod gets the same share of the swap as its memory request is of the node's
-memory. All others get none: with NoSwap, critical pods, other QoS classes, a request that equals the limit.
+With LimitedSwap, a container of a Burstable pod gets swap in proportion to its memory request's share of the node's
+memory. No swap: NoSwap, critical pods, other QoS classes, a request that equals the limit.
 
 Mirrors: kuberuntime_container_linux.go configureContainerSwapResources, GetContainerSwapBehavior,
 calcSwapForBurstablePods
@@ -23,7 +23,7 @@ SWAP_MAX = "memory.swap.max"
 
 @value_object
 class NodeSwap:
-    """The swap of a node, in bytes, with its memory and the kubelet's memorySwap.swapBehavior."""
+    """A node's swap and memory in bytes, and the kubelet's memorySwap.swapBehavior."""
 
     capacity: int
     memory: int
@@ -31,18 +31,18 @@ class NodeSwap:
 
 
 def container_swap_behavior(pod: Pod, container: Container, behavior: str, gates: FeatureGates) -> str:
-    """NoSwap unless swap is limited and the container qualifies for a share."""
+    """NoSwap, unless the node uses LimitedSwap and the container qualifies."""
     if behavior != LIMITED_SWAP or not gates.enabled("NodeSwap") or is_critical_pod(pod):
         return NO_SWAP
     resources = container.resources
     request, limit = (quantity(amounts.get(MEMORY, 0)) for amounts in (resources.requests, resources.limits))
     if pod_qos_class(pod, gates) != BURSTABLE or request == limit:
-        return NO_SWAP  # also if the container has neither request nor limit
+        return NO_SWAP  # also for a container without request and limit
     return LIMITED_SWAP
 
 
 def container_swap_limit(pod: Pod, container: Container, swap: NodeSwap, gates: FeatureGates) -> int:
-    """In bytes."""
+    """The swap limit in bytes."""
     if container_swap_behavior(pod, container, swap.behavior, gates) == NO_SWAP:
         return 0
     request = quantity(container.resources.requests.get(MEMORY, 0)).value()

@@ -1,1 +1,1 @@
-"""Pod sandboxes as containerd runs them: on a real machine, with real CNI plugins."""
+"""containerd's pod sandboxes on a real machine with real CNI plugins."""

@@ -1,6 +1,6 @@
-"""The runtime `cni` of a node: sandboxes with real networks in a real node, and simulated containers in them.
+"""A node of runtime `cni`: sandboxes with real networks in a private node, containing simulated containers.
 
-A call of a plugin takes its virtual time from the seed; at that instant time stands still until the real process has
+The virtual time of a plugin call is drawn from the seed. At its end virtual time stops until the real process has
 ended, so that the order of concurrent calls does not depend on the machine.
 """
 
@@ -56,7 +56,7 @@ _VARIABLES = ("CNI_CONTAINERID", "CNI_NETNS", "CNI_IFNAME", "CNI_ARGS", "CNI_PAT
 
 
 class CniNode:
-    """A node of a run, on which pods have real networks."""
+    """A node whose pods have real networks."""
 
     def __init__(
         self,
@@ -72,13 +72,13 @@ class CniNode:
         self._turn = turn
         self._home = home
         self._name = plan.name
-        self._environ = {} if settings.state else {"TMPDIR": "/run"}  # /tmp is the host's, and read-only
-        # A network that the user brings to the host may have other attachments.
+        self._environ = {} if settings.state else {"TMPDIR": "/run"}  # the host's /tmp is read-only
+        # A user's network on the host may have attachments of others.
         self._is_network_shared = bool(settings.state and settings.conf_dir)
         self._bin_dirs = bin_dirs
         self._faults = [fault.with_own_counts() for name, fault in settings.faults if name in ("", plan.name)]
-        self.around_exec: Callable[[PluginExec], PluginExec] = lambda exec: exec  # a scenario may intercept plugins
-        self.cache_written: Callable[[str, bytes], bytes] = lambda name, content: content  # and writes of their results
+        self.around_exec: Callable[[PluginExec], PluginExec] = lambda exec: exec  # a scenario can intercept plugins
+        self.cache_written: Callable[[str, bytes], bytes] = lambda name, content: content  # and writes of results
         self._is_conf_dir_ours = not settings.conf_dir
         self._conf_dir = settings.conf_dir or f"{home.directory}/net.d"
         if self._is_conf_dir_ours:
@@ -110,7 +110,7 @@ class CniNode:
         settings: SimulatedSettings,
         recorder: Recorder,
     ) -> SandboxedRuntime:
-        """`recorder` gets every execution of a plugin, and every fault."""
+        """The node's runtime. `recorder` gets every plugin execution and every fault."""
         cni = self._cni(clock, randomness, recorder)
         home, observer = self._home, TracedSteps()
         networking = LedgerNetworking(cni, Ledger(home.attachments), self._network_settings())
@@ -128,14 +128,14 @@ class CniNode:
         return runtime
 
     def _network_settings(self) -> PodNetworkSettings:
-        """Several networks are attached concurrently, as containerd does, while `InTurn` runs their plugins in turn."""
+        """Networks are attached concurrently, as in containerd, while `InTurn` serializes their plugins."""
         settings = self._settings
         loopback = self.node.bring_up_loopback if settings.internal_loopback else None
         return PodNetworkSettings(setup_serially=settings.setup_serially, bring_up_loopback=loopback)
 
     async def follow_configuration(self, clock: LoopClock, runtime: SandboxedRuntime) -> None:
-        """Reload the user's configurations when they change, by containerd's rules; ours do not change."""
-        from kubesim.cni.conf.sync import NetConfSyncer  # only runs with a configuration directory need a watch
+        """Reload the user's configurations on change, by containerd's rules. Bundled ones never change."""
+        from kubesim.cni.conf.sync import NetConfSyncer  # imported only with a configuration directory
 
         networking = runtime.networking
         if networking is None or self._is_conf_dir_ours:
@@ -143,14 +143,14 @@ class CniNode:
         try:
             syncer = NetConfSyncer(networking.cni, *self._load_options())
         except OSError:
-            return  # there are too many watches on this machine
+            return  # the machine's inotify watches are used up
         try:
             with clock.listening():
                 async for event in syncer.watch:
                     if await syncer.handle(event.mask):
                         runtime.network_changed()
         except CniError:
-            pass  # the directory is gone; what was loaded stays
+            pass  # the directory is gone; loaded networks stay
         finally:
             syncer.close()
 
@@ -163,8 +163,8 @@ class CniNode:
         settings: SimulatedSettings,
         recorder: Recorder,
     ) -> DockerRuntime:
-        """One whose kubelet calls the plugins, in profiles v1.6 and v1.12."""
-        from kubesim.cni.network_plugins import CniNetworkPlugin  # only those profiles pay for it
+        """The runtime of profiles v1.6 and v1.12, whose kubelet calls the plugins."""
+        from kubesim.cni.network_plugins import CniNetworkPlugin  # imported only for these profiles
         from kubesim.runtime.docker.make import serve
         from kubesim.runtime.docker.orders.parts import Steps
         from kubesim.runtime.docker.real_node import PROFILES, DockerNamespaces, NodeExec, NodeHost
@@ -182,7 +182,7 @@ class CniNode:
         return runtime
 
     def _load_options(self) -> tuple[LoadOption, ...]:
-        """Loopback and the directory: containerd is not ready with fewer networks than these."""
+        """Loopback and the directory: containerd is not ready with fewer networks."""
         return (with_default_conf,) if self._settings.internal_loopback else (with_lo_network, with_default_conf)
 
     def _cni(self, clock: LoopClock, randomness: Randomness, recorder: Recorder) -> CNI:
@@ -200,28 +200,28 @@ class CniNode:
         try:
             cni.load_now(*options)
         except CniError:
-            pass  # the node is not ready, and says why
+            pass  # the node is not ready and reports the reason
         self._check_faults([entry.config for entry in cni.networks])
         return cni
 
     def _exec(self, clock: LoopClock, randomness: Randomness, recorder: Recorder) -> PluginExec:
-        """Runs plugins in the node, with the faults of the scenario, and records them."""
+        """Runs plugins in the node with the scenario's faults, and records them."""
 
         def observe(execution: Execution) -> None:
             recorder.record(execution_record(self._name, execution))
 
-        def tell(text: str, environ: Mapping[str, str]) -> None:
+        def report(text: str, environ: Mapping[str, str]) -> None:
             recorder.record(Fault(node=self._name, pod=pod_of(environ), fault=text))
 
         exec: PluginExec = InTurn(RealExec(spawn=self.node.spawn, observe=observe), self._turn)
         if self._faults:
             stand_ins = self._write_stand_ins(fault.plugin for fault in self._faults)
             stream = randomness.stream("cni", "faults")
-            exec = FaultyExec(exec, self._faults, clock, stream, tell, observe, stand_ins)
+            exec = FaultyExec(exec, self._faults, clock, stream, report, observe, stand_ins)
         return self.around_exec(exec)
 
     def _write_stand_ins(self, names: Iterable[str]) -> StandIns:
-        """For plugins that other plugins may start, where the node finds them."""
+        """Write stand-ins for plugins that others may start, to a directory in the node's search path."""
         directory, written = f"{self._home.directory}/faults", []
         os.makedirs(directory, exist_ok=True)
         for name in {*names} - {"*"}:
@@ -243,8 +243,9 @@ class CniNode:
 
 
 class InTurn:
-    """Runs plugins by another Exec, one at a time for each lock: which of two concurrent ones ends first would depend
-    on the machine."""
+    """Runs plugins through another Exec, one at a time per lock, because the order in which concurrent plugins end
+    depends on the machine.
+    """
 
     def __init__(self, exec: PluginExec, turn: asyncio.Lock) -> None:
         self._exec, self._turn = exec, turn
@@ -258,7 +259,7 @@ class InTurn:
 
 
 class NodeNamespaces:
-    """Network namespaces of a node, with names that are drawn."""
+    """Network namespaces of a node, with names from the seed."""
 
     def __init__(self, node: PrivateNode, names: Stream, directory: str = NETNS_DIR) -> None:
         self._node, self._names, self._directory = node, names, directory
@@ -285,7 +286,7 @@ class NodeNamespaces:
 
 
 def execution_record(node: str, execution: Execution) -> CniExec:
-    """An execution as the trace shows it."""
+    """The trace record of an execution."""
     environ = execution.environ
     failure = plugin_failure(execution.how, execution.stdout, execution.stderr) if execution.how else None
     return CniExec(

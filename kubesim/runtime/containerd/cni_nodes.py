@@ -1,4 +1,4 @@
-"""The real nodes under the simulated ones of a run: private ones, joined by a switch and routes, or the host itself."""
+"""The real nodes of a run: private nodes connected by a switch and routes, or the host itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BIN_DIRS = ("/usr/lib/cni", "/opt/cni/bin")
 
 
 class CniNodes:
-    """Of one run. The host is locked by its state directory."""
+    """The real nodes of one run. The state directory locks the host."""
 
     def __init__(self, settings: CniSettings, plans: Sequence[NodePlan]) -> None:
         bin_dirs = _bin_dirs(settings)
@@ -52,14 +52,13 @@ class CniNodes:
         return node
 
     def _clean(self) -> list[Leak]:
-        """The host may have something left of an earlier run, and must have nothing left of this one. The objects that
-        could not be removed."""
+        """Remove leftovers of an earlier run, or of this one, from the host. Returns those that remain."""
         if not self._is_host:
             return []
         return [leak for node in self.nodes for leak in asyncio.run(node.cleaner(node.plain_libcni()).clean())]
 
     def close(self) -> list[Leak]:
-        """End them; returns what could not be removed, which for a private node is nothing."""
+        """Stop the nodes; returns the leftovers that could not be removed (none for private nodes)."""
         try:
             return self._clean()
         finally:
@@ -73,7 +72,7 @@ class CniNodes:
 
 @contextmanager
 def host_underlay(state: str) -> Iterator[Underlay]:
-    """The part of the host that belongs to this state directory: no other and no earlier run uses it."""
+    """The host as a node, for this state directory: no other run uses it."""
     with (
         lock_state(state) as lock,
         lock_plugins(state) as plugins_lock,
@@ -95,20 +94,20 @@ def _private_home(node: PrivateNode, settings: CniSettings) -> Home:
 
 
 def _host_ips(seen: Seen) -> tuple[str, ...]:
-    """The addresses at which other hosts reach this one: those of its default route's link."""
+    """The host's external addresses: those of its default route's link."""
     ways = {route["index"] for route in seen["routes"] if route["destination"] == "default"}
     found = [entry["address"].partition("/")[0] for entry in seen["addresses"] if entry["index"] in ways]
     return tuple(address for address in found if not address.startswith("fe80:")) or ("127.0.0.1",)
 
 
 def _routes(other: NodePlan) -> list[tuple[str, str]]:
-    """To another node's pods, by way of that node."""
+    """Routes to other nodes' pods."""
     gateways = (address.partition("/")[0] for address in other.addresses)
     return list(zip(other.pod_cidrs, gateways, strict=False))
 
 
 def _bin_dirs(settings: CniSettings) -> tuple[str, ...]:
-    """Those of the user as they are; else the usual ones, in which the plugins of the shipped network must be."""
+    """The user's directories; by default the standard ones, which must have the bundled network's plugins."""
     for path in settings.bin_dirs:
         real_path = os.path.realpath(path)
         hidden = (

@@ -1,6 +1,6 @@
-"""What is said about real networks before there are any, and what is reported about them.
+"""Settings of real networks, and their reported state.
 
-Imports nothing that only they need: a run without them does not pay for it.
+It has only light imports, so that runs without real networks do not pay for them.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 
 @value_object
 class CniSettings:
-    """`conf_dir` has the user's own configurations; without one it is the shipped `network`. With a `state` directory
-    the node is the host itself, and what is in there outlives kubesim."""
+    """Settings. `conf_dir` contains the user's configurations; without it the bundled `network` is used. With a `state`
+    directory the node is the host itself, and the state outlives kubesim.
+    """
 
     network: str = "bridge"
     conf_dir: str = ""
     bin_dirs: tuple[str, ...] = ()
-    faults: tuple[tuple[str, PluginFault], ...] = ()  # of a node, of all if that is empty
+    faults: tuple[tuple[str, PluginFault], ...] = ()  # node name (empty: all nodes) and fault
     state: str = ""
-    order: str = "containerd"  # in which sandboxes are created (see `Rules.sandbox_order`)
+    order: str = "containerd"  # order of sandbox creation (see `Rules.sandbox_order`)
     max_conf_num: int = 1
     setup_serially: bool = False
     internal_loopback: bool = False
@@ -34,7 +35,7 @@ class CniSettings:
 
 @value_object
 class NodePlan:
-    """A node's name, its addresses with their prefix lengths, and its ranges for pods: IPv4, IPv6."""
+    """A node's name, its addresses with prefix lengths, and its pod ranges: IPv4, IPv6."""
 
     name: str
     addresses: tuple[str, ...]
@@ -43,7 +44,7 @@ class NodePlan:
 
 @value_object
 class NetworkPicture:
-    """What a node and its pods have of links, addresses and routes (see `Node.look`)."""
+    """Links, addresses and routes of a node and its pods (see `Node.look`)."""
 
     node: str
     own: Seen

@@ -1,6 +1,6 @@
-"""RunPodSandbox in the order of containerd 1.7, on a real machine: the pause container is created before the network.
+"""RunPodSandbox of containerd 1.7 on a real machine: it creates the pause container before the network.
 
-With a user namespace of the pod, the runtime makes the network namespace with the task, and plugins run after that.
+With a pod user namespace, the runtime creates the network namespace with the task, and plugins run afterwards.
 
 Mirrors: containerd 1.7 pkg/cri/server/sandbox_run.go RunPodSandbox
 """
@@ -26,7 +26,7 @@ _MADE: dict[StepName, tuple[Action, ...]] = {
 
 
 class FirstSandboxAttempt(SandboxAttempt):
-    """Of containerd 1.7."""
+    """RunPodSandbox of containerd 1.7."""
 
     every_tear_down_counts = True
     container_comes_first = True

@@ -1,8 +1,8 @@
-"""Where a node keeps what is ours: stored sandboxes, the ledger of attachments, namespaces, libcni's cache.
+"""The home directory of a node: stored sandboxes, the ledger of attachments, namespaces, libcni's cache.
 
-The home of a private node is removed with it. That of a node that is the host itself is a state directory that outlives
-kubesim; it has a lock, so that no other kubesim cleans up what is in use, and a unique name, the prefix of its
-sandboxes' ids and of its network.
+A private node's home is removed with it. The home of the host is a state directory that outlives kubesim. Its lock
+prevents another kubesim from cleaning up resources in use; its unique name is the prefix of sandbox ids and of the
+network.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ _TRIES_WITH_A_LIVING, _TRIES = 50, 300
 
 @value_object
 class Home:
-    """`directory` is a path here, `directory_there` the same in the node. `owner` is empty where all is ours anyway;
-    `run` distinguishes runs of kubesim."""
+    """`directory` is the local path, `directory_there` the path in the node. `owner` is empty for a private node; `run`
+    distinguishes runs of kubesim.
+    """
 
     directory: str
     directory_there: str = OWN_DIR
@@ -49,11 +50,11 @@ class Home:
 
     @property
     def bridge(self) -> str:
-        """At most as long as the name of a link."""
+        """The bridge name, limited to the length of a link name."""
         return f"ks-{self.owner.rpartition('-')[2]}"
 
     def sandbox_id(self, uid: str, number: int) -> str:
-        """Never the same again, also in another run of the same seed."""
+        """A unique id, also across runs with the same seed."""
         digest = hashlib.sha256(f"{self.run}\0{number}\0{uid}".encode()).hexdigest()
         return f"{self.owner}-{digest[:40]}"
 
@@ -66,7 +67,7 @@ def host_home(state: str) -> Home:
 
 
 def _count(path: str) -> int:
-    """The number of earlier calls. It must be kept, or ids would repeat."""
+    """The number of earlier calls. It is persistent: otherwise ids would repeat."""
     before = 0
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
@@ -76,8 +77,9 @@ def _count(path: str) -> int:
 
 
 def lock_state(state: str) -> IO[str]:
-    """The state directory, ours alone until this is closed. The holder of one that was killed is given time to end what
-    it runs, also where the machine is busy."""
+    """Lock the state directory until the returned file is closed. Waits for the holder of a killed kubesim to stop its
+    processes, which can take long on a busy machine.
+    """
     lock = open_lock(state, "lock")
     for tries in range(1, _TRIES + 1):
         try:
@@ -96,13 +98,13 @@ def lock_state(state: str) -> IO[str]:
 
 
 def _is_alive(lock: IO[str]) -> bool:
-    """Is the kubesim process that took the lock still running?"""
+    """Whether the kubesim process that took the lock still runs."""
     lock.seek(0)
     return os.path.exists(f"/proc/{lock.read() or 'self'}")
 
 
 def open_lock(state: str, name: str) -> IO[str]:
-    """A file of the state directory that exists to be locked."""
+    """Open a lock file of the state directory."""
     try:
         os.makedirs(state, mode=0o700, exist_ok=True)
         return open(os.path.join(state, name), "a+")

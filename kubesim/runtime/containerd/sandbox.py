@@ -1,10 +1,10 @@
-"""Sandboxes as containerd's CRI plugin runs, stops and removes them.
+"""The sandbox service of containerd's CRI plugin: run, stop and remove sandboxes.
 
-The order is containerd's: reserve the name, store the metadata before anything exists, make the network namespace,
-store, set up the network, store, start. With a user namespace of the pod, the network namespace is made within a new
-one, and that one is pinned to a file before the sandbox starts and joins it. A failure is undone by the rules of
-`sandbox_rules`; if that fails too, an UNKNOWN sandbox stays. Stopping and removing can be repeated. The parts that
-touch a machine are protocols: the same code serves a simulated node and one with real namespaces and plugins.
+The order is containerd's: reserve the name, store the metadata before any resource exists, create the network
+namespace, store, set up the network, store, start. With a pod user namespace, the network namespace is created within
+it, and it is pinned to a file before the sandbox starts and joins it. A failure is undone by the rules of
+`sandbox_rules`; if that fails too, an UNKNOWN sandbox stays. Stop and remove are idempotent. Access to the machine is
+behind protocols: the same code serves a simulated node and one with real namespaces and plugins.
 
 Mirrors: containerd internal/cri/server/sandbox_run.go, sandbox_stop.go, sandbox_remove.go
 """
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class SandboxFailed(RuntimeCallError):
-    """RunPodSandbox failed; `kept` is the UNKNOWN sandbox that is left, if undoing failed, too."""
+    """RunPodSandbox failed; `kept` is the UNKNOWN sandbox that remains if undoing failed too."""
 
     def __init__(self, text: str, kept: PodSandbox | None = None) -> None:
         self.kept = kept
@@ -55,7 +55,7 @@ class SandboxStartFailed(RuntimeCallError):
 
 @value_object
 class SandboxRequest:
-    """The argument of RunPodSandbox, as far as the order of actions depends on it."""
+    """The fields of a RunPodSandbox request that affect the order of actions."""
 
     id: str
     name: str
@@ -69,7 +69,7 @@ class SandboxRequest:
 
 @mutable
 class PodSandbox:
-    """A sandbox: what is stored of it, and its state. `netns_path` is empty on the host's network."""
+    """A sandbox: its stored data and its state. `netns_path` is empty for host network."""
 
     request: SandboxRequest
     name: str
@@ -83,7 +83,7 @@ class PodSandbox:
 
 
 class NetworkNamespaces(Protocol):
-    """Makes and removes network namespaces that are bound to a path."""
+    """Creates and removes network namespaces that are bound to a path."""
 
     async def new(self, user_namespace: UserNamespace | None) -> str: ...
     async def remove(self, path: str) -> None: ...
@@ -91,14 +91,14 @@ class NetworkNamespaces(Protocol):
 
 
 class PodNetworking(Protocol):
-    """Attaches sandboxes to networks: CNI, or a simulation of it."""
+    """Attaches sandboxes to networks: with CNI, or simulated."""
 
     async def set_up(self, sandbox_id: str, netns: str, pod: PodNetworkConfig, ctx: Context) -> PodNetwork: ...
     async def tear_down(self, sandbox_id: str, netns: str, pod: PodNetworkConfig, ctx: Context) -> None: ...
 
 
 class SandboxController(Protocol):
-    """The sandbox itself: the pause container. Stopping and shutting down what does not exist is no error."""
+    """The sandbox container (pause). Stopping or shutting down a missing one is not an error."""
 
     async def create(self, sandbox: PodSandbox) -> None: ...
     async def ensure_image(self, sandbox: PodSandbox) -> None: ...
@@ -112,7 +112,7 @@ class SandboxController(Protocol):
 
 
 class SandboxStore(Protocol):
-    """Keeps sandboxes on disk: written before what they describe exists."""
+    """Stores sandboxes on disk, each before the resources it describes exist."""
 
     async def create(self, sandbox: PodSandbox) -> None: ...
     async def update(self, sandbox: PodSandbox) -> None: ...
@@ -121,13 +121,13 @@ class SandboxStore(Protocol):
 
 
 class SandboxObserver:
-    """Sees the steps of RunPodSandbox. A step whose `at` raises RuntimeCallError fails with that error."""
+    """Observes the steps of RunPodSandbox. If `at` raises RuntimeCallError, the step fails with that error."""
 
     def at(self, sandbox: PodSandbox, step: StepName) -> None:
-        """A step begins."""
+        """A step starts."""
 
     def undone(self, sandbox: PodSandbox, action: str) -> None:
-        """Something that was created is removed again."""
+        """A created resource was removed again."""
 
 
 async def _nothing(sandbox_id: str) -> None:
@@ -136,7 +136,7 @@ async def _nothing(sandbox_id: str) -> None:
 
 @mutable
 class Parts:
-    """What a service is made of. Leases keep a sandbox' images from being collected; the default keeps none."""
+    """Dependencies of a sandbox service. Leases protect sandbox images from garbage collection (default: none)."""
 
     namespaces: NetworkNamespaces
     networking: PodNetworking
@@ -150,7 +150,7 @@ class Parts:
 
 
 class PodSandboxService:
-    """The sandboxes of a node. `sandboxes` are those that a listing shows; `order` is containerd 2's or 1.7's."""
+    """The sandboxes of a node. `sandboxes` are those in a listing; `order` is that of containerd 2 or 1.7."""
 
     def __init__(self, parts: Parts, order: type[SandboxAttempt] | None = None) -> None:
         self._parts = parts
@@ -158,21 +158,21 @@ class PodSandboxService:
         self._names = NameIndex()
         self.sandboxes: dict[str, PodSandbox] = {}
         self._attempts: dict[str, PodSandbox] = {}
-        self._lost: set[str] = set()  # stored, but unknown to every user
+        self._lost: set[str] = set()  # stored, but missing in listings
 
     def all(self) -> list[PodSandbox]:
-        """Also those that are being created now."""
+        """All sandboxes, including those being created."""
         return [*self.sandboxes.values(), *self._attempts.values()]
 
     def forget(self) -> None:
-        """The memory of all sandboxes is lost; whatever they hold is still there."""
+        """Drop all sandboxes from memory; their resources remain."""
         self._lost.update(stored.id for stored in self._parts.store.load())
         self.sandboxes.clear()
         self._names = NameIndex()
 
     def recover(self, containers: Mapping[str, bool]) -> None:
-        """After a restart: all stored objects exist. `containers` are the sandboxes that have a pause container, and
-        whether it runs. One that has none is NOTREADY and its name is free, so the kubelet stops it and runs the next.
+        """Restore after a restart from the store. `containers` are the sandboxes with a pause container, and whether it
+        runs. A sandbox without one is NOTREADY and its name is free: the kubelet stops it and runs the next one.
 
         Mirrors: containerd internal/cri/server/restart.go recover, podsandbox/recover.go RecoverContainer
         """
@@ -201,7 +201,7 @@ class PodSandboxService:
         return attempt.sandbox
 
     async def _undo(self, attempt: SandboxAttempt) -> PodSandbox | None:
-        """Undo as far as it goes; the sandbox that has to be kept."""
+        """Undo as far as possible; returns a sandbox that must be kept."""
         dirty = bool(attempt.left_behind)
         kept: PodSandbox | None = None
         for action in reversed(attempt.to_undo):
@@ -214,7 +214,7 @@ class PodSandboxService:
                 self._parts.observer.undone(attempt.sandbox, action)
                 attempt.undoes(action)
                 await self._act(action, attempt.sandbox)
-                dirty = dirty and action != "shut down sandbox"  # its outcome replaces what was known before
+                dirty = dirty and action != "shut down sandbox"  # its outcome replaces the earlier state
             except KubesimError:
                 has_network = attempt.every_tear_down_counts or attempt.sandbox.network is not None
                 dirty = dirty or makes_dirty(action, has_network=has_network)
@@ -241,7 +241,7 @@ class PodSandboxService:
     # -- stop and remove ----------------------------------------------------------------------------------------
 
     async def stop(self, sandbox_id: str, ctx: Context = BACKGROUND) -> None:
-        """What does not exist is stopped."""
+        """Stop a sandbox; a missing one counts as stopped."""
         sandbox = self.sandboxes.get(sandbox_id)
         if sandbox is not None:
             await self._stop(sandbox, ctx)
@@ -258,7 +258,7 @@ class PodSandboxService:
             await self._tear_down(sandbox, ctx)
 
     async def _tear_down(self, sandbox: PodSandbox, ctx: Context) -> None:
-        """DEL also runs if the namespace is gone already, then with an empty path."""
+        """Tear down the network. DEL runs even if the namespace is gone, with an empty path."""
         namespaces, path = self._parts.namespaces, sandbox.netns_path
         try:
             closed = await namespaces.is_closed(path)
@@ -279,7 +279,7 @@ class PodSandboxService:
             raise RuntimeCallError(problem) from error
 
     async def remove(self, sandbox_id: str, ctx: Context = BACKGROUND) -> None:
-        """Stops it first; fails while its namespace still exists."""
+        """Remove a sandbox: stop it first. Fails while its namespace exists."""
         sandbox = self.sandboxes.get(sandbox_id)
         if sandbox is None:
             return
@@ -295,14 +295,14 @@ class PodSandboxService:
         self._names.release(sandbox_id)
 
     async def ips(self, sandbox: PodSandbox) -> tuple[str, ...]:
-        """A sandbox whose namespace is gone has no addresses, whatever is stored."""
+        """The addresses; empty if the sandbox's namespace is gone, whatever is stored."""
         if sandbox.network is None or await self._parts.namespaces.is_closed(sandbox.netns_path):
             return ()
         return (sandbox.network.ip, *sandbox.network.additional_ips)
 
 
 async def wrap_error(action: Awaitable[T], what: str) -> T:
-    """Do it; `what` is the prefix of its error."""
+    """Await an action; errors get the prefix `what`."""
     try:
         return await action
     except KubesimError as error:
@@ -310,10 +310,10 @@ async def wrap_error(action: Awaitable[T], what: str) -> T:
 
 
 class SandboxAttempt:
-    """One RunPodSandbox on its way, in the order of containerd 2; `to_undo` is undone if it fails, last first."""
+    """One RunPodSandbox in the order of containerd 2. If it fails, `to_undo` is undone in reverse order."""
 
-    every_tear_down_counts = False  # also that of a network that never came up
-    container_comes_first = False  # before the network
+    every_tear_down_counts = False  # count tear-down errors even if the network never came up
+    container_comes_first = False  # create the pause container before the network
     steps: Mapping[StepName, SandboxStep] = BY_NAME
 
     def __init__(self, parts: Parts, request: SandboxRequest) -> None:
@@ -352,7 +352,7 @@ class SandboxAttempt:
         self.to_undo.append("release name")
 
     def _at(self, name: StepName) -> None:
-        """A step begins; what the observer raises is its failure."""
+        """Start a step; an error of the observer fails the step."""
         try:
             self._parts.observer.at(self.sandbox, name)
         except KubesimError as error:
@@ -360,24 +360,24 @@ class SandboxAttempt:
             raise RuntimeCallError(text) from error
 
     def undoes(self, action: Action) -> None:
-        """Something is about to be undone. Raises RuntimeCallError if it cannot be."""
+        """Start to undo an action. Raises RuntimeCallError if it cannot be undone."""
 
     async def _network(self, ctx: Context, unsaved: str) -> None:
-        """`unsaved` stands before the error if the sandbox cannot be stored."""
+        """Set up the network. `unsaved` is the error prefix if the sandbox cannot be stored."""
         sandbox, parts, quoted_id = self.sandbox, self._parts, quoted(self.sandbox.id)
         self._at("netns")
         what = f"failed to create network namespace for sandbox {quoted_id}"
         sandbox.netns_path = await wrap_error(self._new_namespace(), what)
         self.to_undo.append("remove namespace")
         await wrap_error(parts.store.update(sandbox), unsaved)
-        self.to_undo.append("tear down network")  # plugins may do something also when they say that they failed
+        self.to_undo.append("tear down network")  # plugins may leave resources even if they fail
         self._at("network")
         set_up = parts.networking.set_up(sandbox.id, sandbox.netns_path, self._request.network, ctx)
         sandbox.network = await wrap_error(set_up, f"failed to setup network for sandbox {quoted_id}")
         await wrap_error(parts.store.update(sandbox), unsaved)
 
     async def _new_namespace(self) -> str:
-        """With a user namespace the network namespace belongs to it, so it has to be made from within."""
+        """With a user namespace, the network namespace must be created within it to be owned by it."""
         user_namespace = self._request.user_namespace
         if user_namespace is not None:
             problem = user_namespace_problem(user_namespace)

@@ -1,4 +1,4 @@
-"""The sandbox container of a node with real networks: its process does nothing, and starting it goes step by step.
+"""The sandbox container on a node with real networks: an idle process, with the start steps of containerd.
 
 Mirrors: containerd internal/cri/server/podsandbox/sandbox_run.go Controller.Start
 """
@@ -12,7 +12,7 @@ from kubesim.runtime.simulated.cri.sandbox_walk import SandboxStepFailed
 
 
 class TracedSteps(SandboxObserver):
-    """Steps that are details of the trace of a runtime, with the faults of its settings."""
+    """Steps as details of the runtime's trace, with the faults of its settings."""
 
     def __init__(self) -> None:
         self.runtime: RuntimeListeners | None = None
@@ -25,7 +25,7 @@ class TracedSteps(SandboxObserver):
     def undone(self, sandbox: PodSandbox, action: str) -> None:
         walk = None if self.runtime is None else self.runtime.sandbox_walk()
         if walk is not None:
-            walk.tell("RunPodSandbox", action, f"{sandbox.request.namespace}/{sandbox.request.name}")
+            walk.record_step("RunPodSandbox", action, f"{sandbox.request.namespace}/{sandbox.request.name}")
 
 
 class PauseProcess:
@@ -57,6 +57,6 @@ class PauseProcess:
 
 
 class PlainPause(PauseProcess):
-    """The pause container of containerd 1.7, whose steps are those of RunPodSandbox (see `containerd_1`)."""
+    """The pause container of containerd 1.7; its steps are those of RunPodSandbox (see `containerd_1`)."""
 
     async def start(self, sandbox: PodSandbox) -> None: ...

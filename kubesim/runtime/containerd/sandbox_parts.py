@@ -1,5 +1,5 @@
-"""The parts of a sandbox service that work on a real machine: namespaces bound to files, networks by CNI, a directory
-of stored sandboxes. The effect of the kubelet's view of a pod on its network.
+"""Implementations of a sandbox service's dependencies on a real machine: namespaces bound to files, CNI networks, a
+directory of stored sandboxes. Also converts a pod to its CNI input.
 
 Mirrors: containerd pkg/netns, internal/cri/server/sandbox_run_linux.go setupNetnsWithinUserns; pkg/kubelet/kuberuntime
 generatePodSandboxConfig, pkg/kubelet/container/helpers.go MakePortMappings
@@ -36,7 +36,7 @@ _PROTOCOLS = {"TCP": 0, "UDP": 1, "SCTP": 2}
 
 
 class CniNetworking:
-    """Sandboxes attached by CNI plugins."""
+    """Sandbox networking with CNI plugins."""
 
     def __init__(self, cni: CNI, settings: PodNetworkSettings | None = None) -> None:
         self.cni = cni
@@ -50,7 +50,7 @@ class CniNetworking:
 
 
 class BoundNamespaces:
-    """Namespaces of this machine, bound to files of a directory with names that are drawn."""
+    """Namespaces of this machine, bound to files with random names."""
 
     def __init__(self, names: Stream, directory: str = netns.MOUNT_DIR) -> None:
         self._names, self._directory = names, directory
@@ -80,7 +80,7 @@ class BoundNamespaces:
 
 
 def id_maps(user_namespace: UserNamespace) -> tuple[str, str]:
-    """As the kernel reads them, of users and of groups."""
+    """uid and gid maps in the kernel's format."""
     return _map_line(user_namespace.uids[0]), _map_line(user_namespace.gids[0])
 
 
@@ -89,7 +89,7 @@ def _map_line(mapping: IdMapping) -> str:
 
 
 class SandboxDirectory:
-    """Stored sandboxes: a file each, replaced as a whole and written through. A crash leaves the old or the new."""
+    """Stored sandboxes, one file each, written atomically with fsync: a crash leaves the old or the new content."""
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
@@ -126,7 +126,7 @@ class SandboxDirectory:
 
 
 def write_through(path: str, value: dict[str, Any]) -> None:
-    """Replace a file; a crash leaves the old content or the new."""
+    """Replace a file atomically; a crash leaves the old or the new content."""
     with open(f"{path}.new", "w", encoding="utf-8") as file:
         json.dump(value, file)
         file.flush()
@@ -135,13 +135,13 @@ def write_through(path: str, value: dict[str, Any]) -> None:
 
 
 def remove_written(path: str) -> None:
-    """What was written through, also what of it was never finished."""
+    """Remove a file and its unfinished temporary file."""
     remove_file(f"{path}.new")
     remove_file(path)
 
 
 def remove_file(path: str) -> None:
-    """What does not exist is removed."""
+    """Remove a file; a missing one is not an error."""
     try:
         os.unlink(path)
     except FileNotFoundError:
@@ -175,7 +175,7 @@ def sandbox_from_json(stored: dict[str, Any]) -> PodSandbox:
 
 
 def pod_network_config(config: SandboxConfig) -> PodNetworkConfig:
-    """The part of a pod that CNI plugins get. On the way to containerd, an empty list becomes null."""
+    """The pod's CNI input. As over CRI, an empty list becomes null."""
     metadata, dns = config.pod.metadata, config.dns
     mappings = tuple(mapping for container in config.pod.spec.containers for mapping in port_mappings(container))
     return PodNetworkConfig(

@@ -1,8 +1,8 @@
-"""What containerd undoes when a sandbox does not come up, and in which order. Pure.
+"""Rules for undoing a failed RunPodSandbox in containerd's order. Pure.
 
-Upstream this is a row of deferred functions, which run last first; each looks at whether one before failed. What is
-critical (network, namespace, the sandbox itself) stops the undoing when it fails: the sandbox is then kept as UNKNOWN,
-with its name reserved, so that the next sync of the kubelet finds and stops it.
+Upstream uses a series of deferred functions, which run in reverse order; each checks whether an earlier one failed. A
+critical failure (network, namespace, the sandbox itself) stops the undoing: the sandbox is kept as UNKNOWN with its
+name reserved, so that the kubelet's next sync finds and stops it.
 
 Mirrors: containerd internal/cri/server/sandbox_run.go RunPodSandbox (its defers)
 """
@@ -32,19 +32,19 @@ _ALWAYS: Final = _FILES | {"shut down sandbox", "delete task", "delete lease"}
 
 
 def is_due(action: Action, dirty: bool) -> bool:
-    """`dirty`: something before could not be undone."""
+    """Whether to undo the action. `dirty`: an earlier one could not be undone."""
     return action in _ALWAYS or (action == "keep as unknown") == dirty
 
 
 def makes_dirty(action: Action, *, has_network: bool) -> bool:
-    """Does a failure of this action count? An error while tearing down a network that never came up is ignored."""
+    """Whether a failure of this action counts. Tear-down errors of a network that never came up are ignored."""
     if action == "tear down network":
         return has_network
     return action != "delete lease" and action not in _FILES
 
 
 def user_namespace_problem(user_namespace: UserNamespace) -> str:
-    """Why a network namespace cannot be made within a user namespace; empty if it can."""
+    """Why a network namespace cannot be created in a user namespace; empty if it can."""
     if user_namespace.mode != "POD":
         return "required pod-level user namespace setting"
     for kind, mappings in (("uid", user_namespace.uids), ("gid", user_namespace.gids)):
@@ -58,13 +58,13 @@ def make_sandbox_name(name: str, namespace: str, uid: str, attempt: int) -> str:
 
 
 class NameIndex:
-    """Names of sandboxes and their owners."""
+    """Sandbox names and their owners."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, str] = {}
 
     def reserve(self, name: str, key: str) -> str:
-        """The problem, if another object has the name."""
+        """Reserve a name; returns an error if another object has it."""
         holder = self._by_name.setdefault(name, key)
         return "" if holder == key else f"name {quoted(name)} is reserved for {quoted(holder)}"
 

@@ -1,7 +1,7 @@
-"""A runtime whose sandboxes are run by a sandbox service, as containerd does it; the containers in them are simulated.
+"""A runtime with containerd's sandbox service and simulated containers.
 
-What the service is made of decides how real the sandboxes are: with `CniNetworking` and `BoundNamespaces`, or the parts
-of a private node (`cni_node.py`), every pod has a network namespace of its own that real plugins set up.
+The service's dependencies determine how real the sandboxes are: with `CniNetworking` and `BoundNamespaces`, or those of
+a private node (`cni_node.py`), every pod has its own network namespace, set up by real plugins.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ CLEAN_PERIOD = MINUTE
 
 
 class SandboxedRuntime(SimulatedRuntime):
-    """`networking` returns the state of the network; None: it is always ready. Real plugins have `wall_limit_s` of the
-    wall clock for a call, since time stands still during it. If one hangs for longer it is killed, and virtual time
-    moves on to where the kubelet gives up."""
+    """`networking` returns the network state; None: always ready. A call of real plugins is limited to `wall_limit_s`
+    of real time, because virtual time stops during it. A plugin that hangs longer is killed, and virtual time advances
+    to the kubelet's timeout.
+    """
 
     def __init__(
         self,
@@ -50,8 +51,8 @@ class SandboxedRuntime(SimulatedRuntime):
         self._wall_limit_s = wall_limit_s
         self._cleaner = cleaner
         self._running: set[asyncio.Task[SandboxFailed | None]] = set()
-        self._begun: dict[str, SandboxConfig] = {}  # sandboxes that are being created, by id
-        self._cleaning: asyncio.TimerHandle | asyncio.Task[None] | None = None  # due, or under way
+        self._begun: dict[str, SandboxConfig] = {}  # sandboxes being created, by id
+        self._cleaning: asyncio.TimerHandle | asyncio.Task[None] | None = None  # scheduled or running cleanup
 
     async def status(self) -> RuntimeConditions:
         conditions = await super().status()
@@ -59,11 +60,11 @@ class SandboxedRuntime(SimulatedRuntime):
         return conditions if problem is None else replace(conditions, network_problem=str(network_condition(problem)))
 
     def network_changed(self) -> None:
-        """Its configuration was loaded again: waiters for the network have to check again."""
+        """The network was reloaded: waiters must check again."""
         self._changed("")
 
     async def run_pod_sandbox(self, config: SandboxConfig) -> str:
-        deadline = self._clock.now() + 2 * REQUEST_TIMEOUT  # the kubelet waits twice as long as for other calls
+        deadline = self._clock.now() + 2 * REQUEST_TIMEOUT  # the kubelet's timeout for this call is twice the usual one
         await self._take(self.settings.latencies.run_sandbox)
         metadata = config.pod.metadata
         request = SandboxRequest(
@@ -85,7 +86,7 @@ class SandboxedRuntime(SimulatedRuntime):
             running.add_done_callback(self._running.discard)
             try:
                 failed = await asyncio.shield(running)
-            except asyncio.CancelledError:  # the caller has given up; the steps so far are undone without it
+            except asyncio.CancelledError:  # the caller gave up; completed steps are undone in the background
                 ctx.cancel()
                 raise
             if failed is not None:
@@ -93,7 +94,7 @@ class SandboxedRuntime(SimulatedRuntime):
         return request.id
 
     async def _run(self, request: SandboxRequest, config: SandboxConfig, ctx: Context) -> SandboxFailed | None:
-        """To the end, even without a waiter."""
+        """Run to the end, even without a waiter."""
         try:
             sandbox = await self.service.run(request, ctx)
         except SandboxFailed as error:
@@ -107,7 +108,7 @@ class SandboxedRuntime(SimulatedRuntime):
         return None
 
     def network_namespaces(self) -> dict[str, str]:
-        """Of pods that are up, by namespace and name."""
+        """Network namespaces of running pods, by namespace and name."""
         ready = (box for box in self.service.sandboxes.values() if box.state == "READY")
         return {f"{box.request.namespace}/{box.request.name}": box.netns_path for box in ready}
 
@@ -137,12 +138,12 @@ class SandboxedRuntime(SimulatedRuntime):
         await super().remove_pod_sandbox(sandbox_id)
 
     def go_down(self) -> None:
-        """The results of calls in progress are not cleaned up."""
+        """Stop. Calls in progress leave their results behind."""
         for running in self._running:
             running.cancel()
 
     def start_up(self) -> None:
-        """Sandboxes that were being created are listed again, as not ready, if they had been stored."""
+        """Start. Stored sandboxes that were being created are listed as not ready."""
         super().start_up()
         self.service.recover({identifier: info.ready for identifier, info in self._sandboxes.items()})
         for identifier, config in self._begun.items():
@@ -156,7 +157,7 @@ class SandboxedRuntime(SimulatedRuntime):
         self._clean_later()
 
     def _clean_later(self) -> None:
-        """What a sandbox that failed may have left behind, or one that was forgotten, is looked for a minute later."""
+        """Schedule a cleanup in a minute for leftovers of a failed or dropped sandbox."""
         if self._cleaner is not None and self._cleaning is None:
             self._cleaning = self._clock.call_at(self._clock.now() + CLEAN_PERIOD, self._clean)
 
@@ -176,7 +177,7 @@ class SandboxedRuntime(SimulatedRuntime):
         self._cleaning = go(clean(), "cleaning up networks")
 
     def close(self) -> None:
-        """The end: nothing runs, and nothing is cleaned up any more."""
+        """End the run: nothing runs, and no cleanup happens any more."""
         for running in self._running:
             running.cancel()
         self.lose_processes()
@@ -184,7 +185,7 @@ class SandboxedRuntime(SimulatedRuntime):
             self._cleaning.cancel()
 
     async def _failure(self, error: RuntimeCallError, ctx: Context, deadline: int) -> RuntimeCallError:
-        """What the kubelet receives: the runtime's answer, or nothing until its own timeout."""
+        """The kubelet's error: the runtime's response, or none until its own timeout."""
         if not ctx.problem:
             return RuntimeCallError(f"{UNKNOWN_ERROR}{error}")
         await self._clock.sleep_until(deadline)
@@ -192,7 +193,7 @@ class SandboxedRuntime(SimulatedRuntime):
 
 
 def pod_level(users: UserNamespace | None) -> UserNamespace | None:
-    """None for a pod with the users of the node."""
+    """The pod's user namespace; None if it uses the node's users."""
     return users if users is not None and users.mode == "POD" else None
 
 

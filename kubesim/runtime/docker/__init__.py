@@ -1,1 +1,1 @@
-"""Sandboxes as kubelets made them with docker: dockershim (v1.12) and dockertools (v1.6)."""
+"""Docker sandboxes of old kubelets: dockershim (v1.12) and dockertools (v1.6)."""

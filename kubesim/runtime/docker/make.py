@@ -1,4 +1,4 @@
-"""Runtimes with docker's sandboxes, on a simulated network or on a real node."""
+"""Creates docker runtimes, on a simulated network or on a real node."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from kubesim.values import value_object
 
 @value_object
 class DockerPlan:
-    """A node whose kubelet makes sandboxes with docker, in the order of that name."""
+    """A node whose kubelet uses docker in the named sandbox order."""
 
     order: str
     network: NetworkPluginSettings
     docker: DockerSettings
     cgroup_driver: str  # of the kubelet
-    status_period: int  # how often the kubelet asks the plugin for its status
+    status_period: int  # interval at which the kubelet polls the network plugin
 
 
 def simulated_runtime(
@@ -37,7 +37,7 @@ def simulated_runtime(
     recorder: Recorder,
     node: str,
 ) -> DockerRuntime:
-    """One with a simulated network."""
+    """A docker runtime with a simulated network."""
     steps = Steps(recorder, node)
     runtime = DockerRuntime(clock, randomness, processes, settings, plan.docker, steps)
     lacking = "" if plan.docker.has_nsenter else "nsenter"
@@ -50,7 +50,7 @@ def simulated_runtime(
 
 
 def serve(runtime: DockerRuntime, plan: DockerPlan, plugins: Sequence[NetworkPlugin], steps: Steps) -> None:
-    """Start the network plugin with every start of the kubelet. An error stops the kubelet: UsageError."""
+    """Start the network plugin at every start of the kubelet. A UsageError stops the kubelet."""
     begin: Callable[[], NetworkPlugin]
     if plan.order == "dockershim":
         begin = lambda: start_dockershim(plugins, plan.network, plan.docker, plan.cgroup_driver, steps)  # noqa: E731

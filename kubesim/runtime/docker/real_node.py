@@ -1,4 +1,4 @@
-"""The network plugin `cni` of a kubelet on a real node: real plugins, real network namespaces."""
+"""The network plugin `cni` of a docker kubelet on a real node, with real plugins and network namespaces."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROFILES: Final[dict[str, Profile]] = {"dockershim": "v1.12", "dockertools": "v1
 
 
 class NodeHost:
-    """Implements `Host`: what the plugin asks about sandboxes, and what it reads in their namespaces."""
+    """The `Host` of the plugin: information about sandboxes and their namespaces."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class NodeHost:
         self._order, self._inspect, self._mappings, self._look = order, inspect, mappings, look
 
     def get_netns(self, sandbox_id: str) -> str:
-        """The namespace of a dead container is gone: an error in dockershim, nothing in dockertools."""
+        """The namespace path. For a dead container it is gone: an error in dockershim, empty in dockertools."""
         try:
             found = self._inspect(sandbox_id)
         except RuntimeCallError as error:
@@ -60,7 +60,7 @@ class NodeHost:
 
 
 def address_of(seen: Mapping[str, Any], interface: str) -> str:
-    """What `ip -o addr show dev INTERFACE scope global` prints first: IPv4, else IPv6 (GetPodIP)."""
+    """The first address of `ip -o addr show dev INTERFACE scope global`: IPv4, else IPv6 (GetPodIP)."""
     index = next((link["index"] for link in seen["links"] if link["name"] == interface), None)
     if index is None:
         output = f"Device {quoted(interface)} does not exist.\n"
@@ -73,7 +73,7 @@ def address_of(seen: Mapping[str, Any], interface: str) -> str:
 
 
 class DockerNamespaces:
-    """Implements `SandboxNamespaces`: in place of that of a pause process, one that is bound to a file."""
+    """`SandboxNamespaces` bound to a file, instead of a pause process."""
 
     def __init__(self, node: PrivateNode, names: Stream, directory: str = NETNS_DIR) -> None:
         self._node, self._names, self._directory = node, names, directory
@@ -94,8 +94,9 @@ class DockerNamespaces:
 
 
 class NodeExec:
-    """Runs plugins by another Exec, with the node's environment. These kubelets waited for a plugin however long it
-    took: one that takes ten seconds of the wall clock is killed, and counts as one that hangs. Raises PluginHangs."""
+    """Runs plugins through another Exec, with the node's environment. These kubelets had no plugin timeout: a plugin
+    that runs ten seconds of real time is killed and simulated as hanging. Raises PluginHangs.
+    """
 
     def __init__(self, exec: PluginExec, environ: Mapping[str, str]) -> None:
         self._exec, self._environ = exec, environ

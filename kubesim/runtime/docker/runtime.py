@@ -1,7 +1,7 @@
-"""A runtime whose sandboxes are created as a kubelet with docker makes them; the containers in them are simulated.
+"""A runtime with the docker sandboxes of old kubelets, and simulated containers.
 
-`DockerRuntime` is docker itself, with what it keeps of containers, and the order (`dockershim.py`, `dockertools.py`)
-that asks it. The network plugin and its state live in the kubelet: they begin again with every start of it.
+`DockerRuntime` is the docker daemon with its containers, called by a sandbox order (`dockershim.py`, `dockertools.py`).
+The network plugin and its state are part of the kubelet and restart with it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from kubesim.runtime.types import SandboxNetwork
 from kubesim.values import replace
 
 DAEMON_IS_DOWN = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
-POLL_PERIOD = 5 * SECOND  # the kubelet asks the runtime for its status
+POLL_PERIOD = 5 * SECOND  # the kubelet's interval for runtime status
 
 
 class SandboxNamespaces(Protocol):
@@ -48,10 +48,11 @@ class SandboxNamespaces(Protocol):
 
 
 class DockerRuntime(SimulatedRuntime):
-    """Implements `Runtime` and `Docker`. `start` probes and initializes the network plugins, whenever a kubelet starts;
-    without `namespaces` the network is simulated."""
+    """Implements `Runtime` and `Docker`. `start` initializes the network plugins at every start of the kubelet. Without
+    `namespaces` the network is simulated.
+    """
 
-    reserves_names = False  # dockershim gives a container another name then
+    reserves_names = False  # dockershim gives the container another name instead
 
     name = "docker"
 
@@ -66,9 +67,9 @@ class DockerRuntime(SimulatedRuntime):
         namespaces: SandboxNamespaces | None = None,
     ) -> None:
         super().__init__(clock, randomness, processes, settings)
-        self._names: dict[str, str] = {}  # of sandbox containers -> id
+        self._names: dict[str, str] = {}  # names of sandbox containers -> id
         self._name_of: dict[str, str] = {}
-        self._bridged: dict[str, str] = {}  # addresses that docker's own bridge gave
+        self._bridged: dict[str, str] = {}  # addresses from docker's own bridge
         self._netns: dict[str, str] = {}
         self.resolv_confs: dict[str, str] = {}
         self._errors = {call: list(texts) for call, texts in docker.errors.items()}
@@ -78,7 +79,7 @@ class DockerRuntime(SimulatedRuntime):
         self._spans: dict[str, int] = {}  # remaining time of the call that creates a sandbox
         self._begin: Callable[[], NetworkPlugin]
         self._configured_at = 0
-        self._configured: int | None = None  # the moment; known from the beginning of the story
+        self._configured: int | None = None  # time of the network configuration, known from the start of the scenario
         self._order: SandboxOrder
         self._network: PluginManager
         self._prefix = ""
@@ -89,8 +90,9 @@ class DockerRuntime(SimulatedRuntime):
     def use(
         self, order: str, begin: Callable[[], NetworkPlugin], status_period: int = POLL_PERIOD, configured_at: int = 0
     ) -> None:
-        """Make sandboxes in this order, with the plugin that `begin` starts, and poll its status every `status_period`.
-        Its simulated configuration is there `configured_at` after the beginning of the story."""
+        """Use this sandbox order with the plugin that `begin` starts, and poll its status every `status_period`. The
+        simulated network is configured `configured_at` after the start of the scenario.
+        """
         self._begin, self._configured_at, self._status_period = begin, configured_at, status_period
         self._network = PluginManager(begin())
         kind = Dockershim if order == "dockershim" else Dockertools
@@ -98,26 +100,26 @@ class DockerRuntime(SimulatedRuntime):
         self._prefix = UNKNOWN_ERROR if order == "dockershim" else ""
 
     def refusal(self, call: str) -> str:
-        """What a call fails with while docker is down. Making a sandbox begins with its image."""
+        """The error of calls while docker is down. For a sandbox it is that of its image, the first call."""
         image = self._order.image_problem if call == "run_pod_sandbox" else ""
         return f"{self._prefix}{image}{DAEMON_IS_DOWN}"
 
     def kubelet_starts(self) -> None:
-        """The kubelet with its plugin and its flags begins again; docker and what is on disk go on."""
+        """Restart the kubelet's plugin; docker and the disk keep their state."""
         self._network.kubelet_starts(self._begin())
         self._order.kubelet_starts()
         self._polled = None
 
     def take_address(self, sandbox_id: str) -> str:
-        """Of the simulated network."""
+        """An address of the simulated network."""
         return self._address(sandbox_id, self._container_of(sandbox_id).attempt)
 
     def port_mappings(self, sandbox_id: str) -> tuple[PortMapping, ...]:
-        """As the checkpoint has them; dockertools gave plugins none."""
+        """The ports in the checkpoint; dockertools passed none to plugins."""
         return self._order.port_mappings(sandbox_id)
 
     def begin_story(self) -> None:
-        """Record the start of the kubelet; from now on time counts."""
+        """Record the start of the kubelet, at the start of the scenario."""
         now = self._clock.now()
         self._configured = now + self._configured_at
         self.kubelet_starts()
@@ -126,7 +128,7 @@ class DockerRuntime(SimulatedRuntime):
                 self._clock.call_at(now + moment, self._changed, "")
 
     def is_configured(self) -> bool:
-        """Is the configuration of the simulated network there?"""
+        """Whether the simulated network is configured."""
         known = self._configured
         return not self._configured_at if known is None else self._clock.now() >= known
 
@@ -148,7 +150,7 @@ class DockerRuntime(SimulatedRuntime):
         return identifier
 
     async def _poll_network(self) -> None:
-        """Ask the plugin, if that is due: its configuration is read again each time."""
+        """Poll the plugin if due; each poll reads its configuration again."""
         now = self._clock.now()
         if self._polled is not None and self._status_period > POLL_PERIOD:
             due = self._polled + (now - self._polled) // self._status_period * self._status_period
@@ -167,7 +169,7 @@ class DockerRuntime(SimulatedRuntime):
         self._spans[uid] = self.settings.latencies.run_sandbox.draw(self._stream)
         try:
             if self._polled is None or self._clock.now() >= self._polled + POLL_PERIOD:
-                await self._poll_network()  # polls in which nothing changed are skipped
+                await self._poll_network()  # unchanged polls are skipped
             return await self._order.run(config)
         except SetupNetworkFailed:
             raise
@@ -190,7 +192,7 @@ class DockerRuntime(SimulatedRuntime):
             raise RuntimeCallError(f"{self._prefix}{error}") from error
 
     async def pod_sandbox_status(self, sandbox_id: str) -> SandboxInfo:
-        """The address is read until there is one."""
+        """The status; the address is read until the pod has one."""
         info = self._sandbox(sandbox_id)
         if not info.ready or info.network is None or info.network.ip or info.network_namespace == "NODE":
             return info
@@ -209,7 +211,7 @@ class DockerRuntime(SimulatedRuntime):
             raise RuntimeCallError(due.pop(0))
 
     def ensure_sandbox_image(self, image: str) -> None:
-        """A node has it, unless a scenario makes it fail."""
+        """The sandbox image exists, unless a scenario makes the pull fail."""
         try:
             self._fail_if_due("pull")
         except RuntimeCallError as error:
@@ -257,7 +259,7 @@ class DockerRuntime(SimulatedRuntime):
         )
 
     def _bridge_address(self, info: SandboxInfo) -> str:
-        """Docker's own bridge provides it, if no plugin does."""
+        """The address from docker's own bridge, if there is no plugin."""
         if info.id not in self._bridged:
             self._bridged[info.id] = self._address(info.id, info.attempt)
         return self._bridged[info.id]
@@ -282,14 +284,14 @@ class DockerRuntime(SimulatedRuntime):
         return info
 
     def _has_network(self, sandbox_id: str) -> bool:
-        """A kubelet with docker requests the address later."""
+        """Docker kubelets request the address later."""
         is_given = self._netns if self._namespaces is not None else self._addresses.taken
         return sandbox_id in is_given or super()._has_network(sandbox_id) or self._network.plugin.name == NOOP_NAME
 
-    # -- what it keeps ------------------------------------------------------------------------------------------
+    # -- containers ---------------------------------------------------------------------------------------------
 
     def network_namespaces(self) -> dict[str, str]:
-        """Of running pods, by namespace and name."""
+        """Network namespaces of running pods, by namespace and name."""
         infos = ((self._sandboxes[each], path) for each, path in self._netns.items())
         return {f"{info.pod_namespace}/{info.pod_name}": path for info, path in infos if info.ready}
 
@@ -297,7 +299,7 @@ class DockerRuntime(SimulatedRuntime):
         return replace(super()._context(container), netns=self._netns.get(container.info.sandbox_id, ""))
 
     def _end_sandbox(self, info: SandboxInfo) -> None:
-        """Its network namespace ends with its process."""
+        """The network namespace ends with the sandbox process."""
         path = self._netns.pop(info.id, "")
         if path and self._namespaces is not None:
             self._namespaces.remove(path)
@@ -312,10 +314,10 @@ class DockerRuntime(SimulatedRuntime):
         self.resolv_confs.pop(sandbox_id, None)
 
     def close(self) -> None:
-        """The end: nothing runs any more."""
+        """End the run: nothing runs any more."""
         self.lose_processes()
 
 
 def network_changes(configured_at: int, status_period: int) -> list[int]:
-    """When the kubelet may see that the network is configured: immediately, or with its next poll."""
+    """When the kubelet can notice the configured network: now, or at its next poll."""
     return sorted({configured_at, -(-configured_at // status_period) * status_period})

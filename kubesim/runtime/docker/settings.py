@@ -1,4 +1,4 @@
-"""Settings of a kubelet with docker for its network plugin and its daemon, and what follows from them. Pure.
+"""Settings of a docker kubelet: its network plugin flags and its docker daemon. Pure.
 
 Mirrors: kubelet v1.12 pkg/kubelet/config/flags.go, pkg/kubelet/dockershim/docker_service.go NetworkPluginSettings,
 effectiveHairpinMode, cni.go SplitDirs
@@ -18,7 +18,7 @@ KUBENET: Final = "kubenet"
 
 @value_object
 class NetworkPluginSettings:
-    """Flags of the kubelet. A `name` of nothing is the no-op plugin: docker's own bridge."""
+    """Network plugin flags of the kubelet. An empty `name` is the no-op plugin: docker's own bridge."""
 
     name: str = "cni"
     conf_dir: str = ""
@@ -27,10 +27,10 @@ class NetworkPluginSettings:
     non_masquerade_cidr: str = "10.0.0.0/8"
     mtu: int = 0
     pod_cidr: str = ""
-    configured_at: int = 0  # since the start: when the configuration of a simulated network is there
+    configured_at: int = 0  # when a simulated network is configured, after the start
 
     def __str__(self) -> str:
-        """As Go prints the structure."""
+        """The struct in Go's format."""
         dirs = " ".join(split_dirs(self.bin_dir))
         return (
             f"&{{HairpinMode:{self.hairpin_mode} NonMasqueradeCIDR:{self.non_masquerade_cidr} PluginName:{self.name} "
@@ -40,22 +40,22 @@ class NetworkPluginSettings:
 
 @value_object
 class DockerSettings:
-    """The daemon of a node. `errors` are those of its next calls, by call: pull, create, start, stop."""
+    """The docker daemon of a node. `errors` are those of its next calls, by call: pull, create, start, stop."""
 
-    cgroup_driver: str = ""  # empty: the kubelet's
+    cgroup_driver: str = ""  # empty: same as the kubelet
     api_version: str = "1.38"
     log_driver: str = "json-file"
     errors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    has_nsenter: bool = True  # the node, for the network plugin cni
+    has_nsenter: bool = True  # whether the node has nsenter, which the cni plugin needs
 
 
 def split_dirs(given: str) -> list[str]:
-    """A comma, not a colon, which is part of paths elsewhere."""
+    """Split by comma: a colon can be part of a path."""
     return given.split(",")
 
 
 def effective_hairpin_mode(mode: str, plugin: str) -> tuple[str, str]:
-    """The mode in force, and a warning. Raises ValueError for one that does not exist."""
+    """The effective mode, and a warning. Raises ValueError for an unknown mode."""
     if mode not in ("promiscuous-bridge", "hairpin-veth", "none"):
         raise ValueError(f"unknown value: {quoted(mode)}")
     if mode == "promiscuous-bridge" and plugin != KUBENET:

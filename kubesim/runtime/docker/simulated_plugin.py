@@ -1,4 +1,4 @@
-"""The network plugins `cni` and `kubenet` of a simulated node: they fail as a scenario says, and give out addresses.
+"""Simulated network plugins `cni` and `kubenet`: they fail as configured by the scenario and allocate addresses.
 
 Mirrors: kubelet v1.12 pkg/kubelet/dockershim/network/cni/cni.go, kubenet/kubenet_linux.go (what they report)
 """
@@ -13,8 +13,9 @@ from kubesim.runtime.docker.settings import KUBENET
 
 
 class SimulatedPlugin:
-    """`is_configured`: the configuration file is there (cni), or the node has its pod CIDR (kubenet). `errors` are
-    those of the first ADDs; `take` gives a sandbox its address; `lacks` is a program that the node does not have."""
+    """`is_configured`: the configuration file exists (cni), or the node has its pod CIDR (kubenet). `errors` are those
+    of the first ADDs; `take` allocates an address; `lacks` is a program that the node does not have.
+    """
 
     def __init__(
         self,
@@ -31,7 +32,7 @@ class SimulatedPlugin:
         self._addresses: dict[str, str] = {}
 
     def init(self, given: InitArguments) -> None:
-        """A simulated node has nothing that a hairpin mode or an MTU would change."""
+        """Hairpin mode and MTU have no effect on a simulated node."""
         if self._lacks:
             raise not_in_path(self._lacks)
         self._has_network = self._is_configured()
@@ -40,7 +41,7 @@ class SimulatedPlugin:
         return ()
 
     async def status(self) -> None:
-        """Reads the configuration again; what was there once stays."""
+        """Check the configuration again; once found it stays."""
         self._has_network = self._has_network or self._is_configured()
         self._check_initialized()
 

@@ -1,4 +1,4 @@
-"""The start of a kubelet with docker: which network plugin serves, and what stops the kubelet.
+"""Start of a docker kubelet: selects its network plugin, and finds errors that stop the kubelet.
 
 Mirrors: kubelet v1.12 pkg/kubelet/kubelet.go NewMainKubelet (DockerContainerRuntime), dockershim/docker_service.go
 NewDockerService; v1.6 cmd/kubelet/app/server.go UnsecuredKubeletDeps, pkg/kubelet/kubelet.go NewMainKubelet
@@ -35,7 +35,7 @@ def start_dockershim(
     cgroup_driver: str,
     at: Steps,
 ) -> NetworkPlugin:
-    """The plugin that serves. An error stops the kubelet: UsageError."""
+    """The selected plugin. A UsageError stops the kubelet."""
     steps = at.of("NewDockerService")
     steps.take(f"keep checkpoints in {DIRECTORY}")
     _stop_at(docker_version_problem(docker.api_version))
@@ -59,7 +59,7 @@ def start_dockershim(
 
 
 def start_dockertools(plugins: Sequence[NetworkPlugin], given: NetworkPluginSettings, at: Steps) -> NetworkPlugin:
-    """The same for a kubelet that had no shim: plugins are among its dependencies before it is created."""
+    """The same for a kubelet without dockershim: plugins are dependencies that exist before the kubelet."""
     at.of("UnsecuredKubeletDeps").take(f"probe network plugins: {', '.join(plugin.name for plugin in plugins)}")
     steps = at.of("NewMainKubelet")
     given = _with_hairpin_mode(given, steps)
@@ -70,7 +70,7 @@ def start_dockertools(plugins: Sequence[NetworkPlugin], given: NetworkPluginSett
 
 
 def _init_network_plugin(plugins: Sequence[NetworkPlugin], given: NetworkPluginSettings, steps: Steps) -> NetworkPlugin:
-    """Raises CniError."""
+    """Initialize the plugin. Raises CniError."""
     chosen = init_network_plugin(plugins, given.name, _arguments(given))
     if not given.name:
         steps.take("no network plugin is named")

@@ -1,1 +1,1 @@
-"""Images: references, pull policy and back-off, credentials, and the records of earlier pulls."""
+"""Images: references, pull policy and back-off, credentials, and pull records."""

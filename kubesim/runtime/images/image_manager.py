@@ -1,7 +1,7 @@
-"""Making sure that a container's image is on the node: pull policy, access, back-off, the pull itself.
+"""EnsureImageExists: pull policy, access check, back-off, and the image pull.
 
-Stands between the start of a container and the runtime's image calls. One pull at a time in the order of request is the
-kubelet's default (see ImagePullSettings).
+Called at each container start. By default the kubelet pulls one image at a time, in the order of requests (see
+ImagePullSettings).
 
 Mirrors: pkg/kubelet/images/image_manager.go EnsureImageExists, puller.go, helpers.go throttleImagePulling.
 """
@@ -39,7 +39,7 @@ SIGNATURE_VALIDATION_FAILED = "SignatureValidationFailed"
 
 @value_object
 class ImagePullSettings:
-    """One pull at a time, or this many side by side (None: all); and how many requests a second a registry may get."""
+    """Serial pulls, or up to this many in parallel (None: unlimited); and the registry's rate limit."""
 
     serialize: bool = True
     max_parallel: int | None = None
@@ -48,9 +48,9 @@ class ImagePullSettings:
 
 
 class ImageError(KubesimError):
-    """The image does not exist: the waiting reason that the status will show, and its message."""
+    """An image error: the waiting reason for the status, and its message."""
 
-    # Only crash loops set the time of the pod worker's next sync; after an image error it keeps its usual interval.
+    # Only crash loops set the time of the pod worker's next sync; after an image error the usual interval applies.
     retry_at: int | None = None
 
     def __init__(self, reason: str, message: str) -> None:
@@ -60,8 +60,7 @@ class ImageError(KubesimError):
 
 @mutable
 class _Request:
-    """A pull request: the image as written in the pod, and with the default tag; and the credentials for the
-    registry."""
+    """A pull request: the image as in the pod spec, with the default tag, and the registry credentials."""
 
     pod: Pod
     container: str
@@ -71,12 +70,12 @@ class _Request:
     _credentials: tuple[AuthConfig, ...] | None = None
 
     def credentials(self) -> tuple[AuthConfig, ...]:
-        """Looked up once, and no sooner than needed. Raises ImageError."""
+        """Looked up once, and only if needed. Raises ImageError."""
         if self._credentials is None:
             try:
                 self._credentials = lookup_pull_credentials(self.image, self.pull_secrets)
             except InvalidPullSecret as error:
-                # Upstream has no name for it, so the reason is the message.
+                # Upstream has no reason for this error, so the message is the reason.
                 raise ImageError(str(error), str(error)) from error
         return self._credentials
 
@@ -93,11 +92,11 @@ class _Pulled:
     image_ref: str
     size: int
     took: int
-    secret: PullSecret | None  # what opened the registry
+    secret: PullSecret | None  # the secret whose credentials succeeded
 
 
 class ImageManager:
-    """One per kubelet."""
+    """The image manager of one kubelet."""
 
     def __init__(
         self,
@@ -113,22 +112,21 @@ class ImageManager:
         self._runtime = runtime
         self._events = events
         self._clock = clock
-        self.backoff = new_image_backoff() if backoff is None else backoff  # an empty one is falsy
+        self.backoff = new_image_backoff() if backoff is None else backoff  # `or` would discard an empty one
         self._records = records or PullRecords()
         self._check_access = gates.enabled("KubeletEnsureSecretPulledImages")
         self._rules = gates.rules
-        self._previous_errors: dict[str, str] = {}  # by back-off key: what the last pull said
+        self._previous_errors: dict[str, str] = {}  # back-off key -> last pull error
         settings = settings or ImagePullSettings()
         self._limiter = TokenBucket(settings.qps, settings.burst) if settings.qps else None
         limit = 1 if settings.serialize else settings.max_parallel
-        # Both serve in the order of request, as Go's channels do.
+        # As with Go's channels, both serve in the order of requests.
         self._turns: AbstractAsyncContextManager[None] = asyncio.Semaphore(limit) if limit else nullcontext()
 
     async def ensure_image_exists(
         self, pod: Pod, image: str, pull_policy: str, *, container: str = "", pull_secrets: Sequence[ApiObject] = ()
     ) -> str:
-        """The id of the image, pulled if necessary. Raises ImageError; what a user should see was emitted as an
-        Event."""
+        """The image id, after a pull if necessary. Raises ImageError after emitting Events for the user."""
         try:
             request = _Request(pod, container, image, apply_default_image_tag(image), tuple(pull_secrets))
         except InvalidReference as error:
@@ -143,16 +141,16 @@ class ImageManager:
             if self._may_use(request, image_ref):
                 return image_ref
             if pull_policy == "Never":
-                # The same answer as for an absent image, so that pods cannot learn which images are on the node.
+                # Same error as for an absent image, so that a pod cannot find out which images are on the node.
                 raise self._not_present(request)
         return await self._pull(request)
 
     async def _precheck(self, request: _Request, pull_policy: str) -> str:
-        """The id of the present image; empty if it has to be pulled."""
+        """The id of the present image; empty if it must be pulled."""
         try:
             info = await self._runtime.image_status(request.image)
         except RuntimeCallError as error:
-            # Today's kubelet prints the id that it did not get.
+            # As upstream, the message contains the id that was not found.
             named = request.requested if self._rules.inspects_images_first else ""
             message = f"Failed to inspect image {quoted(named)}: {error}"
             self._event(request, "Warning", "InspectFailed", message)
@@ -178,7 +176,7 @@ class ImageManager:
         return ImageError(ERR_IMAGE_NEVER_PULL, message)
 
     async def _pull(self, request: _Request) -> str:
-        """A pull with its records of intent and success around it."""
+        """Pull with records of intent and success."""
         request.credentials()
         if not self._check_access:
             return (await self._pull_unless_backing_off(request)).image_ref
@@ -222,13 +220,13 @@ class ImageManager:
             credentials, secret = request.credentials(), None
             if credentials:
                 image_ref, secret = await self._pull_with(credentials, request)
-            else:  # as nobody
+            else:  # anonymously
                 image_ref = await self._runtime.pull_image(request.image, request.pod)
             size = await self._image_size(request.image) if image_ref else 0
             return _Pulled(image_ref, size, self._clock.now() - began, secret)
 
     async def _pull_with(self, credentials: tuple[AuthConfig, ...], request: _Request) -> tuple[str, PullSecret]:
-        """With each credential in turn, until one is good."""
+        """Try each credential until one succeeds."""
         problems: dict[str, None] = {}
         for auth in credentials:
             try:
@@ -241,7 +239,7 @@ class ImageManager:
         try:
             info = await self._runtime.image_status(image)
         except RuntimeCallError:
-            return 0  # only the text of an event depends on it
+            return 0  # only used in an Event message
         return 0 if info is None else info.size
 
     def _pull_failed(self, request: _Request, text: str) -> ImageError:
@@ -257,7 +255,7 @@ class ImageManager:
 
 
 def pull_error(image: str, text: str) -> ImageError:
-    """What a runtime's text means: two errors are known by the word they begin with."""
+    """The error for a runtime message: two errors are recognised by their first word."""
     for reason, cause in (
         (REGISTRY_UNAVAILABLE, "the registry is unavailable"),
         (SIGNATURE_VALIDATION_FAILED, "the signature validation failed"),

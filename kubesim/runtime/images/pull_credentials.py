@@ -1,7 +1,7 @@
-"""Which credentials a pod's pull secrets hold for an image.
+"""Credentials for an image from a pod's pull secrets.
 
-A secret of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg names registries, or paths in them, with a
-user and a password each. All entries that match an image are tried, the more specific ones first.
+A secret of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg lists registries or registry paths, each with
+user and password. All entries that match an image are tried, more specific ones first.
 
 Mirrors: pkg/credentialprovider (keyring.go BasicDockerKeyring, config.go DockerConfigEntry, secrets/secrets.go
 MakeDockerKeyring)
@@ -29,12 +29,12 @@ _DEFAULT_DOMAIN_ENTRY = "index.docker.io"
 
 
 class InvalidPullSecret(KubesimError):
-    """A pull secret that cannot be read; with it no image can be pulled."""
+    """A pull secret that cannot be decoded: no image can be pulled with it."""
 
 
 @value_object
 class PullSecret:
-    """Where a credential comes from, and what it looked like."""
+    """The origin of a credential, and its hash."""
 
     uid: str
     namespace: str
@@ -53,7 +53,7 @@ class AuthConfig:
 
 
 def lookup_pull_credentials(image: str, secrets: Iterable[ApiObject]) -> tuple[AuthConfig, ...]:
-    """What to try for an image, in this order. Raises InvalidPullSecret."""
+    """The credentials for an image in the order they are tried. Raises InvalidPullSecret."""
     by_registry: dict[str, list[AuthConfig]] = {}
     for secret in secrets:
         for registry, entry in _entries(secret):
@@ -61,7 +61,7 @@ def lookup_pull_credentials(image: str, secrets: Iterable[ApiObject]) -> tuple[A
     if not by_registry:
         return ()
     repository = parse_normalized(image).name
-    # Sorted backwards, so that a path comes before the registry that it is in.
+    # Sorted in reverse, so that a path precedes its registry.
     found = [
         auth
         for registry in sorted(by_registry, reverse=True)
@@ -88,7 +88,7 @@ def _entries(secret: ApiObject) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def _key(registry: str) -> str:
-    """`https://host/v1/` is the host; a path is kept."""
+    """The lookup key: `https://host/v1/` becomes the host; other paths stay."""
     registry = registry.removeprefix("https://").removeprefix("http://")
     host, slash, path = registry.partition("/")
     path = slash + path
@@ -119,7 +119,7 @@ def _decoded(secret: ApiObject, auth: str) -> tuple[str, str]:
 
 
 def _matches(registry: str, repository: str) -> bool:
-    """Parts of the host may be globs; a port must be equal; the path must be a prefix."""
+    """Parts of the host may be globs; ports must be equal; the path must be a prefix."""
     host, _, path = registry.partition("/")
     image_host, _, image_path = repository.partition("/")
     name, _, port = host.partition(":")

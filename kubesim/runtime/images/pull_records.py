@@ -1,9 +1,8 @@
-"""Which pods may use an image that is already on the node: what the kubelet pulled, by which name, with which
-credentials.
+"""Image pull records: they decide which pods may use an image that is already on the node.
 
-An image that was pulled without credentials may be used by all pods of the node under the repository name it was pulled
-by; one that was pulled with a secret, by pods that have that secret, or the same credentials in another. All others
-must pull, so that the registry can refuse. Images that were there before are free to all.
+If an image was pulled without credentials, all pods of the node may use it under that repository name. If it was pulled
+with a secret, pods with that secret or equal credentials may. All other pods must pull, so that the registry can deny
+access. All pods may use preloaded images.
 
 Mirrors: pkg/kubelet/images/pullmanager (image_pull_manager.go PullManager, image_pull_policies.go).
 """
@@ -22,32 +21,32 @@ from kubesim.values import mutable
 VerificationPolicy = Callable[[str, bool], bool]
 """(image, pulled by the kubelet) -> must the pod prove that it may use the image?"""
 
-WRITE_WHILE_MATCHING_LIMIT = 100  # of secrets in one record
+WRITE_WHILE_MATCHING_LIMIT = 100  # secrets per record
 
 
 @mutable
 class _Access:
-    """Which pods may use an image under one repository name."""
+    """Access to an image under one repository name."""
 
     all_pods: bool = False
     secrets: list[PullSecret] = field(default_factory=list)
 
 
 class PullRecords:
-    """What the kubelet pulled (by image id), and what it is pulling."""
+    """Pulled images (by image id), and pulls in progress."""
 
     def __init__(self, policy: VerificationPolicy | None = None) -> None:
         self._policy = policy or verification_policy("NeverVerifyPreloadedImages")
-        self._pulled: dict[str, dict[str, _Access]] = {}  # image id -> repositories it was pulled by
+        self._pulled: dict[str, dict[str, _Access]] = {}  # image id -> repositories it was pulled from
         self._intents: Counter[str] = Counter()
-        self.unreadable: set[str] = set()  # image ids whose record is damaged
+        self.unreadable: set[str] = set()  # image ids with a damaged record
         self.on_write: Callable[[str], object] = lambda image_ref: None
 
     def record_pull_intent(self, image: str) -> None:
         self._intents[image] += 1
 
     def record_image_pulled(self, image: str, image_ref: str, secret: PullSecret | None = None) -> None:
-        """Without a secret, the image is public."""
+        """Record a pull. Without a secret, the image is public."""
         self._record(image, image_ref, secret)
         self._end_intent(image)
 
@@ -73,11 +72,11 @@ class PullRecords:
     def must_attempt_image_pull(
         self, image: str, image_ref: str, secrets: Callable[[], Collection[PullSecret]]
     ) -> bool:
-        """Is a pull needed although the image is present? `secrets` are those of the pod that fit the image."""
+        """Whether a present image must be pulled again. `secrets` are the pod's secrets that match the image."""
         if image_ref in self.unreadable:
             return True
         repositories = self._pulled.get(image_ref)
-        # A pull in progress makes an image that was there before count as the kubelet's own.
+        # With a pull in progress, a preloaded image counts as pulled by the kubelet.
         pulled_by_kubelet = repositories is not None or image in self._intents
         if not self._policy(image, pulled_by_kubelet):
             return False
@@ -94,7 +93,7 @@ class PullRecords:
     def _has_matching_secret(
         self, image: str, image_ref: str, access: _Access, secrets: Collection[PullSecret]
     ) -> bool:
-        """The same credentials, or the same secret with others in it by now; what matched is remembered."""
+        """Whether a secret or its credentials match the record; a match is stored."""
         may_write = len(access.secrets) < WRITE_WHILE_MATCHING_LIMIT
         for secret in secrets:
             for known in access.secrets:
@@ -107,7 +106,7 @@ class PullRecords:
 
 
 def verification_policy(name: str, allowlist: Collection[str] = ()) -> VerificationPolicy:
-    """The `imagePullCredentialsVerificationPolicy` of a kubelet configuration."""
+    """The `imagePullCredentialsVerificationPolicy` of the kubelet configuration."""
     if name == "NeverVerify":
         return lambda image, pulled: False
     if name == "NeverVerifyPreloadedImages":
@@ -123,5 +122,5 @@ def _allowlisted(image: str, allowlist: Collection[str]) -> bool:
     try:
         image = trim_image_tag_digest(image)
     except InvalidReference:
-        pass  # compared as it was written
+        pass  # compared unparsed
     return any(image.startswith(entry[:-1]) if entry.endswith("/*") else image == entry for entry in allowlist)

@@ -1,1 +1,1 @@
-"""The runtime manager. `decide` computes what a pod needs, `act` makes the CRI calls for it."""
+"""The runtime manager: `decide` computes the actions for a pod, `act` makes the CRI calls."""

@@ -1,7 +1,6 @@
-"""The hash by which the kubelet decides whether a running container still matches the pod's spec.
+"""The container hash: the kubelet restarts a running container if the hash of its spec has changed.
 
-Only the name and the image count: whatever else changes in a container, it is not restarted for it. Older kubelets hash
-all of it.
+Only name and image are hashed; other changes do not restart a container. Older kubelets hash the whole container.
 
 Mirrors: pkg/kubelet/container/helpers.go HashContainer, HashContainerWithoutResources (v1.30); pkg/util/hash
 DeepHashObject.
@@ -23,21 +22,21 @@ def hash_container(container: Container, rules: Rules = DEFAULT_RULES) -> int:
 
 
 def is_hash_of_other_kubelet(container: Container, hash: int) -> bool:
-    """Whether a kubelet that hashes in another way computed it for this container."""
+    """Whether a kubelet with another hash function computed it for this container."""
     return any(hash == _hash_as(way, container) for way in ("image", "json", "dump"))
 
 
 def _hash_as(way: str, container: Container) -> int:
     if way == "image":
         return _hash(container.name, container.image)
-    # Go writes `resources` always: it is a struct and not a pointer to one.
+    # Go always writes `resources`, because it is a struct and not a pointer.
     text = dumps_in_order(container.changed(resources=container.resources).to_json())
-    # Upstream's dump of the struct has another format; what matters is that it differs from JSON.
+    # Upstream's dump has another format; here it only needs to differ from JSON.
     return _hash_text(text if way == "json" else f"v1.Container{text}")
 
 
 def hashed_part(container: Container, gates: FeatureGates) -> Container:
-    """The part of a container that is hashed by kubelets that hash all of it: resources that can be resized are not."""
+    """The hashed fields of kubelets that hash the whole container: without resizable resources."""
     is_resizable = gates.enabled("InPlacePodVerticalScaling")
     return container.changed(resources=ResourceRequirements()) if is_resizable else container
 

@@ -1,6 +1,6 @@
-"""Labels and annotations on sandboxes and containers: what the kubelet remembers in the runtime, and reads back.
+"""Labels and annotations that the kubelet stores on sandboxes and containers, and reads back.
 
-A kubelet that restarts, or kills a container of an unknown pod, has only these.
+After a restart, or for a container of an unknown pod, the kubelet has only these.
 
 Mirrors: kuberuntime/labels.go, kuberuntime_container.go restoreSpecsFromContainerLabels.
 """
@@ -33,7 +33,7 @@ CONTAINER_PORTS = "io.kubernetes.container.ports"
 
 
 def new_pod_labels(pod: Pod) -> dict[str, str]:
-    """A sandbox has the pod's own labels as well."""
+    """The labels of a sandbox, including the pod's own labels."""
     return {**pod.metadata.labels, **_identity(pod)}
 
 
@@ -70,8 +70,8 @@ def new_container_annotations(
     return annotations
 
 
-# Go writes fields in the order of the struct and leaves out the empty ones that are marked so; a field that the
-# kubelet's types do not have is not written.
+# Go writes fields in struct order and omits empty ones marked `omitempty`; fields unknown to the kubelet's types are
+# not written.
 
 
 def _handler_json(handler: LifecycleHandler) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def _unless_empty(**fields: Any) -> dict[str, Any]:
 
 
 def restore_specs(labels: Mapping[str, str], annotations: Mapping[str, str]) -> tuple[Pod, Container]:
-    """As much of a pod and its container as stopping it needs, for a container whose pod is not known."""
+    """The parts of a pod and container that are needed to stop a container of an unknown pod."""
     pod = Pod(
         metadata=ObjectMeta(
             uid=labels.get(POD_UID, ""),
@@ -127,7 +127,7 @@ def restore_specs(labels: Mapping[str, str], annotations: Mapping[str, str]) -> 
 
 
 def _read(read: Callable[[str], Any], annotations: Mapping[str, str], name: str) -> Any:
-    """What an annotation says; None if it is missing or unreadable."""
+    """The value of an annotation; None if it is missing or invalid."""
     try:
         return read(annotations[name])
     except (KeyError, ValueError):

@@ -1,8 +1,8 @@
-"""The pod log directory, as far as the kubelet reads it: which attempts of a container have a log file.
+"""The pod log directory: the attempts of each container that have a log file.
 
-A container without any record in the runtime continues counting from its log files, so that a restart count survives
-the
-loss of the records.
+A container without a runtime record continues its restart count from its log files, so the count survives the loss of
+records.
+
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_container.go calcRestartCountByLogDir
 """
 
@@ -12,7 +12,7 @@ from kubesim.api.pod import Pod
 
 
 class LogDirectory:
-    """Log files by pod uid and container name; only the number of the newest matters."""
+    """Log files by pod UID and container name; only the newest attempt number is stored."""
 
     def __init__(self) -> None:
         self._newest: dict[str, dict[str, int]] = {}
@@ -26,7 +26,7 @@ class LogDirectory:
         return 0 if newest is None else newest + 1
 
     def removed(self, uid: str, container: str, attempt: int) -> None:
-        """A container's log went with its record; older ones were removed before it."""
+        """A container's log was removed with its record; older ones were removed earlier."""
         newest = self._newest.get(uid)
         if newest is not None and newest.get(container) == attempt:
             del newest[container]

@@ -1,6 +1,6 @@
-"""What things are called: pods in messages, log files, the back-off entry, where an event points.
+"""Names: pods in messages, log files, back-off keys, field paths of Events.
 
-Used by the runtime manager when it creates sandboxes and containers and when it reports on them.
+The runtime manager uses them to create sandboxes and containers and to report on them.
 
 Mirrors: kuberuntime/helpers.go (log paths, GetBackoffKey), kuberuntime/legacy.go (logSymlink), container/ref.go
 fieldPath, util/format/pod.go.
@@ -28,7 +28,7 @@ _LOG_SUFFIX = ".log"
 
 @value_object
 class SandboxMetadata:
-    """The identity of a sandbox for the runtime."""
+    """The identity of a sandbox in CRI."""
 
     name: str
     namespace: str
@@ -41,7 +41,7 @@ def sandbox_metadata(pod: Pod, attempt: int) -> SandboxMetadata:
 
 
 def format_pod(pod: Pod) -> str:
-    """`name_namespace(uid)`: a pod in messages."""
+    """A pod in messages: `name_namespace(uid)`."""
     return f"{pod.metadata.name}_{pod.metadata.namespace}({pod.metadata.uid})"
 
 
@@ -60,13 +60,13 @@ def container_log_path(container_name: str, restart_count: int) -> str:
 
 
 def legacy_log_symlink(pod: Pod, container_name: str, bare_container_id: str) -> str:
-    """The link that log collectors follow; a long pod name cuts the container id."""
+    """The symlink that log collectors follow; a long pod name truncates the container id."""
     name = f"{pod_full_name(pod)}_{container_name}-{bare_container_id}"
     return f"{LEGACY_CONTAINER_LOGS_DIR}/{name[: _MAX_FILE_NAME - len(_LOG_SUFFIX)]}{_LOG_SUFFIX}"
 
 
 def backoff_key(pod: Pod, container: Container, rules: Rules = DEFAULT_RULES) -> str:
-    """The crash-loop entry of a container. Another image or other resources are another entry: they start afresh."""
+    """The crash-loop key of a container. Changed image or resources give a new key, which resets the back-off."""
     meta = pod.metadata
     if rules.hashes_whole_container:
         return f"{meta.name}_{meta.namespace}_{meta.uid}_{container.name}_{hash_container(container, rules):x}"
@@ -80,7 +80,7 @@ def _fnv64_hex(text: str) -> str:
 
 
 def container_field_path(pod: Pod, container_name: str) -> str:
-    """Where an event about this container points: `spec.containers{web}`."""
+    """The field path of an Event about this container: `spec.containers{web}`."""
     spec = pod.spec
     return (
         _field_path("containers", spec.containers, container_name)

@@ -1,4 +1,4 @@
-"""What a round of SyncPod or KillPod achieved: one result per action, and the error they add up to.
+"""Results of SyncPod or KillPod: one result per action, and their aggregated error.
 
 Mirrors: pkg/kubelet/container/sync_result.go; the texts are Go's, because events and logs show them.
 """
@@ -38,13 +38,13 @@ CREATE_CONTAINER_ERROR = "CreateContainerError"
 
 @mutable
 class SyncResult:
-    """One action on one target; `error` is the short reason that statuses show, `message` the long one."""
+    """One action on one target; `error` is the short reason for statuses, `message` the long one."""
 
     action: SyncAction
     target: str
     error: str = ""
     message: str = ""
-    retry_at: int | None = None  # a back-off error knows when it ends
+    retry_at: int | None = None  # end of a back-off error
 
     def fail(self, error: str, message: str, retry_at: int | None = None) -> None:
         self.error, self.message, self.retry_at = error, message, retry_at
@@ -54,7 +54,7 @@ class SyncResult:
 class PodSyncResult:
     results: list[SyncResult] = field(default_factory=list)
     sync_error: str = ""
-    has_more_to_do: bool = False  # every sync does something that is not among the results
+    has_more_to_do: bool = False  # the sync did work that is not in the results
 
     def add(self, action: SyncAction, target: str) -> SyncResult:
         result = SyncResult(action, target)
@@ -62,7 +62,7 @@ class PodSyncResult:
         return result
 
     def error(self) -> str:
-        """All errors as Go's aggregate prints them; empty when there is none."""
+        """All errors in the format of Go's aggregate; empty without errors."""
         if not self.results and not self.sync_error:
             return ""
         errors = {f"failed to SyncPod: {self.sync_error}": None} if self.sync_error else {}

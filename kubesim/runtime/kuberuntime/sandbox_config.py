@@ -1,6 +1,7 @@
-"""The configuration of a pod's sandbox, from the pod and from what the kubelet decides for it.
+"""The configuration of a pod's sandbox, from the pod spec and the kubelet's settings.
 
-SyncPod requests it twice: for the sandbox that it makes, and for the containers that it starts.
+SyncPod generates it twice: for a new sandbox, and for starting containers.
+
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_sandbox.go generatePodSandboxConfig, generatePodSandboxLinuxConfig;
 kuberuntime/util/util.go NamespacesForPod; pkg/kubelet/util/util.go GetNodenameForKernel; pkg/kubelet/sysctl/util.go
 """
@@ -28,7 +29,7 @@ _NO_SYSCTLS: Mapping[str, str] = {}
 
 
 def generate_pod_sandbox_config(pod: Pod, attempt: int, helper: RuntimeHelper) -> tuple[SandboxConfig, bool]:
-    """With whether an Event warned about its DNS. Raises SandboxConfigError."""
+    """The configuration, and whether an Event warned about its DNS. Raises SandboxConfigError."""
     dns, host_name = _dns_and_host_name(pod, helper)
     config = SandboxConfig(
         pod=pod,
@@ -44,7 +45,7 @@ def generate_pod_sandbox_config(pod: Pod, attempt: int, helper: RuntimeHelper) -
 
 
 def check_pod_sandbox_config(pod: Pod, helper: RuntimeHelper) -> bool:
-    """Whether an Event warned about its DNS, where only that matters. Raises SandboxConfigError."""
+    """Only whether an Event warned about its DNS. Raises SandboxConfigError."""
     dns, _ = _dns_and_host_name(pod, helper)
     if pod.spec.host_users is False:
         namespaces_for_pod(pod, helper)
@@ -60,7 +61,7 @@ def _dns_and_host_name(pod: Pod, helper: RuntimeHelper) -> tuple[PodDNS, str]:
 
 
 def node_name_for_kernel(host_name: str, domain: str, as_fqdn: bool | None) -> str:
-    """The host name for the kernel, which keeps 64 characters. Raises SandboxConfigError."""
+    """The kernel's host name, limited to 64 characters. Raises SandboxConfigError."""
     if not domain or not as_fqdn:
         return host_name
     fqdn = f"{host_name}.{domain}"
@@ -73,7 +74,7 @@ def node_name_for_kernel(host_name: str, domain: str, as_fqdn: bool | None) -> s
 
 
 def _sysctls(pod: Pod) -> Mapping[str, str]:
-    """By name, with dots between the parts of a name: runc accepts no slashes."""
+    """Sysctls by name with dots as separators: runc rejects slashes."""
     given = (pod.spec.security_context or {}).get("sysctls")
     if not given:
         return _NO_SYSCTLS
@@ -81,7 +82,7 @@ def _sysctls(pod: Pod) -> Mapping[str, str]:
 
 
 def namespaces_for_pod(pod: Pod, helper: RuntimeHelper) -> NamespaceOptions:
-    """Raises SandboxConfigError."""
+    """The sandbox's namespaces. Raises SandboxConfigError."""
     spec = pod.spec
     users = helper.get_or_create_user_namespace_mappings(pod)
     plain = not (spec.host_network or spec.host_ipc or spec.host_pid or spec.share_process_namespace)

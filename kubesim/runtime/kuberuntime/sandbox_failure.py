@@ -1,4 +1,4 @@
-"""What a sync reports of a sandbox that could not be created. Pure.
+"""The sync's result for a sandbox that could not be created. Pure.
 
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod (step 4); kubelet v1.6
 pkg/kubelet/dockertools/docker_manager.go SyncPod
@@ -23,7 +23,7 @@ from kubesim.values import value_object
 
 @value_object
 class SandboxFailure:
-    """The result of the action, and the message of the Event FailedCreatePodSandBox; empty: no such Event."""
+    """The result of the action, and the message of the Event FailedCreatePodSandBox; empty: no Event."""
 
     action: SyncAction
     target: str
@@ -33,7 +33,7 @@ class SandboxFailure:
 
 
 def sandbox_failure(rules: Rules, pod: Pod, what: str, error: KubesimError) -> SandboxFailure:
-    """dockertools knew no Event about sandboxes."""
+    """The failure; dockertools emitted no Event about sandboxes."""
     if rules.sandbox_order == "dockertools":
         if isinstance(error, SetupNetworkFailed):
             full_name = f"{pod.metadata.name}_{pod.metadata.namespace}"

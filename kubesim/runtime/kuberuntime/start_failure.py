@@ -1,4 +1,4 @@
-"""What a sync reports of a container that could not be started: reason, message and Event. Pure.
+"""The sync's result for a container that could not be started: reason, message and Event. Pure.
 
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer; kubelet v1.6
 pkg/kubelet/dockertools/docker_manager.go tryContainerStart, runContainerInPod, runContainer
@@ -22,7 +22,7 @@ from kubesim.values import value_object
 
 Step = Literal["config", "user", "create", "start"]
 
-SHORT_ID = 12  # digits of a docker id that Events show
+SHORT_ID = 12  # digits of a docker id in Events
 
 _REASONS = {
     "config": CREATE_CONTAINER_CONFIG_ERROR,
@@ -34,7 +34,7 @@ _REASONS = {
 
 @value_object
 class StartFailure:
-    """Reason and message of the status, and the message of the Event Failed; empty: no such Event."""
+    """Reason and message of the status, and the message of the Event Failed; empty: no Event."""
 
     reason: str
     message: str
@@ -44,10 +44,10 @@ class StartFailure:
 def start_failure(
     rules: Rules, pod: Pod, container: Container, step: Step, message: str, identifier: str = ""
 ) -> StartFailure:
-    """The step that failed is the reason; dockertools gave one reason for almost all of them."""
+    """The failed step is the reason; dockertools had one reason for almost all steps."""
     if not rules.reports_failed_step:
         return _docker_failure(pod, container, step, message, identifier)
-    # An id means nothing to a reader and makes every event unique, so the name replaces it.
+    # The name replaces the id, which would make every Event unique.
     shown = message.replace(identifier, container.name) if identifier else message
     return StartFailure(_REASONS[step], message, f"Error: {shown}")
 
@@ -65,7 +65,7 @@ def _docker_failure(pod: Pod, container: Container, step: Step, message: str, id
 
 
 def post_start_failure(rules: Rules, message: str, cause: str) -> tuple[StartFailure, str]:
-    """After a hook that failed; with the message with which the container is killed."""
+    """The failure of a postStart hook, with the message of the kill."""
     text = rules.hook_failed_event.format(hook="PostStartHook", message=message)
     if not rules.reports_failed_step:
         shown = f"PostStart handler: {cause}"

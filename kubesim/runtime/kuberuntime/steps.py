@@ -1,4 +1,4 @@
-"""Steps of the kubelet within a sync that no other record shows: details of the trace.
+"""Trace details: steps of a sync that no other record contains.
 
 Mirrors: pkg/kubelet/kubelet.go SyncPod; kuberuntime/kuberuntime_sandbox.go createPodSandbox,
 kuberuntime_container.go startContainer
@@ -14,7 +14,7 @@ from kubesim.trace.records import RuntimeStep
 
 
 def take_step(recorder: Recorder, pod: Pod, during: str, step: str, why: str = "", container: str = "") -> None:
-    """Callers ask `recorder.details` first: most traces need none."""
+    """Record a step. Callers check `recorder.details` first: most traces need no steps."""
     metadata = pod.metadata
     recorder.detail(
         RuntimeStep(
@@ -47,24 +47,24 @@ def take_sandbox_steps(recorder: Recorder, config: SandboxConfig) -> None:
 
 
 def _ids(users: UserNamespace | None) -> str:
-    """The first id of the node and how many: 65536+65536."""
+    """First id and count: 65536+65536."""
     return "" if users is None else ", ".join(f"{each.host_id}+{each.length}" for each in users.uids)
 
 
 def take_create_step(recorder: Recorder, pod: Pod, container: Container, config: ContainerConfig) -> None:
-    """The hook of the container manager before CreateContainer."""
+    """Record the container manager's hook before CreateContainer."""
     resources = config.resources
     cpus = f"CPUs {resources.cpuset_cpus}" if resources is not None and resources.cpuset_cpus else ""
     take_step(recorder, pod, "startContainer", "PreCreateContainer", cpus, container.name)
 
 
 def take_created_step(recorder: Recorder, pod: Pod, container: Container) -> None:
-    """The hook between CreateContainer and StartContainer."""
+    """Record the hook between CreateContainer and StartContainer."""
     take_step(recorder, pod, "startContainer", "PreStartContainer", container=container.name)
 
 
 def take_link_step(recorder: Recorder, pod: Pod, container: Container, identifier: str, log: str) -> None:
-    """No link is created: the text of logs is not in the file system of a simulated node."""
+    """Record the log symlink. The link itself is not simulated: the node's file system does not contain logs."""
     link = legacy_log_symlink(pod, container.name, identifier)
     why = "log collectors of the whole node follow such links"
     take_step(recorder, pod, "startContainer", f"link {link} to {log}", why, container.name)

@@ -1,4 +1,4 @@
-"""The GET request of an httpGet action: where it goes, how its URL is written, which headers it has.
+"""The GET request of an httpGet action: address, URL and headers.
 
 Used by HTTP probes and by HTTP lifecycle hooks; only the User-Agent differs (`kube-probe`, `kube-lifecycle`).
 
@@ -31,7 +31,7 @@ _FRAGMENT_SAFE = _PATH_SAFE + "?!()*"
 
 
 class BadRequest(KubesimError):
-    """The action cannot be made into a request; the text is the kubelet's."""
+    """The action has no valid request; the text is the kubelet's."""
 
 
 def new_request_for_http_get_action(
@@ -41,7 +41,7 @@ def new_request_for_http_get_action(
     user_agent_fragment: str,
     rules: Rules = DEFAULT_RULES,
 ) -> NodeRequest:
-    """The request; without a host of its own the action means the pod."""
+    """The request; the default host is the pod's address."""
     scheme = action.scheme.lower() or "http"
     host = action.host or pod_ip
     port = resolve_container_port(action.port, container, rules)
@@ -49,7 +49,7 @@ def new_request_for_http_get_action(
     headers = _header_map(action.http_headers)
     headers.setdefault("User-Agent", [f"kube-{user_agent_fragment}/{KUBELET_VERSION}"])
     if not headers.setdefault("Accept", ["*/*"])[0]:
-        del headers["Accept"]  # overridden with nothing: the request has none
+        del headers["Accept"]  # an empty value removes the header
     host_header = headers.pop("Host", [""])[0]
     return NodeRequest(
         scheme=scheme,
@@ -63,7 +63,7 @@ def new_request_for_http_get_action(
 
 
 def resolve_container_port(port: int | str, container: Container, rules: Rules = DEFAULT_RULES) -> int:
-    """A number, the name of a port of the container, or a number written as text."""
+    """A port number from a number, a container port's name, or a number as text."""
     number = _port_number(port, container, rules) if isinstance(port, str) else port
     if 0 < number < 65536:
         return number
@@ -91,7 +91,7 @@ def _header_map(headers: tuple[HTTPHeader, ...]) -> dict[str, list[str]]:
 
 
 def canonical_header(name: str) -> str:
-    """`x-api-KEY` -> `X-Api-Key`; a name that HTTP does not allow stays as it is."""
+    """`x-api-KEY` -> `X-Api-Key`; an invalid header name stays unchanged."""
     if not _TOKEN.fullmatch(name):
         return name
     return "-".join(part[:1].upper() + part[1:].lower() for part in name.split("-"))
@@ -101,12 +101,12 @@ def _escaped(path: str) -> tuple[str, str]:
     """A manifest's path in Go's format: (path with query, fragment with its #)."""
     raw, mark, fragment = path.partition("#")
     raw, asks, query = raw.partition("?")
-    if _SCHEME.match(raw):  # a whole URL: only its path counts, the host is the action's
+    if _SCHEME.match(raw):  # a full URL: only its path is used; the host is the action's
         raw = raw.partition(":")[2]
     if raw.startswith("//") and not raw.startswith("///"):
         raw = "".join(raw[2:].partition("/")[1:])
     if _CONTROL.search(path.partition("#")[0]) or _BAD_ESCAPE.search(raw + mark + fragment):
-        # Go cannot parse it; the kubelet then takes the whole text for the path, question marks and all.
+        # Go cannot parse it; the kubelet then uses the whole text as path, including question marks.
         return _rooted(quote(path, safe=_PATH_SAFE)), ""
     if not _VALID_PATH.fullmatch(raw):
         raw = quote(unquote_to_bytes(raw), safe=_PATH_SAFE)
@@ -120,7 +120,7 @@ def _rooted(path: str) -> str:
 
 
 def redirected(request: NodeRequest, location: str) -> NodeRequest:
-    """The request that follows a redirect: same headers, a referer; the custom Host only if the place is relative."""
+    """The request that follows a redirect: same headers and a referer; a custom Host only for a relative location."""
     url = urljoin(request.url, location)
     try:
         parts, port = urlsplit(url), urlsplit(url).port
@@ -142,6 +142,6 @@ def redirected(request: NodeRequest, location: str) -> NodeRequest:
 
 
 def _hostname(netloc: str) -> str:
-    """The host of a URL as it is written; urllib's own gives it in small letters, Go does not."""
+    """The host of a URL as written: urllib's own property is lower case, Go's is not."""
     host = netloc.rpartition("@")[2]
     return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]

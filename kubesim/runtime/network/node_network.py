@@ -1,8 +1,7 @@
-"""`NodeNetwork`: the node's interface to the network, for probes and HTTP hooks.
+"""`NodeNetwork`: the node's network interface for probes and HTTP hooks.
 
-The runtime that sets up the pods' network also implements this, whether simulated or over real sockets. A method that
-fails raises a `NetworkError` whose text is the one Go's dialer or HTTP client gives; the caller wraps it in its own
-words.
+Each runtime implements it for its pod network, simulated or with real sockets. A failed method raises a `NetworkError`
+with the message of Go's dialer or HTTP client; the caller adds its own prefix.
 
 Mirrors: the outside of pkg/probe/{tcp,http,grpc} (net.Dialer, http.Client, grpc health client).
 """
@@ -16,27 +15,27 @@ from kubesim.values import value_object
 
 
 class NetworkError(KubesimError):
-    """Something between here and the answer failed; the text is Go's."""
+    """A failed exchange; the text is Go's."""
 
 
 class ConnectError(NetworkError):
-    """No connection came about."""
+    """The connection could not be established."""
 
 
 class ConnectTimeout(ConnectError):
-    """... because there was no answer in time."""
+    """The connection timed out."""
 
 
 class ResponseTimeout(NetworkError):
-    """Connected, but the answer did not begin in time."""
+    """The connection was established, but the response did not start in time."""
 
 
 class BodyError(NetworkError):
-    """The answer began, but its body could not be read to the end."""
+    """The response started, but its body could not be read completely."""
 
 
 class GrpcStatusError(NetworkError):
-    """The server answered a gRPC call with a status other than OK; `code` is Go's name of it (`NotFound`)."""
+    """The server returned a gRPC status other than OK; `code` is Go's name of it (`NotFound`)."""
 
     def __init__(self, code: str, message: str) -> None:
         self.code, self.message = code, message
@@ -70,16 +69,16 @@ def join_host_port(host: str, port: int) -> str:
 
 @value_object
 class NodeRequest:
-    """A GET. `host` and `port` are where to connect, `target` is the path with its query, escaped."""
+    """A GET. `host` and `port` are the address to connect to, `target` the escaped path with query."""
 
     scheme: str
     host: str
     port: int
     target: str
     url: str
-    headers: tuple[tuple[str, str], ...] = ()  # canonical names; several values of a name follow each other
+    headers: tuple[tuple[str, str], ...] = ()  # canonical names; repeated names are adjacent
     host_header: str = ""  # empty: the URL's host
-    http2: bool = False  # in clear text, with prior knowledge
+    http2: bool = False  # clear text with prior knowledge
 
     def header(self, name: str) -> str:
         return next((value for key, value in self.headers if key == name), "")
@@ -93,9 +92,9 @@ class HttpResponse:
 
 
 class NodeNetwork(Protocol):
-    """All timeouts are microseconds, 0 = none. One exchange per call: redirects are the caller's."""
+    """Timeouts are microseconds, 0: none. One exchange per call: the caller follows redirects."""
 
     async def tcp_connect(self, host: str, port: int, timeout: int) -> None: ...
     async def http_get(self, request: NodeRequest, timeout: int) -> HttpResponse: ...
     async def grpc_health(self, host: str, port: int, service: str, timeout: int, *, tls: bool = False) -> str:
-        """The serving status (`SERVING`, `NOT_SERVING`, ...); `ConnectError` immediately without a listener."""
+        """The serving status (`SERVING`, `NOT_SERVING`, ...). Raises `ConnectError` immediately if nothing listens."""

@@ -1,7 +1,7 @@
-"""The network of a private node: probes, hooks and simulated containers connect over real sockets.
+"""The network of a private node: probes, hooks and simulated containers use real sockets.
 
-Virtual time does not advance during an exchange, which is counted with what it takes in the simulation. Without an
-answer, the wall clock is watched only for a moment, and virtual time continues to the caller's timeout.
+Virtual time does not advance during a real exchange; the simulated duration is added. Without a response, the exchange
+waits only briefly in real time, and virtual time advances to the caller's timeout.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from kubesim.shell.kernel.ports import Failure, is_address
 if TYPE_CHECKING:
     from kubesim.runtime.network.grpc_health.client import HealthCall
 
-WALL_LIMIT_S = 3.5  # the kernel takes three seconds to find that a neighbour does not answer
+WALL_LIMIT_S = 3.5  # the kernel needs three seconds to detect an unreachable neighbour
 _UNREACHABLE = (errno.EHOSTUNREACH, errno.ENETUNREACH)
 _MOST_BYTES = 65536
 _LATE = "context deadline exceeded"
 
 
 class RealNetwork(SimulatedNetwork):
-    """Implements `Network` for the kubelet of one node, and gives its pods theirs."""
+    """Network for the kubelet of one node and for its pods' containers; implements `Network`."""
 
     def __init__(self, clock: LoopClock, node: PrivateNode, silences: Silences) -> None:
         super().__init__(clock)
@@ -84,7 +84,7 @@ class RealNetwork(SimulatedNetwork):
         if tls:
             raise NetworkError("runtime cni speaks no TLS: use runtime simulated for a probe with mode TLS")
         call = await self._call(host, port, service, timeout)
-        if call.is_unprocessed:  # by a server that goes away: gRPC itself tries once more
+        if call.is_unprocessed:  # the server is shutting down: gRPC retries once
             call = await self._call(host, port, service, timeout)
         if call.outcome is None:
             await self._clock.sleep_until(deadline)
@@ -95,7 +95,7 @@ class RealNetwork(SimulatedNetwork):
 
     async def _call(self, host: str, port: int, service: str, timeout: int) -> HealthCall:
         from kubesim.runtime.network.grpc_health.client import (
-            HealthCall,  # few runs probe gRPC, and h2 is slow to import
+            HealthCall,  # slow import of h2, needed by few runs
         )
 
         connection = await self._dial(host, port, timeout)
@@ -104,7 +104,7 @@ class RealNetwork(SimulatedNetwork):
         return call
 
     async def _dial(self, host: str, port: int, timeout: int) -> Connection:
-        """From the node itself."""
+        """Connect from the node itself."""
         if not is_address(host):
             raise no_such_host(host)
         began, address = self._clock.now(), join_host_port(host, port)
@@ -125,7 +125,7 @@ class RealNetwork(SimulatedNetwork):
 
 
 class _RealView(PodView):
-    """The network as the containers of one pod see it: real, from their own namespace."""
+    """The network of one pod's containers: real, in the pod's namespace."""
 
     __slots__ = ("_real",)
 
@@ -138,7 +138,7 @@ class _RealView(PodView):
 
 
 class Connection:
-    """One TCP connection from a namespace. Implements the shell's `Remote`."""
+    """One TCP connection from a namespace; implements the shell's `Remote`."""
 
     def __init__(
         self, clock: LoopClock, node: PrivateNode, silences: Silences, netns: str, address: str, port: int
@@ -149,11 +149,11 @@ class Connection:
         self._netns = netns
         self._to = (address, port)
         self._socket: socket.socket | None = None
-        self.problem = ""  # the kernel's, where it knows that there is no way
+        self.problem = ""  # the kernel's error if the destination is unreachable
         self.has_no_route = False  # the kernel reports it immediately
 
     async def open(self, timeout: int) -> Failure:
-        """Microseconds, 0 = none."""
+        """Connect. The timeout is microseconds, 0: none."""
         limit_s = min(timeout / SECOND, WALL_LIMIT_S) if timeout else WALL_LIMIT_S
         try:
             made = self._node.socket(self._netns, ipv6=":" in self._to[0])
@@ -176,19 +176,18 @@ class Connection:
         return ""
 
     async def connect(self) -> None:
-        """Request nothing, and wait until the other side has noticed."""
+        """Connect without a request, and wait until the other side has noticed."""
         made = self._opened()
         with made:
             try:
                 made.shutdown(socket.SHUT_WR)
                 async with self._silences.turn, self._clock.outside(WALL_LIMIT_S, hold=True):
                     await asyncio.get_running_loop().sock_recv(made, 1)
-            except OSError:  # it did not wait for us, or does not care
+            except OSError:  # the other side closed early, or ignores the end
                 pass
 
     async def request(self, request: ShellRequest, *, patient: bool = False) -> HttpAnswer | None:
-        """Ask by HTTP; None if the answer was not HTTP. A caller without a timeout waits for the end of a silent
-        server."""
+        """Send an HTTP request; None if the response is not HTTP. Without a timeout wait for the server to close."""
         made, loop = self._opened(), asyncio.get_running_loop()
         head = "".join(f"{name}: {value}\r\n" for name, value in _with_host(request, self._to))
         own = plain_address(made.getsockname())
@@ -213,7 +212,7 @@ class Connection:
                     reading.cancel()
 
     async def carry(self, call: HealthCall) -> None:
-        """What a connection sends and receives, until it ends; it stays open if the other side sends nothing more."""
+        """Copy data in both directions until the connection ends; it stays open while the other side is silent."""
         made, loop = self._opened(), asyncio.get_running_loop()
         with made:
             try:
@@ -250,8 +249,8 @@ async def _all_of(made: socket.socket) -> bytes:
     return b"".join(parts)
 
 
-class _Said:
-    """What was received, as http.client wants to read it."""
+class _Received:
+    """Received data in the form that http.client reads."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -261,7 +260,7 @@ class _Said:
 
 
 def _parsed(data: bytes, method: str) -> HttpAnswer | None:
-    response = http.client.HTTPResponse(_Said(data), method=method)  # type: ignore[arg-type]
+    response = http.client.HTTPResponse(_Received(data), method=method)  # type: ignore[arg-type]
     try:
         response.begin()
         body = response.read()

@@ -1,7 +1,7 @@
-"""Listeners of simulated containers that really listen: sockets in the namespace of their pod, held by this process.
+"""Real listeners of simulated containers: sockets in their pod's namespace, owned by this process.
 
-The client may be a simulated probe, another simulated container, or anything else that reaches the pod. What comes in
-is handed to the listener, which answers as it would a simulated request.
+Clients are simulated probes, other simulated containers, or any process that reaches the pod. A request is passed to
+the simulated listener, which responds as in a simulation.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from kubesim.shell.kernel.ports import AddressInUse
 
 _MOST_BYTES = 65536
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
-_HTTP2 = b"PRI * HTTP/2.0\r\n\r\n"  # the part of the connection preface that has the form of a request's head
+_HTTP2 = b"PRI * HTTP/2.0\r\n\r\n"  # the part of the connection preface with the form of a request head
 Address = tuple[str, int]
 
 
 class Silences:
-    """Clients of ours that wait for an answer which their server will never give, so that they need not wait for long.
+    """Clients of ours that wait for a response which their server will never send, so that they can stop early.
 
-    By the client's own address and port; a connection through address translation is not found, and waits.
-    They have their `turn`, one after the other: the order of two answers would depend on the machine.
+    They are found by the client's address and port; connections through NAT are not found and wait. They proceed in
+    `turn`, one after the other, because otherwise the order would depend on the machine.
     """
 
     def __init__(self) -> None:
@@ -47,12 +47,12 @@ class Silences:
 
 
 def plain_address(name: tuple[str, int, int, int] | Address) -> Address:
-    """An IPv4 address reported by an IPv6 socket is the same address."""
+    """The IPv4 address of an IPv4-mapped IPv6 address; others unchanged."""
     return name[0].removeprefix("::ffff:"), name[1]
 
 
 class RealPorts(Ports):
-    """The listeners of one network namespace; `netns` is where, empty for the node's own."""
+    """The listeners of one network namespace; an empty `netns` is the node's own."""
 
     __slots__ = ("_node", "_silences", "_sockets", "_tasks")
 
@@ -102,7 +102,7 @@ class RealPorts(Ports):
     def _accept(self, listener: Listener, made: socket.socket) -> None:
         try:
             connection, peer = made.accept()
-        except OSError:  # the client is gone already
+        except OSError:  # the client has already disconnected
             return
         connection.setblocking(False)
         task = go(self._serve(listener, connection, plain_address(peer)), f"port {listener.port}")
@@ -111,11 +111,11 @@ class RealPorts(Ports):
         task.add_done_callback(tasks.remove)
 
     async def _serve(self, listener: Listener, connection: socket.socket, client: Address) -> None:
-        """One connection: a request and its answer, or only a check whether the port is open."""
+        """Serve one connection: a request, or only a check whether the port is open."""
         loop = asyncio.get_running_loop()
         with connection:
             try:
-                said = await _said(connection)
+                said = await _received_head(connection)
                 if listener.health is not None and said.startswith(_HTTP2):
                     await _serve_health(listener, connection, said)
                     return
@@ -135,8 +135,8 @@ class RealPorts(Ports):
 
 
 async def _serve_health(listener: Listener, connection: socket.socket, said: bytes) -> None:
-    """For as long as the client stays, and makes sense."""
-    from kubesim.runtime.network.grpc_health.server import HealthServer  # few runs probe gRPC, and h2 is slow to import
+    """Serve until the client disconnects or violates the protocol."""
+    from kubesim.runtime.network.grpc_health.server import HealthServer  # slow import of h2, needed by few runs
 
     loop = asyncio.get_running_loop()
     server = HealthServer(listener.check)
@@ -147,8 +147,8 @@ async def _serve_health(listener: Listener, connection: socket.socket, said: byt
         said = await loop.sock_recv(connection, _MOST_BYTES)
 
 
-async def _said(connection: socket.socket) -> bytes:
-    """To the end of the head of a request, or to the end of the stream."""
+async def _received_head(connection: socket.socket) -> bytes:
+    """Data up to the end of a request's head, or of the stream."""
     loop = asyncio.get_running_loop()
     data = b""
     while b"\r\n\r\n" not in data and b"\n\n" not in data and len(data) < _MOST_BYTES:
@@ -160,7 +160,7 @@ async def _said(connection: socket.socket) -> bytes:
 
 
 def _request(data: bytes) -> HttpRequest | None:
-    """What was requested; None if it was not HTTP, or nothing."""
+    """The decoded request; None if it is not HTTP, or empty."""
     lines = data.decode("latin-1").splitlines()
     words = lines[0].split() if lines else []
     if len(words) < 2 or words[0] not in _METHODS:

@@ -1,4 +1,4 @@
-"""Numbers that are drawn from the seed: how long something takes, how a container exits."""
+"""Random numbers from the seed: durations, exit codes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kubesim.values import value_object
 
 
 class Draw(Protocol):
-    """A number, or how to draw one."""
+    """A random number, or a fixed one."""
 
     def draw(self, stream: Stream) -> int: ...
 
 
 @value_object
 class Exponential:
-    """Mostly short, sometimes long: half of them are below seven tenths of the mean."""
+    """Mostly short, sometimes long: half of the values are below 0.7 of the mean."""
 
     mean: int
 
@@ -28,7 +28,7 @@ class Exponential:
 
 @value_object
 class Normal:
-    """Around the mean; never below 0."""
+    """A normal distribution around the mean, cut off at 0."""
 
     mean: int
     stddev: int
@@ -39,7 +39,7 @@ class Normal:
 
 @value_object
 class LogNormal:
-    """Half of them below the median, a few far above it. `sigma` is the standard deviation of the logarithm."""
+    """Half of the values are below the median, a few far above. `sigma`: standard deviation of the logarithm."""
 
     median: int
     sigma: float
@@ -49,13 +49,13 @@ class LogNormal:
 
 
 def _standard_normal(stream: Stream) -> float:
-    """By Box and Muller: random.gauss keeps every second number for later, which ties draws together."""
+    """Box-Muller. random.gauss caches every second number, which would couple draws."""
     return math.sqrt(-2.0 * math.log(1.0 - stream.random())) * math.cos(2.0 * math.pi * stream.random())
 
 
 @value_object
 class Choice:
-    """One of these, each as likely as the others."""
+    """One of these values with equal probability."""
 
     values: tuple[int, ...]
 

@@ -1,4 +1,4 @@
-"""The images on a simulated node, and how the registries answer when one is pulled."""
+"""Images of a simulated node, and responses of registries to pulls."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _USUAL = ImageBehaviour()
 
 
 class ImageStore:
-    """`take` lets the time of a draw pass; `on_change` listeners are called when an image is added or removed."""
+    """The images of a node. `take` waits for a drawn duration; `on_change` is called for added and removed images."""
 
     def __init__(self, settings: SimulatedSettings, take: Callable[[Draw], Awaitable[None]]) -> None:
         self._settings = settings
         self._take = take
         self._present = {name for name, image in settings.images.items() if image.present}
-        self._infos: dict[str, ImageInfo] = {}  # of those that were ever present and requested
-        self._failures: dict[str, int] = {}  # of pulls, by image
+        self._infos: dict[str, ImageInfo] = {}  # of images that were ever requested while present
+        self._failures: dict[str, int] = {}  # failed pulls, by image
         self._listeners: list[Callable[[], None]] = []
 
     def on_change(self, listener: Callable[[], None]) -> None:
@@ -36,7 +36,7 @@ class ImageStore:
             listener()
 
     async def pull(self, image: str, auth: AuthConfig | None = None) -> str:
-        """The id of the image."""
+        """Pull an image; returns its id."""
         behaviour = self._settings.images.get(image)
         refusal = connection_refused(image) if behaviour is None else ""
         if refusal:
@@ -57,7 +57,7 @@ class ImageStore:
         return image_id(image)
 
     def status(self, image: str) -> ImageInfo | None:
-        """Also of an image that is named without its tag."""
+        """The status of an image; its tag may be omitted."""
         name = _with_tag(image)
         return self._info(name) if name in self._present else None
 
@@ -78,7 +78,7 @@ class ImageStore:
         self._changed()
 
     def size(self) -> int:
-        """What all images take on the disk, in bytes."""
+        """Disk usage of all images in bytes."""
         return sum(self._info(image).size for image in self._present)
 
 

@@ -1,7 +1,7 @@
-"""The log files of a simulated node: their names and sizes. What is in them, the processes keep themselves.
+"""Log files of a simulated node: names and sizes. The processes keep the contents.
 
-A runtime writes a line of output with its time and stream in front; the kubelet rotates the files. `ContainerOutput`
-shows the lines to the reader of a run: all of them in the trace, and the last few of each pod when something failed.
+A runtime prefixes each line with time and stream; the kubelet rotates the files. `ContainerOutput` sends all lines to
+the trace and keeps the last lines of each pod for failure reports.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ContainerOutput:
     tails: dict[str, deque[tuple[str, str]]]
 
     def of(self, node: str, context: ProcessContext) -> Callable[[LogLine], None]:
-        """The listener for the lines of one container."""
+        """The listener for one container's lines."""
         metadata = context.pod.metadata
         pod = f"{metadata.namespace}/{metadata.name}"
         return partial(self._wrote, node, pod, metadata.uid, context.container.name)

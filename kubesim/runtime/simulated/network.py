@@ -1,7 +1,6 @@
-"""The simulated network: addresses, listeners, and what a probe, a hook or another container sees.
+"""The simulated network: addresses, listeners, and requests of probes, hooks and containers.
 
-One per cluster. Pods are added and removed with their address; a pod on the host's network listens at the address of
-its node.
+One per cluster. Pods are added and removed with their address; a host-network pod listens at its node's address.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ from kubesim.shell.kernel.ports import AddressInUse, LoopbackNetwork, is_address
 from kubesim.values import part
 
 ROUND_TRIP = MILLISECOND
-# What Go's client says of a server with another version of HTTP. It also quotes the bytes of HTTP/2's first frame.
+# Go's client error for a server with another HTTP version. It quotes the first bytes of the HTTP/2 frame.
 _HTTP2_TO_HTTP1 = (
     "http2: failed reading the frame payload: http2: frame too large, "
     "note that the frame header looked like an HTTP/1.1 header"
 )
 _HTTP1_TO_HTTP2 = "net/http: HTTP/1.x transport connection broken: malformed HTTP response"
-UNREACHABLE_AFTER = 3 * SECOND  # as long as Linux requests a neighbour that does not answer
+UNREACHABLE_AFTER = 3 * SECOND  # how long Linux tries to resolve an unreachable neighbour
 
 
 class SimulatedNetwork:
@@ -59,7 +58,7 @@ class SimulatedNetwork:
         return self._by_address.get(address)
 
     def new_ports(self) -> Ports:
-        """Those of a pod, or of a node."""
+        """Create the ports of a pod or a node."""
         return Ports()
 
     def view(self, ports: Ports, hostname: str) -> PodView:
@@ -81,7 +80,7 @@ class SimulatedNetwork:
         return response_of(request, answer)
 
     async def _depend(self, listener: DependentListener, path: str, timeout: int) -> None:
-        """The listener queries its dependencies, and answers later."""
+        """A listener that calls its dependencies before it responds."""
         latency = listener.depend(path).latency
         if timeout and latency >= timeout - ROUND_TRIP:
             await self._no_answer(listener, timeout)
@@ -89,7 +88,7 @@ class SimulatedNetwork:
             await self._clock.sleep(latency)
 
     async def _no_answer(self, listener: Listener, timeout: int) -> NoReturn:
-        """A caller that waits without a limit gets the end of the server as an error."""
+        """Without a response. A caller without a timeout gets the server's end as an error."""
         if timeout:
             await self._clock.sleep(max(timeout - ROUND_TRIP, 0))
             raise ResponseTimeout("net/http: timeout awaiting response headers")
@@ -99,7 +98,7 @@ class SimulatedNetwork:
         raise NetworkError("EOF")
 
     async def grpc_health(self, host: str, port: int, service: str, timeout: int, *, tls: bool = False) -> str:
-        """A server without gRPC hangs up: for gRPC there is no connection then. TLS is a part of that."""
+        """A server without gRPC closes the connection, so gRPC is not connected. The same goes for TLS."""
         listener = await self._connect(host, port, timeout)
         if listener.tls != tls:
             raise ConnectError("error reading server preface: EOF")
@@ -128,7 +127,7 @@ class SimulatedNetwork:
 
 
 def response_of(request: NodeRequest, answer: HttpAnswer) -> HttpResponse:
-    """What the client makes of an answer. TLS is not spoken here."""
+    """The client's interpretation of a response. TLS is not supported here."""
     if request.scheme.lower() == "https":
         raise NetworkError("http: server gave HTTP response to HTTPS client")
     location = next((value for name, value in answer.headers if name.lower() == "location"), "")
@@ -136,7 +135,7 @@ def response_of(request: NodeRequest, answer: HttpAnswer) -> HttpResponse:
 
 
 class PodView(LoopbackNetwork):
-    """The network as the containers of one pod see it: their own pod, and all that the cluster's network reaches."""
+    """The network of one pod's containers: their own pod, and everything reachable on the cluster network."""
 
     __slots__ = ("_network",)
 
@@ -150,7 +149,7 @@ class PodView(LoopbackNetwork):
 
 @part
 class DependentListener(Listener):
-    """A listener with dependencies; `asked` is their answer for the current request."""
+    """A listener with dependencies; `asked` is their outcome for the current request."""
 
     ask: Callable[[str], Asked] = lambda path: NOT_ASKED
     asked: Asked = NOT_ASKED
@@ -161,12 +160,13 @@ class DependentListener(Listener):
 
 
 def listen_on(ports: Ports, container: Container, ask: Callable[[str], Asked] | None = None) -> list[Listener]:
-    """An unknown program serves the ports that its container declares: HTTP with 200, gRPC health with SERVING. With
-    `ask` it calls its dependencies first, and answers with 503 and NOT_SERVING if one is down."""
+    """An unknown program serves the container's declared ports: HTTP with 200, gRPC health with SERVING. With `ask` it
+    calls its dependencies first, and responds with 503 and NOT_SERVING if one is down.
+    """
     listeners = []
     for port in container.ports:
         if port.protocol in ("", "TCP"):
-            with suppress(AddressInUse):  # another container of the pod was first
+            with suppress(AddressInUse):  # another container of the pod has the port
                 made = Listener(port.container_port, answer=_ok, health=_well)
                 listeners.append(ports.listen(made if ask is None else _dependent(port.container_port, ask)))
     return listeners

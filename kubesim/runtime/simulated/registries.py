@@ -1,7 +1,7 @@
-"""What containerd says when a registry cannot be reached.
+"""containerd's errors for failed pulls.
 
-The registries of the world are there and hold every image, unless a scenario says otherwise. The node itself has no
-registry: a connection to a loopback address is refused.
+Remote registries exist and contain every image, unless the scenario configures it otherwise. The node has no local
+registry: connections to loopback are refused.
 
 Mirrors: containerd remotes/docker (resolver.go Resolve, MatchLocalhost), pkg/cri/server/image_pull.go defaultScheme.
 """
@@ -18,7 +18,7 @@ HTTP_PORT = 80
 
 @lru_cache(maxsize=4096)
 def connection_refused(image: str) -> str:
-    """The text of the failed pull; empty if the image's registry is not at a loopback address."""
+    """The error of the pull; empty if the registry is not at a loopback address."""
     reference = parse_normalized(image)
     authority, _, repository = reference.name.partition("/")
     host, port = _host_and_port(authority)
@@ -32,12 +32,12 @@ def connection_refused(image: str) -> str:
 
 
 def not_found(image: str) -> str:
-    """The text of a pull of an image that its registry does not have."""
+    """The error of a pull if the registry does not have the image."""
     return _pull_failure(image, f"{_in_full(image)}: not found")
 
 
 def unauthorized(image: str, has_credentials: bool) -> str:
-    """The error of a pull that the registry refuses: there were no credentials, or they were wrong."""
+    """The error of a pull without valid credentials."""
     reference = parse_normalized(image)
     host, _, repository = reference.name.partition("/")
     if has_credentials:

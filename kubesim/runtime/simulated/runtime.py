@@ -1,7 +1,7 @@
-"""The simulated container runtime: sandboxes, containers and images as containerd would show them, in virtual time.
+"""The simulated container runtime: sandboxes, containers and images like containerd's, in virtual time.
 
-It keeps states and takes time; what a container does is its Process. Infos are immutable and replaced on change, so
-that a reader can see by identity what did not change. Listeners are called with the pod's uid after every change.
+It keeps states and simulates durations; each container's Process implements its program. Infos are immutable and
+replaced on change, so readers detect changes by identity. Listeners are called with the pod's UID after every change.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.runtime.types import RUNTIME_NAME, RuntimeResources, SandboxNetwork
 from kubesim.values import replace
 
-UNKNOWN_EXIT_CODE = 255  # of a container that was found dead
+UNKNOWN_EXIT_CODE = 255  # for containers whose exit was lost
 
 
 class SimulatedRuntime(RuntimeListeners):
-    """Implements `Runtime`. One per node; it outlives a restart of the kubelet."""
+    """Implements `Runtime`. One per node; it outlives the kubelet process."""
 
-    name = RUNTIME_NAME  # the runtime that it is a model of
-    reserves_names = True  # as containerd does for containers
+    name = RUNTIME_NAME  # the runtime that it simulates
+    reserves_names = True  # for containers, like containerd
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class SimulatedRuntime(RuntimeListeners):
         self._id_seed = str(randomness.seed)
         self._processes = processes
         self._containers: dict[str, SimulatedContainer] = {}
-        self._by_pod: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # uid -> sandbox ids, container ids
+        self._by_pod: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # UID -> sandbox ids, container ids
         self._made_sandboxes = 0
         self._sandbox_failures = 0
         self.images = ImageStore(self.settings, self._take)
@@ -140,7 +140,7 @@ class SimulatedRuntime(RuntimeListeners):
         info = self._sandbox(sandbox_id)
         await self._take(self.settings.latencies.stop_sandbox)
         if sandbox_id in self._sandboxes:  # it was not removed during the wait
-            self._tell_nri("StopPodSandbox", info)
+            self._notify_nri("StopPodSandbox", info)
             self._kill_sandbox(info)
 
     def _kill_sandbox(self, info: SandboxInfo) -> None:
@@ -171,7 +171,7 @@ class SimulatedRuntime(RuntimeListeners):
             return
         self._kill_sandbox(info)
         self._send("CONTAINER_DELETED_EVENT", sandbox_id, sandbox_id)
-        self._tell_nri("RemovePodSandbox", info)
+        self._notify_nri("RemovePodSandbox", info)
         self._forget_sandbox(sandbox_id, info)
 
     def _forget_sandbox(self, sandbox_id: str, info: SandboxInfo) -> None:
@@ -192,13 +192,13 @@ class SimulatedRuntime(RuntimeListeners):
         self._end_sandbox(info)
 
     def pause_exited(self, uid: str, attempt: int) -> None:
-        """A container sent a signal to the first process of the namespace that it shares."""
+        """A container signalled PID 1 of the shared namespace."""
         for sandbox_id in list(self._by_pod.get(uid, ({}, {}))[0]):
             if self._sandboxes[sandbox_id].attempt == attempt:
                 self.sandbox_dies(sandbox_id)
 
     def lose_processes(self) -> None:
-        """The node loses power: nothing runs any more, and the exit of no container is known."""
+        """The node loses power: nothing runs any more, and exit codes are lost."""
         for container in list(self._containers.values()):
             self._lose_process(container)
         for info in list(self._sandboxes.values()):
@@ -207,32 +207,32 @@ class SimulatedRuntime(RuntimeListeners):
     def _lose_process(self, container: SimulatedContainer) -> None:
         process, info = container.process, container.info
         if info.state == "running" and process is not None:
-            # First the record: the exit that the process itself reports does not count any more.
+            # Update the record first: the process's own exit no longer counts.
             container.info = replace(
                 info, state="exited", finished_at=self._clock.wall(), exit_code=UNKNOWN_EXIT_CODE, reason="Unknown"
             )
             process.signal(SIGKILL)
             self.watcher.ended(container.info)
-            self._tell_waiters(container)
+            self._notify_waiters(container)
 
     def lose_everything(self) -> None:
-        """The runtime's own memory is wiped, and nothing that it ran continues."""
+        """All runtime state is lost, and all its containers stop."""
         self.lose_processes()
         for sandbox_id, info in list(self._sandboxes.items()):
             self._forget_sandbox(sandbox_id, info)
 
     def kill_container(self, container_id: str, signal: int = SIGKILL) -> None:
-        """Somebody on the node sends a signal to the main process of a running container."""
+        """Send a signal from the node to a running container's main process."""
         process = self._container(container_id).process
         if process is not None:
             process.signal(signal)
 
     def find(self, container_id: str) -> SimulatedContainer:
-        """The container itself, for what no runtime can do with it."""
+        """The container object, for operations outside CRI."""
         return self._container(container_id)
 
     def running(self, pod_uid: str | None = None) -> Iterator[ProcessContext]:
-        """What runs at this moment, on the node or of one pod."""
+        """Running containers of the node or of one pod."""
         found = self._containers if pod_uid is None else self._by_pod.get(pod_uid, ({}, {}))[1]
         containers = map(self._containers.__getitem__, found)
         return (self._context(container) for container in containers if container.runs())
@@ -244,7 +244,7 @@ class SimulatedRuntime(RuntimeListeners):
         return ProcessContext(container.sandbox.pod, config.container, config, ip, container.info.id, container.sandbox)
 
     def knows_pod(self, uid: str) -> bool:
-        """Is any sandbox or container of the pod left, running or dead?"""
+        """Whether the pod has any sandbox or container, running or dead."""
         return uid in self._by_pod
 
     async def list_pod_sandboxes(self, pod_uid: str | None = None) -> list[SandboxInfo]:
@@ -254,7 +254,7 @@ class SimulatedRuntime(RuntimeListeners):
         return list(map(self._sandboxes.__getitem__, known[0])) if known else []
 
     async def update_pod_sandbox_resources(self, sandbox_id: str, resources: ResourceConfig) -> None:
-        """For plugins of a runtime; the kubelet writes the group itself."""
+        """For runtime plugins only: the kubelet updates the cgroup itself."""
         self._sandbox(sandbox_id)
 
     # -- containers ---------------------------------------------------------------------------------------------
@@ -300,7 +300,7 @@ class SimulatedRuntime(RuntimeListeners):
         return identifier
 
     def _check_target(self, identifier: str, sandbox_id: str, namespaces: NamespaceOptions) -> None:
-        """Is there a running container to share the process namespace with? (validateTargetContainer)"""
+        """Check the running container whose PID namespace is joined (validateTargetContainer)."""
         if namespaces.pid == "TARGET":
             problem = target_problem(self._containers.get(namespaces.target_id), sandbox_id, namespaces.target_id)
             if problem:
@@ -340,22 +340,22 @@ class SimulatedRuntime(RuntimeListeners):
         return [each.info for each in self._containers.values() if each.info.sandbox_id == sandbox_id]
 
     def _dead_sandbox(self, container: SimulatedContainer) -> str:
-        """The problem with starting a container whose sandbox is dead, if it is."""
+        """The error of a container start in a dead sandbox; empty if it is alive."""
         sandbox = self._sandboxes.get(container.info.sandbox_id)
         dead = sandbox is None or not sandbox.ready
         return f'sandbox container "{container.info.sandbox_id}" is not running' if dead else ""
 
     def _ended(self, container: SimulatedContainer, exit: Exit) -> None:
-        """The program has ended; the runtime takes a moment to make something of a very short run."""
+        """The program has exited. A very short run is noticed after a minimum time."""
         assert container.info.started_at is not None
         shortest, ran_for = self.settings.latencies.shortest_run, self._clock.wall() - container.info.started_at
-        if 0 <= ran_for < shortest:  # below 0 its clock was set back
+        if 0 <= ran_for < shortest:  # negative: the clock was set back
             self._clock.call_at(self._clock.now() + shortest - ran_for, self._exited, container, exit)
         else:
             self._exited(container, exit)
 
     def _exited(self, container: SimulatedContainer, exit: Exit) -> None:
-        container.info = replace(container.info, message=exit.message)  # which outlives even the node
+        container.info = replace(container.info, message=exit.message)  # survives a power loss
         if container.info.state != "running":
             return
         container.info = replace(
@@ -368,17 +368,17 @@ class SimulatedRuntime(RuntimeListeners):
         self.watcher.ended(container.info)
         for listener in self._exit_listeners:
             listener(container.info.id, exit)
-        self._tell_waiters(container)
+        self._notify_waiters(container)
         self._changed(container.info.pod_uid)
         self._send_of("CONTAINER_STOPPED_EVENT", container.info)
 
-    def _tell_waiters(self, container: SimulatedContainer) -> None:
+    def _notify_waiters(self, container: SimulatedContainer) -> None:
         for waiter in container.exited:
             wake(waiter, None)
         container.exited.clear()
 
     async def stop_container(self, container_id: str, timeout: int) -> None:
-        """The container's own signal, TERM unless it says otherwise; then KILL when the time is up."""
+        """Send the container's stop signal (default TERM), then KILL after the timeout."""
         container = self._container(container_id)
         if container.runs():
             self.watcher.stopping(container.info, timeout)
@@ -400,7 +400,7 @@ class SimulatedRuntime(RuntimeListeners):
             self.watcher.stop_is_over(container.info)
 
     def _kill_soon(self, container: SimulatedContainer) -> None:
-        """The time is up; what ends by itself in this very instant still does."""
+        """KILL at the timeout, after a container that exits by itself in the same instant."""
         asyncio.get_running_loop().call_soon(self._kill, container, "stop")
 
     async def remove_container(self, container_id: str) -> None:
@@ -450,7 +450,7 @@ class SimulatedRuntime(RuntimeListeners):
     async def exec_sync(
         self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
     ) -> ExecResult:
-        """Run a command in a container; a timeout of 0 means none."""
+        """Run a command in a container; timeout 0: none."""
         if context is None:
             return await self._exec_sync(container_id, command, timeout)
         if context.cancelled:
@@ -478,7 +478,7 @@ class SimulatedRuntime(RuntimeListeners):
             if container.runs():
                 text = f"timeout {timeout // SECOND}s exceeded: context deadline exceeded"
                 raise DeadlineExceeded(f"failed to exec in container: {text}")
-            return ExecResult(128 + SIGKILL)  # everything in a container ends with it
+            return ExecResult(128 + SIGKILL)  # all processes of a container end with it
         finally:
             call.cancel()
             ended.cancel()

@@ -1,9 +1,8 @@
-"""The runtime as a process that can go away and come back, and the connections that agents have to it.
+"""The runtime process, which can stop and restart, and the kubelets' connections to it.
 
-While it is down every call fails, and calls in progress fail; its containers keep running. It can also hang: it reports
-that it is healthy, but a listing does not return. A call that is not answered in time fails: the kubelet's patience is
-`runtimeRequestTimeout`, twice that for a sandbox, a container's grace more to stop it, and forever for an image. An
-agent that ends closes its connection and receives nothing more.
+While it is down, new calls and calls in progress fail; containers keep running. It can also hang: it reports that it is
+healthy, but listings do not return. Calls have the kubelet's timeouts: `runtimeRequestTimeout`, twice that for a
+sandbox, plus the grace period to stop a container, none for an image pull. When a kubelet ends, its connection closes.
 
 Mirrors: cri-client/pkg remote_runtime.go, remote_image.go (timeouts)
 """
@@ -53,13 +52,14 @@ CLOSED = "rpc error: code = Canceled desc = grpc: the client connection is closi
 
 
 def refusal(call: str) -> str:
-    """What a call fails with while containerd is down."""
+    """The error of calls while containerd is down."""
     return REFUSED
 
 
 class RuntimeService:
-    """One per node: the socket in front of a runtime. `patient`: also calls that are usually answered at once may take
-    time, so they have a timeout, too. `refusal` gives the error of a call while the runtime is down."""
+    """The socket of a node's runtime. `patient`: calls that usually return at once may take time, so they have a
+    timeout too. `refusal` returns the error of a call while the runtime is down.
+    """
 
     def __init__(
         self, runtime: Runtime, clock: LoopClock, refusal: Callable[[str], str] = refusal, *, patient: bool = False
@@ -70,13 +70,13 @@ class RuntimeService:
         self.clock = clock
         self.up = True
         self.hangs = False
-        self.disturbed_at = 0  # the last moment at which it stopped, hung or came back
+        self.disturbed_at = 0  # last time it stopped, hung or recovered
         self._connections: list[RuntimeConnection] = []
         self._waiting: dict[asyncio.Future[None], None] = {}
         runtime.on_change(self._changed)
 
     def connect(self, request_timeout: int = REQUEST_TIMEOUT, *, limits_sandboxes: bool = True) -> RuntimeConnection:
-        """`limits_sandboxes` False: the caller makes and stops sandboxes itself, so nothing ends that if it hangs."""
+        """`limits_sandboxes` False: the caller runs sandboxes itself, without a timeout."""
         connection = RuntimeConnection(self, request_timeout, limits_sandboxes)
         self._connections.append(connection)
         connection.reaches(self.runtime if self.up else _Unreachable(self.refusal))
@@ -87,7 +87,7 @@ class RuntimeService:
             self._connections.remove(connection)
 
     def serve(self, runtime: Runtime) -> None:
-        """This is the runtime that the connections reach from now on."""
+        """Set the runtime that connections reach from now on."""
         self.runtime = runtime
         for connection in self._connections:
             connection.reaches(runtime)
@@ -108,12 +108,12 @@ class RuntimeService:
         self._changed("")
 
     def hang(self) -> None:
-        """From now on listings wait."""
+        """Block listings from now on."""
         self.hangs = True
         self.disturbed_at = self.clock.now()
 
     def recover(self) -> None:
-        """The listings that wait are answered, in the order in which they were requested."""
+        """Unblock the waiting listings in the order of their requests."""
         self.hangs = False
         self.disturbed_at = self.clock.now()
         for future in self._waiting:
@@ -130,14 +130,14 @@ class RuntimeService:
             del self._waiting[future]
 
     def _changed(self, uid: str) -> None:
-        if self.up:  # later everything is looked at anyway
+        if self.up:  # a later start lists everything anyway
             for connection in self._connections:
                 for listener in connection.listeners:
                     listener(uid)
 
 
 class _Unreachable:
-    """In place of a runtime that cannot be reached: whatever is called fails."""
+    """Replaces an unreachable runtime: every call fails."""
 
     def __init__(self, why: Callable[[str], str]) -> None:
         self._why = why
@@ -147,7 +147,7 @@ class _Unreachable:
 
 
 class RuntimeConnection:
-    """Implements `Runtime` for one agent."""
+    """One kubelet's connection; implements `Runtime`."""
 
     def __init__(self, service: RuntimeService, request_timeout: int, limits_sandboxes: bool) -> None:
         self.name = service.runtime.name
@@ -155,7 +155,7 @@ class RuntimeConnection:
         self.listeners: list[Callable[[str], None]] = []
         self._request_timeout = request_timeout
         self._sandbox_timeout = request_timeout if limits_sandboxes else None
-        self._calls: dict[asyncio.Task[Any], str] = {}  # tasks with a call in progress -> why it was given up
+        self._calls: dict[asyncio.Task[Any], str] = {}  # tasks with a call in progress -> reason for its cancellation
         self._runtime: Runtime  # set by the service
         for name in _AT_ONCE if service.patient else ():
             setattr(self, name, self._patiently(getattr(self, name)))
@@ -175,7 +175,7 @@ class RuntimeConnection:
         self._service.disconnect(self)
 
     def cut_off(self) -> None:
-        """The calls in progress fail."""
+        """Fail the calls in progress."""
         for task in self._calls:
             self._give_up(task, CUT_OFF)
 
@@ -185,8 +185,7 @@ class RuntimeConnection:
             task.cancel(why)
 
     async def _takes_time(self, call: Call[T], patience: int | None) -> T:
-        """A call that may be given up: its task is cancelled, and here that becomes an error of the call. It may be a
-        part of another one."""
+        """A call with a timeout: its task is cancelled, which becomes an error of the call. Calls can be nested."""
         task, clock = asyncio.current_task(), self._service.clock
         assert task is not None
         outer = self._calls.get(task)
@@ -212,7 +211,7 @@ class RuntimeConnection:
         await self._takes_time(self._service.answers(), self._request_timeout)
         return await call(self._runtime)
 
-    # -- answered immediately ---------------------------------------------------------------------------------------
+    # -- immediate calls --------------------------------------------------------------------------------------------
 
     def status(self) -> Call[RuntimeConditions]:
         return self._runtime.status()

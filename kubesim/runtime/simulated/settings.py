@@ -1,6 +1,6 @@
-"""How long the simulated runtime takes for what, and how it names and numbers things.
+"""Durations, names and numbers of the simulated runtime.
 
-The defaults are those of a small real node: a sandbox with its network 0.1 to 0.25 s, create 0.02 s, start 0.08 s.
+The defaults are those of a small real node: sandbox with network 0.1 to 0.25 s, create 0.02 s, start 0.08 s.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @value_object
 class Span:
-    """A duration: fixed, or drawn evenly between two ends."""
+    """A duration: fixed, or uniformly distributed between two ends."""
 
     low: int
     high: int | None = None
@@ -40,27 +40,27 @@ class Latencies:
     stop_sandbox: Draw = Span(80 * MILLISECOND, 200 * MILLISECOND)
     create_container: Draw = Span(20 * MILLISECOND)
     start_container: Draw = Span(80 * MILLISECOND)
-    stop_container: Draw = Span(0)  # beyond what its program takes to end
+    stop_container: Draw = Span(0)  # in addition to the program's own shutdown
     update_container: Draw = Span(5 * MILLISECOND)
-    failed_start: Draw = Span(150 * MILLISECOND, 400 * MILLISECOND)  # what was set up is taken down again
+    failed_start: Draw = Span(150 * MILLISECOND, 400 * MILLISECOND)  # including the cleanup
     exec: Draw = Span(10 * MILLISECOND)
-    shortest_run: int = 30 * MILLISECOND  # the earliest time at which the end of a program can be noticed
+    shortest_run: int = 30 * MILLISECOND  # the earliest time at which an exit is noticed
     pull: Draw = Span(2 * SECOND)
     refusal: Draw = Span(5 * MILLISECOND)  # a registry address without a listener
-    list: int = MILLISECOND  # duration of a relist; fixed, because skipped relists are counted with it
+    list: int = MILLISECOND  # duration of a relist; fixed, because skipped relists use it too
 
 
 @value_object
 class ImageBehaviour:
-    """How the registry answers for one image."""
+    """The registry's responses for one image."""
 
     pull: Draw | None = None
-    errors: tuple[str, ...] = ()  # the first pulls fail with these texts, one after the other
-    missing: str = ""  # every pull fails with this text
+    errors: tuple[str, ...] = ()  # errors of the first pulls
+    missing: str = ""  # error of every pull
     size: int = 4_261_550
     present: bool = False
-    credentials: tuple[str, str] | None = None  # user and password without which the registry does not give it
-    user: str = ""  # that it says to run as, `101`, `nginx` or `101:101`; none is root
+    credentials: tuple[str, str] | None = None  # user and password that the registry requires
+    user: str = ""  # the image's user, `101`, `nginx` or `101:101`; empty is root
     stop_signal: str = ""
 
 
@@ -68,31 +68,31 @@ class ImageBehaviour:
 class SimulatedSettings:
     latencies: Latencies = Latencies()
     images: Mapping[str, ImageBehaviour] = field(default_factory=dict)
-    sandbox_errors: tuple[str, ...] = ()  # the first RunPodSandbox calls fail with these texts
+    sandbox_errors: tuple[str, ...] = ()  # errors of the first RunPodSandbox calls
     sandbox_faults: tuple[SandboxFault, ...] = ()
     security_profiles: SecurityProfiles = NO_PROFILES
     first_ip: str = "10.88.0.10"
-    reports_users: bool = True  # containerd 1 does not
-    reports_log_paths: bool = True  # a runtime that does not leaves the log files of removed containers behind
-    sandbox_id: Callable[[str, int], str] | None = None  # (pod uid, number of the sandbox on this node)
-    container_id: Callable[[str, str, int], str] | None = None  # (pod uid, container name, attempt)
+    reports_users: bool = True  # false for containerd 1
+    reports_log_paths: bool = True  # if false, log files of removed containers stay
+    sandbox_id: Callable[[str, int], str] | None = None  # (pod UID, number of the sandbox on this node)
+    container_id: Callable[[str, str, int], str] | None = None  # (pod UID, container name, attempt)
     handlers: tuple[RuntimeHandler, ...] = RuntimeConditions().handlers
-    reports_handlers: bool = True  # to the kubelet; containerd 1.7 does not
-    containerd: str = "2"  # or 1.7: the order in which sandboxes are created (see `Rules.containerd`)
-    pod_ip: Callable[[int], str] | None = None  # (attempt of the sandbox)
+    reports_handlers: bool = True  # to the kubelet; false for containerd 1.7
+    containerd: str = "2"  # or 1.7: order of sandbox creation (see `Rules.containerd`)
+    pod_ip: Callable[[int], str] | None = None  # (sandbox attempt)
 
     @property
     def reported_handlers(self) -> tuple[RuntimeHandler, ...]:
         return self.handlers if self.reports_handlers else ()
 
     def reported_user(self, user: ContainerUser) -> ContainerUser | None:
-        """As containerd reports it: the primary group is among the supplemental ones."""
+        """In containerd's format: supplemental groups include the primary group."""
         if not self.reports_users:
             return None
         return ContainerUser(user.uid, user.gid, tuple(dict.fromkeys((user.gid, *user.supplemental_groups))))
 
     def check_runtime_handler(self, sandbox_id: str, handler: str) -> None:
-        """Raises RuntimeCallError if the runtime has no such handler; an empty one is its default."""
+        """Raises RuntimeCallError if the runtime has no such handler; empty is the default."""
         if handler and all(handler != known.name for known in self.handlers):
             problem = "failed to get sandbox runtime"
             if self.containerd != "1.7":

@@ -1,7 +1,7 @@
-"""Volumes on a simulated node: the kubelet sets them up (`VolumeDirectories`), and containers see their files.
+"""Volumes on a simulated node: the kubelet sets them up (`VolumeDirectories`), and containers read them.
 
-A hostPath shows the node's own file system, in which the usual places exist. What a persistent volume holds that any
-node can reach is shared by all nodes of a simulation.
+A hostPath is a directory of the node's file system, which has the usual directories. All nodes of a simulation share
+network-attached persistent volumes.
 
 Mirrors: pkg/volume/util/atomic_writer.go; pkg/kubelet/kubelet_pods.go makeMounts, as far as a container sees them
 """
@@ -32,31 +32,31 @@ _SPECIAL: Mapping[str, PathKind] = {
     ),
 }
 
-SharedStorage = dict[str, Volume]  # by name; for all nodes of a simulation
+SharedStorage = dict[str, Volume]  # by name; shared by all nodes
 
 
 @mutable
 class _Placed:
     directory: VolumeDirectory
     volume: Volume
-    path: str = ""  # where in the volume it begins
-    atomic: bool = False  # its files are only ever replaced all together
+    path: str = ""  # the path in the volume where it starts
+    atomic: bool = False  # its files are replaced only all together
 
 
 class NodeVolumes:
-    """Implements `VolumeDirectories`; `files` is for the containers."""
+    """A node's volumes; implements `VolumeDirectories`. Containers use `files`."""
 
     def __init__(
         self, now: Callable[[], int], shared: SharedStorage | None = None, host_files: Mapping[str, str] | None = None
     ) -> None:
-        """`host_files` are texts by absolute path, over those that every node has."""
+        """`host_files` are texts by absolute path, in addition to the default files."""
         self._now = now
         self._host_files = {**_HOST_FILES, **{_relative(path): text for path, text in (host_files or {}).items()}}
         self._shared = {} if shared is None else shared
         self._pods: dict[str, dict[str, _Placed]] = {}
         self._host: Volume | None = None
 
-    # -- what the kubelet does ----------------------------------------------------------------------------------
+    # -- VolumeDirectories ---------------------------------------------------------------------------------------
 
     def set_up(self, uid: str, directory: VolumeDirectory, files: Mapping[str, str] | None) -> bool:
         volumes = self._pods.setdefault(uid, {})
@@ -95,7 +95,7 @@ class NodeVolumes:
         return {name: placed for placed in volumes for name in placed.directory.names}
 
     def prepare_sub_path(self, uid: str, name: str, path: str) -> SubPathProblem | None:
-        """A file on the way cannot be passed, and in a volume that is mounted read-only nothing can be created."""
+        """Create the directory. A file in the path is an error, and so is a missing directory in a read-only volume."""
         placed = self._named(uid)[name]
         path = posixpath.join(placed.path, posixpath.normpath(path)).strip("/")
         above = posixpath.dirname(path)
@@ -138,7 +138,7 @@ class NodeVolumes:
 
     @property
     def host(self) -> Volume:
-        """The node's own file system; most nodes never need it."""
+        """The node's file system; most nodes never need it."""
         if self._host is None:
             self._host = Volume(self._host_files)
             for directory in sorted(STANDARD_DIRECTORIES):
@@ -146,13 +146,13 @@ class NodeVolumes:
         return self._host
 
     def lose_memory(self) -> None:
-        """The machine is switched off."""
+        """The machine is switched off: contents in memory are lost."""
         for volumes in self._pods.values():
             for placed in volumes.values():
                 if placed.directory.in_memory:
                     placed.volume.replace({})
 
-    # -- what a container sees ----------------------------------------------------------------------------------
+    # -- containers ----------------------------------------------------------------------------------------------
 
     def files(
         self,
@@ -161,7 +161,7 @@ class NodeVolumes:
         mounts: Sequence[ContainerMount],
         late: Callable[[VirtualFiles], None] | None = None,
     ) -> VirtualFiles:
-        """The container's root with its mounts; a volume that has not been set up does not exist."""
+        """A container's root with its mounts; a volume that is not set up is missing."""
         context = container.security_context or {}
         files = VirtualFiles(read_only=bool(context.get("readOnlyRootFilesystem")), late=late)
         if not mounts:
@@ -178,7 +178,7 @@ class NodeVolumes:
             if mount.sub_path:
                 path = posixpath.join(path, mount.sub_path).strip("/")
                 if placed.atomic:
-                    volume = volume.copy()  # it continues showing what was there when the container was created
+                    volume = volume.copy()  # it keeps the content from the container's creation
             if volume.get(path) is None and path not in _SPECIAL:
                 volume.ensure_directory(path)
             files.mount(mount.container_path, volume, sub_path=path, read_only=mount.read_only)

@@ -1,1 +1,1 @@
-"""Leaked networks: the ledger of attachments, the inventory of a machine, and the clean-up."""
+"""Leaked network resources: the ledger of attachments, the inventory of a machine, and the cleanup."""

@@ -1,6 +1,6 @@
-"""Removes what sandboxes left behind: by DEL and GC of the plugins; on the host, what is left after that directly.
+"""Removes leftovers of sandboxes: with DEL and GC of the plugins, and on the host then directly.
 
-A DEL that fails leaves everything of its sandbox as it is, so that it can be tried again; the ledger remembers it.
+A failed DEL leaves its sandbox's resources in place for a retry; the ledger keeps the entry.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from kubesim.runtime.containerd.sandbox import PodSandbox
 from kubesim.runtime.containerd.sandbox_parts import SandboxDirectory
 from kubesim.values import replace
 
-LIMIT_S: Final = 10.0  # of the wall clock, for one sandbox: one that hangs keeps no other from being released
-# Sandboxes are forgotten when nothing of them is left.
+LIMIT_S: Final = 10.0  # real time per sandbox: a sandbox that hangs must not block the others
+# A sandbox is removed from the ledger when it has no leftovers.
 _ORDER: Final[tuple[Kind, ...]] = ("link", "namespace", "chain", "address", "cache file", "network", "sandbox")
 
 
 class Cleaner:
-    """`living` are the known sandboxes, including those that are being created: it is called again after
-    every wait, as other tasks run then. `own_networks` have no foreign attachments: their plugins may get a list of
-    valid ones."""
+    """`living` returns the known sandboxes, including those being created; it is called again after every wait, because
+    other tasks run then. `own_networks` have no foreign attachments, so their plugins may get a list of valid ones.
+    """
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Cleaner:
         self._own_networks = own_networks
 
     async def clean(self) -> list[Leak]:
-        """What is still there, and why."""
+        """Clean up; returns the remaining leftovers with reasons."""
         left = []
         for each in self._orphans():
             with with_timeout(LIMIT_S) as ctx:
@@ -62,7 +62,7 @@ class Cleaner:
         return left
 
     def _orphans(self) -> list[Attachment]:
-        """Attachments of unknown sandboxes: from the ledger, else from libcni's cache."""
+        """Attachments of unknown sandboxes, from the ledger or otherwise from libcni's cache."""
         known, entries = {sandbox.id for sandbox in self._living()}, self._ledger.entries()
         noted = {each.sandbox_id for each in entries}
         cached = [_of_cache(each) for each in self._libcni.cache.attachments() if each.container_id not in noted]
@@ -77,7 +77,7 @@ class Cleaner:
         return problem
 
     async def _collect(self, ctx: Context) -> None:
-        """GC. What a plugin does not do is done next time, or directly."""
+        """Run GC. A failure is retried next time, or the resources are removed directly."""
         if self._own_networks is not None:
             try:
                 await self._own_networks.gc(self._valid, ctx)
@@ -85,12 +85,12 @@ class Cleaner:
                 pass
 
     def _valid(self) -> list[GCAttachment]:
-        """Those of living sandboxes, and of those whose DEL has still to succeed."""
+        """Attachments of living sandboxes, and of those whose DEL failed."""
         entries = self._ledger.entries()
         return [GCAttachment(each.sandbox_id, network.ifname) for each in entries for network in each.networks]
 
     async def _tidy_up(self) -> None:
-        """Namespaces and stored sandboxes that are unknown and not in the ledger."""
+        """Remove unknown namespaces and stored sandboxes that are not in the ledger."""
         living, noted = list(self._living()), self._ledger.entries()
         kept = {sandbox.netns_path for sandbox in living} | {each.netns for each in noted}
         for path in self._node.files(self.home.netns_dir):
@@ -108,10 +108,10 @@ def _of_cache(cached: NetworkAttachment) -> Attachment:
 
 
 class HostCleaner(Cleaner):
-    """Of a node that is the host itself, where everything can be looked at."""
+    """Cleaner of the host itself, where it can inspect everything."""
 
     def found(self) -> list[Leak]:
-        """What exists; nothing is changed."""
+        """The leftovers; changes nothing."""
         return self._found(take_inventory(self.home, self._ledger.entries()))
 
     def _found(self, inventory: Inventory) -> list[Leak]:
@@ -126,7 +126,7 @@ class HostCleaner(Cleaner):
         for leak in sorted(self._found(inventory), key=lambda leak: _ORDER.index(leak.kind)):
             if leak.sandbox_id in problems:
                 left.append(replace(leak, problem=problems[leak.sandbox_id]))
-            elif leak.kind != "network" or not problems:  # else it is in use
+            elif leak.kind != "network" or not problems:  # otherwise it is in use
                 try:
                     remove(leak, self.home, inventory)
                 except OSError as error:

@@ -1,6 +1,6 @@
-"""The machine that kubesim keeps running: what of it could be ours, and removing what plugins do not remove (any more).
+"""Inventory of the host: finds resources that kubesim may have created, and removes those that plugins did not remove.
 
-Only for a node on the host's own network; a private one is gone with all that is in it.
+Only for the host's own network; a private node disappears with all its resources.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from kubesim.runtime.containerd.leaks.ledger import Attachment
 from kubesim.runtime.containerd.leaks.leftovers import Inventory, Leak, NatTable, Noted, commands_without, parse_nat
 from kubesim.runtime.containerd.sandbox_parts import remove_file, remove_written
 
-ADDRESSES: Final = "/var/lib/cni/networks"  # where host-local keeps its files unless it is configured otherwise
+ADDRESSES: Final = "/var/lib/cni/networks"  # host-local's default directory
 
 
 def take_inventory(home: Home, attachments: Sequence[Attachment], released: Sequence[Attachment] = ()) -> Inventory:
-    """`released`: attachments that are none any more, but plugins may have left something of."""
+    """Take the inventory. `released` are attachments that no longer exist but may have left resources."""
     written = (*_names(home.sandboxes), *_names(home.attachments))
-    sandboxes = {name.partition(".json")[0]: Noted() for name in written}  # also where the writing was interrupted
+    sandboxes = {name.partition(".json")[0]: Noted() for name in written}  # also of an interrupted write
     for each in attachments:
         sandboxes[each.sandbox_id] = Noted(each.pod, each.netns, [network.name for network in each.networks])
     return Inventory(
@@ -55,7 +55,7 @@ def _paths(directory: str) -> list[str]:
 
 
 def _peers(path: str) -> list[int]:
-    """The numbers here of veths whose other end is in a namespace; what is none (any more) has none."""
+    """Local indexes of veths whose other end is in a namespace; empty for a file that is not a namespace."""
     try:
         inside = netns.run_in(path, rtnetlink.links)
         return [link["peer"] for link in inside if link["kind"] == "veth" and link["peer_elsewhere"]]
@@ -64,7 +64,7 @@ def _peers(path: str) -> list[int]:
 
 
 def _sandbox_of(path: str, owner: str) -> str:
-    """`NETWORK-ID-INTERFACE`, also where the file was not written to its end. The network may be named as ids begin."""
+    """The sandbox id in `NETWORK-ID-INTERFACE`, even of an incomplete name. The network's name may look like an id."""
     name = os.path.basename(path)
     at = name.rfind(f"{owner}-")
     return name[at:].rpartition("-")[0] if at >= 0 else name
@@ -87,7 +87,7 @@ def _first_line(path: str) -> str:
 
 
 def _data_dirs(attachments: Sequence[Attachment]) -> Iterator[str]:
-    """Other directories in which host-local is configured to keep its files."""
+    """Other directories that host-local is configured to use."""
     for each in attachments:
         for entry in each.networks:
             for plugin in json.loads(entry.source).get("plugins") or ():
@@ -97,7 +97,7 @@ def _data_dirs(attachments: Sequence[Attachment]) -> Iterator[str]:
 
 
 def _nat(command: str) -> NatTable:
-    """Without iptables there are no chains."""
+    """The NAT table; empty without iptables."""
     program = shutil.which(f"{command}-save")
     if program is None:
         return NatTable(command)
@@ -106,14 +106,14 @@ def _nat(command: str) -> NatTable:
 
 
 def _own_network(home: Home) -> list[str]:
-    """What the bundled network leaves when its last pod is gone."""
+    """Resources of the bundled network that remain after its last pod."""
     bridge = [home.bridge] if home.bridge in {link["name"] for link in rtnetlink.links()} else []
     folder = os.path.join(ADDRESSES, home.owner)
     return bridge + ([folder] if os.path.isdir(folder) else [])
 
 
 def remove(leak: Leak, home: Home, found: Inventory) -> None:
-    """Without plugins. Raises an OSError if it cannot be done; what is gone already is gone."""
+    """Remove a leftover without plugins. Raises OSError on failure; a missing one is not an error."""
     match leak.kind:
         case "sandbox":
             for directory in (home.sandboxes, home.attachments):
@@ -139,7 +139,7 @@ def remove(leak: Leak, home: Home, found: Inventory) -> None:
 
 
 def _remove_link(name: str) -> None:
-    """A veth goes with the namespace of its other end, in the kernel's own time."""
+    """Delete a veth. The kernel removes it asynchronously with the namespace of its other end."""
     try:
         rtnetlink.remove_link(name)
     except OSError as error:
@@ -148,7 +148,7 @@ def _remove_link(name: str) -> None:
 
 
 def _release_address(path: str, owner: str) -> None:
-    """Unless it belongs to another container by now; host-local's lock prevents a change during the check."""
+    """Release an address, unless another container has it now; host-local's lock protects the check."""
     lock = os.open(os.path.join(os.path.dirname(path), "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

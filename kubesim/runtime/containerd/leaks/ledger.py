@@ -1,8 +1,8 @@
-"""Which sandboxes may hold something of the network: written before the first plugin runs, removed when all plugins
-have reported the release.
+"""The ledger: sandboxes that may have network resources. An entry is written before the first plugin runs, and removed
+when all plugins have released their resources.
 
-A runtime forgets a sandbox that never came up, even if its DEL failed; a killed one forgets its calls in progress.
-The ledger contains all that a DEL needs: later changes of the configuration or the cache do not matter.
+A runtime drops a sandbox that never started, even if its DEL failed; a killed runtime loses its calls in progress. An
+entry contains all inputs of a DEL, so later changes of the configuration or the cache do not matter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kubesim.values import value_object
 
 @value_object
 class NetworkEntry:
-    """A network that a sandbox was to be attached to: the interface, and the configuration with all its plugins."""
+    """A network of a sandbox: the interface, and the configuration of all its plugins."""
 
     name: str
     ifname: str
@@ -36,7 +36,7 @@ class NetworkEntry:
 
 @value_object
 class Attachment:
-    """A sandbox, its networks in order, and the arguments of their plugins."""
+    """A sandbox, its networks in order, and their plugin arguments."""
 
     sandbox_id: str
     pod: str
@@ -50,7 +50,7 @@ class Attachment:
 
 
 class Ledger:
-    """A file for each sandbox."""
+    """The ledger: one file per sandbox."""
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
@@ -81,7 +81,7 @@ class Ledger:
 
 
 class LedgerNetworking(CniNetworking):
-    """Attaches sandboxes as any runtime does, and records them in the ledger."""
+    """Attaches sandboxes like any runtime, and records them in the ledger."""
 
     def __init__(self, cni: CNI, ledger: Ledger, settings: PodNetworkSettings) -> None:
         super().__init__(cni, settings)
@@ -103,7 +103,7 @@ class LedgerNetworking(CniNetworking):
 
 
 async def release(libcni: CNIConfig, attachment: Attachment, netns: str, ctx: Context) -> str:
-    """DEL on all its networks, as far as possible; the error if not everything was released, else empty."""
+    """DEL on all its networks, continuing after errors; returns the error, or empty if all were released."""
     problems: list[CniError] = []
     for entry in attachment.networks:
         try:

@@ -1,7 +1,7 @@
-"""What sandboxes left behind on a machine: which of the things that exist are ours, and whose sandbox is gone.
+"""Leftovers of sandboxes on a machine: identifies kubesim's resources whose sandbox is gone.
 
-Ours are files in the state directory, anything with the id of one of our sandboxes (they share a prefix), and anything
-that a plugin named after one. Pure; `inventory.py` takes the inventory.
+kubesim's resources are files in the state directory, resources with the id of one of its sandboxes (ids share a
+prefix), and resources that a plugin named after such an id. Pure; `inventory.py` takes the inventory.
 
 Mirrors: containernetworking/plugins pkg/utils MustFormatChainNameWithPrefix, plugins/meta/bandwidth getIfbDeviceName
 """
@@ -24,7 +24,7 @@ _COMMENT = re.compile(r'name: "(?P<network>.*)" id: "(?P<id>.*)"')
 
 @value_object
 class NatTable:
-    """`iptables-save -t nat`: the names of its chains, and its rules in words (`-A CHAIN ...`)."""
+    """The output of `iptables-save -t nat`: chain names, and rules split into words (`-A CHAIN ...`)."""
 
     command: str = "iptables"
     chains: Sequence[str] = ()
@@ -33,7 +33,7 @@ class NatTable:
 
 @value_object
 class Noted:
-    """A sandbox of the state directory: its pod, its namespace and its networks, as far as they are known."""
+    """A sandbox of the state directory: its pod, namespace and networks, as far as known."""
 
     pod: str = ""
     netns: str = ""
@@ -42,23 +42,24 @@ class Noted:
 
 @value_object
 class Inventory:
-    """What is on a machine, as far as it could be ours. `owner` is how our ids, and the name of our network, begin;
-    `networks` are those in which one of ours may have been killed while it was being attached."""
+    """Resources on a machine that may be kubesim's. `owner` is the prefix of sandbox ids and the network name;
+    `networks` are those where an attachment may have been killed.
+    """
 
     owner: str
     sandboxes: Mapping[str, Noted]  # by id
     namespaces: Mapping[str, Sequence[int]]  # path -> local indexes of veths whose other end is in that namespace
     cached: Mapping[str, str]  # file of libcni's cache -> sandbox id
-    addresses: Mapping[str, str]  # file of host-local -> what its first line says
+    addresses: Mapping[str, str]  # file of host-local -> its first line
     links: Sequence[Mapping[str, Any]] = ()
     nat: Sequence[NatTable] = ()
     networks: Collection[str] = ()
-    own_network: Sequence[str] = ()  # the bridge and the directory of the network that is all ours
+    own_network: Sequence[str] = ()  # bridge and directory of kubesim's own network
 
 
 @value_object
 class Leak:
-    """A leftover of an unknown sandbox; without an id, of none. `problem`: why it still exists."""
+    """A leftover of an unknown sandbox; without an id, of no particular one. `problem`: why it still exists."""
 
     kind: Kind
     name: str
@@ -73,8 +74,9 @@ class Leak:
 
 
 def find_leaks(found: Inventory, living: Collection[str] = (), busy: Collection[str] = ()) -> list[Leak]:
-    """What belongs to none of the living sandboxes. `busy` are their namespaces, known before they are noted. The
-    network itself stays after the last node ends."""
+    """Resources of no living sandbox. `busy` are namespaces that exist before they are recorded. The network itself
+    stays after the last node ends.
+    """
     everything = [
         *(Leak("sandbox", each, each) for each in found.sandboxes),
         *_namespaces(found, busy),
@@ -90,7 +92,7 @@ def find_leaks(found: Inventory, living: Collection[str] = (), busy: Collection[
 
 
 def _namespaces(found: Inventory, busy: Collection[str]) -> Iterator[Leak]:
-    """With the veths that lead there, which go with them."""
+    """Namespaces with their veths, which are removed with them."""
     owners = {noted.netns: each for each, noted in found.sandboxes.items() if noted.netns}
     veths = {link["index"]: link["name"] for link in found.links if link["kind"] == "veth"}
     for path, peers in found.namespaces.items():
@@ -100,14 +102,15 @@ def _namespaces(found: Inventory, busy: Collection[str]) -> Iterator[Leak]:
 
 
 def _devices(found: Inventory) -> Iterator[Leak]:
-    """Through which traffic of a sandbox is led to be limited."""
+    """Devices that shape the traffic of a sandbox."""
     ours = {ifb_name(network, each): each for network, each in _attachments(found)}
     return (Leak("link", link["name"], ours[link["name"]]) for link in found.links if link["name"] in ours)
 
 
 def _addresses(found: Inventory) -> Iterator[Leak]:
-    """host-local makes a file and then writes into it, with a lock: a file that stays empty belongs to a killed
-    process, and its address can never be released. Where ours were, it is taken to be ours."""
+    """Addresses. host-local creates a file and then writes it under a lock, so an empty file belongs to a killed
+    process, and its address would never be released. In directories of our networks it counts as ours.
+    """
     for path, owner in found.addresses.items():
         if owner.startswith(f"{found.owner}-") or owner in found.sandboxes:
             yield Leak("address", path, owner)
@@ -120,7 +123,7 @@ def _attachments(found: Inventory) -> Iterator[tuple[str, str]]:
 
 
 def _chains(found: Inventory, table: NatTable) -> Iterator[Leak]:
-    """Chains of ours and whose: by their names, or by the comment of a rule that leads to them."""
+    """Our chains with their sandboxes, found by name or by the comment of a rule that jumps to them."""
     ours = {chain_name(kind, *each): each[1] for each in _attachments(found) for kind in ("", "DN-", "SN-")}
     for rule in table.rules:
         comment, target = _COMMENT.search(_value(rule, "--comment")), _value(rule, "-j")
@@ -130,7 +133,7 @@ def _chains(found: Inventory, table: NatTable) -> Iterator[Leak]:
 
 
 def commands_without(table: NatTable, chain: str) -> list[list[str]]:
-    """What removes a chain and all that leads to it."""
+    """Commands that delete a chain and all jumps to it."""
     base = [table.command, "-w", "-t", "nat"]
     jumps = [["-D", *rule[1:]] for rule in table.rules if _value(rule, "-j") == chain]
     return [[*base, *words] for words in (*jumps, ["-F", chain], ["-X", chain])]

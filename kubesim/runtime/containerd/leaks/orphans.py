@@ -1,9 +1,8 @@
-"""Plugins that still run though kubesim and the holder that started them were killed.
+"""Orphaned plugins: they still run although kubesim and its holder were killed.
 
-They would continue to make changes that are no longer recorded. Every plugin on the host, and all that it starts, has a
-locked
-file of the state directory open, which it inherits: so it is known at the next start that there still is one, and by
-that lock which processes they are. They are ended as the holder would have done it, before anything is cleaned up.
+Their further changes would not be recorded. Every plugin on the host inherits an open locked file of the state
+directory, and so do its children. At the next start this lock reveals orphans and their processes. They are killed, as
+the holder would have done, before the cleanup.
 """
 
 from __future__ import annotations
@@ -21,13 +20,11 @@ from kubesim.runtime.containerd.home import open_lock
 from kubesim.runtime.containerd.leaks.leftovers import Leak
 
 _NAME = "plugins.lock"
-_TRIES, _PAUSE_MS = 1200, 25  # thirty seconds: a machine may be busy
+_TRIES, _PAUSE_MS = 1200, 25  # thirty seconds, for a busy machine
 
 
 def lock_plugins(state: str) -> IO[str]:
-    """Inherited by plugins, once no plugin of an earlier run is left. Only for the process that has the lock of the
-    state.
-    """
+    """Take the lock that plugins inherit, after all plugins of an earlier run have ended. Requires the state lock."""
     lock = open_lock(state, _NAME)
     for _ in range(_TRIES):
         try:
@@ -45,7 +42,7 @@ def lock_plugins(state: str) -> IO[str]:
 
 
 def orphaned_plugins(state: str) -> list[Leak]:
-    """Those that run, as leaks; nothing is changed."""
+    """Running orphans as leaks; changes nothing."""
     return [_described(process) for process in _holders(state)]
 
 
@@ -69,7 +66,7 @@ def _has_lock(process: int, wanted: os.stat_result) -> bool:
         for fd in os.listdir(f"/proc/{process}/fd"):
             if _is_locked(process, fd, wanted):
                 return True
-    except OSError:  # it is gone, or belongs to another user
+    except OSError:  # the process is gone, or belongs to another user
         pass
     return False
 
@@ -85,7 +82,7 @@ def _is_locked(process: int, fd: str, wanted: os.stat_result) -> bool:
 
 
 def _kill(process: int, state: str) -> None:
-    """If it is still the same one: process ids are reused."""
+    """Kill a process if it is still the same one: PIDs are reused."""
     try:
         held = os.pidfd_open(process)
     except OSError:

@@ -1,1 +1,1 @@
-"""The orders in which dockershim and dockertools make sandboxes, and what they write down of them."""
+"""The sandbox operations of dockershim and dockertools, and their checkpoints."""

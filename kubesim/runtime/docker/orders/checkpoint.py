@@ -1,5 +1,5 @@
-"""The checkpoint of a sandbox: what dockershim wrote of it to its directory, and read when docker had lost the
-container. The host address of a port mapping is not in it. Pure.
+"""dockershim's checkpoint of a sandbox, which it read when docker had lost the container. The host address of a port
+mapping is not in it. Pure.
 
 Mirrors: kubelet v1.12 pkg/kubelet/dockershim/docker_checkpoint.go, docker_sandbox.go constructPodSandboxCheckpoint
 """
@@ -20,7 +20,7 @@ _PROTOCOLS = {"tcp": 0, "udp": 1, "sctp": 2}
 
 
 class CorruptCheckpoint(ValueError):
-    """A checkpoint whose checksum does not fit."""
+    """A checkpoint with a wrong checksum."""
 
 
 @value_object
@@ -56,7 +56,7 @@ def marshal(checkpoint: SandboxCheckpoint) -> str:
 
 
 def unmarshal(text: str) -> SandboxCheckpoint:
-    """Raises CorruptCheckpoint."""
+    """Decode a checkpoint. Raises CorruptCheckpoint."""
     try:
         found = json.loads(text)
         data = found["data"]
@@ -72,5 +72,5 @@ def unmarshal(text: str) -> SandboxCheckpoint:
 
 
 def _checksum(data: Any) -> int:
-    """FNV-1a of 32 bits. Upstream hashes a dump of its Go structures: the same changes are noticed."""
+    """FNV-1a, 32 bits. Upstream hashes a dump of its Go structs; both detect the same changes."""
     return fnv1a(json.dumps(data, separators=(",", ":")).encode(), 32)

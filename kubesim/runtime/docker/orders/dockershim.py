@@ -1,7 +1,7 @@
 """Sandboxes in dockershim's order: the pause container runs before the network is set up.
 
-A sandbox whose network failed is stopped, but stays in the list: the kubelet sees it as exited within a second, and
-creates the next one immediately with the next attempt.
+A sandbox whose network setup failed is stopped but stays listed: within a second the kubelet sees that it has exited
+and creates the next attempt immediately.
 
 Mirrors: kubelet v1.12 pkg/kubelet/dockershim/docker_sandbox.go
 """
@@ -31,7 +31,7 @@ SANDBOX_IMAGE: Final = "pause:3.1"
 
 
 class Dockershim:
-    """`checkpoints` are files by sandbox id; they outlive the kubelet."""
+    """dockershim. `checkpoints` are files by sandbox id; they outlive the kubelet."""
 
     image_problem = f"failed to inspect sandbox image {quoted(SANDBOX_IMAGE)}: "
 
@@ -77,8 +77,9 @@ class Dockershim:
         return made
 
     def _recover(self, config: SandboxConfig, name: str, error: RuntimeCallError, steps: Steps) -> str:
-        """recoverFromCreationConflictIfNeeded. If the container that has the name could be removed, the next sync
-        creates the sandbox; if docker does not know that container, the name gets a random end."""
+        """recoverFromCreationConflictIfNeeded: remove the container that has the name; the next sync then creates the
+        sandbox. If docker does not know that container, the name gets a random suffix.
+        """
         holder = conflicting_container(str(error))
         if not holder:
             raise error
@@ -124,7 +125,7 @@ class Dockershim:
         steps.take("SetUpPod", f"network plugin {self._network.plugin.name} attaches the sandbox")
 
     async def _clean_up(self, sandbox_id: str, config: SandboxConfig, error: CniError, steps: Steps) -> list[str]:
-        """The plugin may have done something, also when it says that it failed. The errors of set-up and clean-up."""
+        """Tear down after a failed setup, which may have left resources. Returns the errors of both."""
         pod = config.pod.metadata
         of, for_pod = f"sandbox container {quoted(sandbox_id)}", f"for pod {quoted(pod.name)}"
         errors = [f"failed to set up {of} network {for_pod}: {error}"]
@@ -141,8 +142,8 @@ class Dockershim:
             steps.take("stop the sandbox container", error=str(problem))
             errors.append(f"failed to stop {of} {for_pod}: {problem}")
         else:
-            # Upstream's deferred check reads the variable that the clean-up has overwritten: the network counts as
-            # ready if the stop went well, so that stopping the sandbox runs DEL again.
+            # Upstream's deferred check reads the variable that the cleanup has overwritten: if the stop succeeds, the
+            # network counts as ready, so that stopping the sandbox runs DEL again.
             self.network_ready[sandbox_id] = True
         return errors
 
@@ -174,7 +175,7 @@ class Dockershim:
             raise RuntimeCallError(aggregate(errors))
 
     def _details(self, sandbox_id: str) -> SandboxCheckpoint:
-        """Of which pod it is: from docker, else from the checkpoint, else unknown. A corrupt checkpoint is removed."""
+        """The sandbox's pod: from docker, else from the checkpoint, else unknown. Removes a corrupt checkpoint."""
         try:
             found = self._docker.inspect_sandbox(sandbox_id)
             return SandboxCheckpoint(found.name, found.namespace, host_network=found.host_network)
@@ -189,7 +190,7 @@ class Dockershim:
             return SandboxCheckpoint("", "")
 
     async def remove(self, sandbox_id: str) -> None:
-        """No tear-down: that is for StopPodSandbox."""
+        """Remove the sandbox. Only StopPodSandbox tears down the network."""
         try:
             self._docker.remove_sandbox(sandbox_id)
         except NotFound:
@@ -198,7 +199,7 @@ class Dockershim:
         self.checkpoints.pop(sandbox_id, None)
 
     def port_mappings(self, sandbox_id: str) -> tuple[PortMapping, ...]:
-        """GetPodPortMappings: none without a checkpoint; a corrupt one is removed."""
+        """GetPodPortMappings: empty without a checkpoint; a corrupt one is removed."""
         try:
             return unmarshal(self.checkpoints[sandbox_id]).port_mappings
         except KeyError:
@@ -210,7 +211,7 @@ class Dockershim:
     # -- PodSandboxStatus ---------------------------------------------------------------------------------------
 
     async def ip(self, sandbox_id: str) -> str:
-        """getIP: what the plugin reads, else docker's own address, else nothing, with a warning."""
+        """getIP: the plugin's address, else docker's, else none with a warning."""
         found = self._docker.inspect_sandbox(sandbox_id)
         if found.host_network or not self.network_ready.get(sandbox_id, True):
             return ""

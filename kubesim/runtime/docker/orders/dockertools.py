@@ -1,8 +1,7 @@
 """Sandboxes in dockertools' order: the infra container is created and started, then its network is set up.
 
-After a failed set-up the infra container is killed immediately, without a call of the plugin. Before the next one
-is created, the
-network of every dead infra container of the pod is torn down.
+After a failed setup the infra container is killed immediately without a plugin call. Before the next one is created,
+the networks of all dead infra containers of the pod are torn down.
 
 Mirrors: kubelet v1.6 pkg/kubelet/dockertools/docker_manager.go SyncPod, createPodInfraContainer, killPodWithSyncResult
 """
@@ -29,7 +28,7 @@ class Dockertools:
         self._docker, self._network, self._steps, self._draw = docker, network, steps, draw
 
     def kubelet_starts(self) -> None:
-        """Nothing is remembered."""
+        """dockertools keeps no state."""
 
     async def run(self, config: SandboxConfig) -> str:
         pod = config.pod.metadata
@@ -66,7 +65,7 @@ class Dockertools:
             steps.take("kill the infra container", error=f"Clear infra container failed: {error}")
 
     async def stop(self, sandbox_id: str) -> None:
-        """Tear down the network of a dead or running infra container, then kill it if it runs, whatever came of it."""
+        """Tear down the network of the infra container, then kill it if it runs, even if the tear-down failed."""
         try:
             found = self._docker.inspect_sandbox(sandbox_id)
         except NotFound as error:
@@ -95,7 +94,7 @@ class Dockertools:
         return ()
 
     async def ip(self, sandbox_id: str) -> str:
-        """determineContainerIP, at every inspection of the infra container. For the no-op plugin docker knows it."""
+        """determineContainerIP, at every inspection of the infra container. With the no-op plugin, docker's address."""
         found = self._docker.inspect_sandbox(sandbox_id)
         if found.host_network or self._network.plugin.name == NOOP_NAME:
             return found.ip

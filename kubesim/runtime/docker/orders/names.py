@@ -1,4 +1,4 @@
-"""Names of sandbox containers, and what to do when docker says that a name is taken. Pure.
+"""Names of sandbox containers, and docker's name conflicts. Pure.
 
 Mirrors: kubelet v1.12 pkg/kubelet/dockershim/naming.go, helpers.go recoverFromCreationConflictIfNeeded
 """
@@ -15,17 +15,17 @@ _CONFLICT = re.compile(r"Conflict. (?:.)+ is already in use by container ([0-9a-
 
 
 def make_sandbox_name(name: str, namespace: str, uid: str, attempt: int) -> str:
-    """The name by which docker refuses a second sandbox of the same attempt."""
+    """The container name; docker rejects a second sandbox of the same attempt because of it."""
     return "_".join(("k8s", SANDBOX, name, namespace, uid, str(attempt)))
 
 
 def randomize_name(name: str, number: int) -> str:
-    """`number` is drawn; it has 32 bits."""
+    """The name with a random suffix; `number` has 32 bits."""
     return f"{name}_{number:08x}"
 
 
 def conflict(name: str, holder: str) -> str:
-    """What docker says of a name that another container has."""
+    """Docker's error for a name in use."""
     return (
         f"Error response from daemon: Conflict. The name {quoted(f'/{name}')} is already in use by container {holder}. "
         "You have to remove (or rename) that container to be able to reuse that name."

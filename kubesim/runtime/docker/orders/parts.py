@@ -1,4 +1,4 @@
-"""What the orders of dockershim and dockertools stand on: docker, the network, and the steps in the trace."""
+"""Dependencies of dockershim and dockertools: docker, the network, and trace steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubesim.values import value_object
 
 @value_object
 class SandboxContainer:
-    """What docker says of a sandbox container. `netns` is empty while it does not run."""
+    """A sandbox container as docker inspects it. `netns` is empty while it does not run."""
 
     id: str
     name: str
@@ -22,37 +22,36 @@ class SandboxContainer:
     running: bool
     host_network: bool
     netns: str = ""
-    ip: str = ""  # that docker's own bridge gave it
+    ip: str = ""  # from docker's own bridge
 
 
 class Docker(Protocol):
-    """The daemon, as far as sandboxes are concerned. A container that does not exist raises NotFound, other failures
-    raise RuntimeCallError."""
+    """The docker daemon's sandbox operations. A missing container raises NotFound, others RuntimeCallError."""
 
     def ensure_sandbox_image(self, image: str) -> None:
-        """Pull it, if it is missing."""
+        """Pull the image if it is missing."""
         ...
 
     def create_sandbox(self, config: SandboxConfig, name: str) -> str: ...
     async def start_sandbox(self, sandbox_id: str) -> None: ...
     async def network_time(self, sandbox_id: str) -> None:
-        """Takes the virtual time of setting up a network."""
+        """Wait for the virtual time of a network setup."""
         ...
 
     def inspect_sandbox(self, sandbox_id: str) -> SandboxContainer: ...
     async def stop_sandbox(self, sandbox_id: str) -> None:
-        """TERM, and KILL after the grace of a sandbox, 10 s. A kubelet that does not run is stopped."""
+        """Send TERM, and KILL after the sandbox grace period of 10 s. A stopped container is not an error."""
         ...
 
     def remove_sandbox(self, sandbox_id: str) -> None:
-        """With the containers in it, by force."""
+        """Force-remove the sandbox with its containers."""
         ...
 
     def write_resolv_conf(self, sandbox_id: str, text: str) -> None: ...
 
 
 class SandboxOrder(Protocol):
-    """How one kubelet creates and stops sandboxes. `image_problem`: how the error begins if docker does not answer."""
+    """Sandbox operations of one kubelet. `image_problem`: error prefix if docker does not respond."""
 
     image_problem: str
 
@@ -60,20 +59,20 @@ class SandboxOrder(Protocol):
     async def stop(self, sandbox_id: str) -> None: ...
     async def remove(self, sandbox_id: str) -> None: ...
     async def ip(self, sandbox_id: str) -> str:
-        """The address of the pod, or nothing."""
+        """The pod's address; empty if it has none."""
         ...
 
     def port_mappings(self, sandbox_id: str) -> tuple[PortMapping, ...]:
-        """The ports of the pod, as a network plugin gets them. Raises CniError."""
+        """The pod's ports for a network plugin. Raises CniError."""
         ...
 
     def kubelet_starts(self) -> None:
-        """The memory of the kubelet is new; what is on disk stays."""
+        """Drop the kubelet's in-memory state; state on disk stays."""
         ...
 
 
 class Steps:
-    """The steps of one call, on their way into the trace."""
+    """Records the steps of one call in the trace."""
 
     def __init__(self, recorder: Recorder, node: str, call: str = "", pod: str = "") -> None:
         self._recorder, self._node = recorder, node
@@ -97,4 +96,4 @@ class Steps:
             )
 
 
-Draw = Callable[[], int]  # a number of 32 bits
+Draw = Callable[[], int]  # a random number of 32 bits

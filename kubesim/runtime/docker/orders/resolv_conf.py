@@ -1,4 +1,4 @@
-"""The resolv.conf of a sandbox, which docker made and the kubelet wrote over. Pure.
+"""The resolv.conf of a docker sandbox, which the kubelet overwrites. Pure.
 
 Mirrors: kubelet v1.12 pkg/kubelet/dockershim/docker_sandbox.go rewriteResolvFile
 """
@@ -9,7 +9,7 @@ from kubesim.api.pods.dns_config import DNSConfig
 
 
 def resolv_conf(dns: DNSConfig) -> str:
-    """Empty: docker's own file stays as it is."""
+    """The new content; empty: docker's own file stays."""
     lines = [f"nameserver {server}" for server in dns.servers or ()]
     for word, values in (("search", dns.searches), ("options", dns.options)):
         if values:

@@ -1,1 +1,1 @@
-"""SyncPod and KillPod: the CRI calls that carry out what `decide` computed."""
+"""SyncPod and KillPod: the CRI calls that execute the computed actions."""

@@ -1,4 +1,4 @@
-"""Stopping containers: the hook, the order among them, the grace that is left, the CRI call.
+"""Kills containers: preStop hook, termination order, remaining grace period, CRI call.
 
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_container.go killContainer, executePreStopHook,
 killContainersWithSyncResult; kuberuntime_termination_order.go
@@ -32,7 +32,7 @@ from kubesim.runtime.types import ListedContainer, bare_id, container_id
 
 
 class TerminationOrdering:
-    """Makes each container wait until those it must outlive have ended, but no longer than its grace period."""
+    """Makes each container wait for those it must outlive, up to its grace period."""
 
     def __init__(self, clock: LoopClock, waits_for: Mapping[str, Sequence[str]]) -> None:
         self._clock = clock
@@ -42,12 +42,12 @@ class TerminationOrdering:
         self._ended: dict[str, asyncio.Future[None]] = {name: loop.create_future() for name in awaited}
 
     async def wait_for_turn(self, name: str, grace_s: int) -> int:
-        """Whole seconds waited, cut."""
+        """Waited time in whole seconds, truncated."""
         begin = self._clock.now()
         deadline = begin + grace_s * SECOND
         for other in self._waits_for.get(name, ()):
             if not await _within(self._clock, self._ended[other], deadline):
-                # For those it waited for, time may be up in this very instant: then they end first.
+                # The containers it waits for may time out in this same instant; they end first.
                 await self._clock.sleep(0)
                 break
         return (self._clock.now() - begin) // SECOND
@@ -59,7 +59,7 @@ class TerminationOrdering:
 
 
 class ContainerKiller:
-    """Stops one container, or all containers of a pod side by side."""
+    """Kills one container, or all containers of a pod concurrently."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class ContainerKiller:
         grace_override_s: int | None = None,
         ordering: TerminationOrdering | None = None,
     ) -> None:
-        """Raises RuntimeCallError when the runtime could not stop it. Without a message it ends with its pod."""
+        """Stop a container. Raises RuntimeCallError. Without a message, the pod is being deleted."""
         container = pod.spec.find_container(name)
         if container is None:
             raise RuntimeCallError(
@@ -128,7 +128,7 @@ class ContainerKiller:
         self._events.event(pod, "Normal", "Killing", text if message else text.rstrip(": "), name)
 
     async def _execute_pre_stop_hook(self, pod: Pod, identifier: str, container: Container, grace_s: int) -> int:
-        """Whole seconds used. A hook that takes longer than the grace period continues, but is not waited for."""
+        """Run the hook; returns its whole seconds. A hook that exceeds the grace period continues unattended."""
         begin = self._clock.now()
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -138,7 +138,7 @@ class ContainerKiller:
             try:
                 await self._hooks.run(bare_id(identifier), pod, container, container.lifecycle.pre_stop)
             except HookFailed as failure:
-                # Today's Event is short, because the message may hold secrets of the server's answer.
+                # The current Event is short, because the message may contain secrets from the server's response.
                 text = self._rules.hook_failed_event.format(hook="PreStopHook", message=failure)
                 self._events.event(pod, "Warning", "FailedPreStopHook", text, container.name)
             finally:
@@ -161,7 +161,7 @@ class ContainerKiller:
     async def kill_all(
         self, pod: Pod, containers: Sequence[ListedContainer], grace_override_s: int | None
     ) -> list[SyncResult]:
-        """Stop them side by side; sidecars take their turn."""
+        """Stop all containers concurrently; sidecars in termination order."""
         ordering: TerminationOrdering | None = None
         if pod.spec.init_containers:
             waits_for = termination_waits_for(pod, [container.name for container in containers])
@@ -179,18 +179,18 @@ class ContainerKiller:
 
 
 async def _within(clock: LoopClock, awaited: asyncio.Future[None], deadline: int) -> bool:
-    """Wait for something, but only until the deadline: did it come? What is awaited continues regardless."""
+    """Wait until the deadline; true if the awaitable finished. It continues either way."""
     if awaited.done():
         return True
     came: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
-    def tell(_: object) -> None:
+    def notify(_: object) -> None:
         wake(came, True)
 
-    awaited.add_done_callback(tell)
+    awaited.add_done_callback(notify)
     timer = clock.call_at(deadline, wake, came, False)
     try:
         return await came
     finally:
         timer.cancel()
-        awaited.remove_done_callback(tell)
+        awaited.remove_done_callback(notify)

@@ -1,4 +1,4 @@
-"""Starting a container: image, create, start, postStart hook; and what each failure is called.
+"""Starts a container: image, create, start, postStart hook; and the error of each step.
 
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer
 """
@@ -31,7 +31,7 @@ from kubesim.values import part, replace, value_object
 
 
 class ContainerStartFailed(Exception):
-    """A container did not start: the reason its status will show, and the message beside it."""
+    """A failed container start: the reason and message for its status."""
 
     def __init__(self, reason: str, message: str, retry_at: int | None = None) -> None:
         super().__init__(f"{reason}: {message}")
@@ -40,13 +40,13 @@ class ContainerStartFailed(Exception):
 
 @value_object
 class StartTarget:
-    """Where to start a container."""
+    """The pod and sandbox of a container to start."""
 
     sandbox_id: str
     sandbox: SandboxConfig
     pod_ips: tuple[str, ...]
     pull_secrets: tuple[ApiObject, ...] = ()
-    backs_off: bool = True  # from containers that crashed
+    backs_off: bool = True  # whether crash-loop back-off applies
 
 
 @part
@@ -63,7 +63,7 @@ class ContainerStarter:
     gates: FeatureGates = DEFAULT_GATES
 
     async def start(self, target: StartTarget, pod: Pod, container: Container, status: RuntimePodStatus) -> None:
-        """Raises StartFailed; everything a user should see was emitted as an Event by then."""
+        """Start a container. Raises StartFailed after emitting the Events for the user."""
         rules = self.gates.rules
         image_ref = await self._ensure_image(target, pod, container)
         attempt = self._restart_count(pod, container, status)
@@ -109,7 +109,7 @@ class ContainerStarter:
             raise ContainerStartFailed(error.reason, error.message, error.retry_at) from error
 
     def _restart_count(self, pod: Pod, container: Container, status: RuntimePodStatus) -> int:
-        """One more than the newest record's; without a record, the log files show how often it ran."""
+        """One more than the newest record's; without a record, counted from the log files."""
         record = status.find(container.name)
         if record is not None:
             return record.restart_count + 1
@@ -143,7 +143,7 @@ class ContainerStarter:
         rules = self.gates.rules
         hashed = hashed_part(container, self.gates) if rules.hashes_whole_container else container
         annotations = new_container_annotations(hashed, pod, attempt, rules)
-        if options.annotations:  # the kubelet's own override those of device plugins
+        if options.annotations:  # the kubelet's override those of device plugins
             annotations = {**dict(options.annotations), **annotations}
         has_quota = self.helper.internal_lifecycle.has_cpu_quota(pod, container)
         stop_signal = (container.lifecycle and container.lifecycle.stop_signal) or ""
@@ -183,12 +183,12 @@ class ContainerStarter:
             try:
                 await self.killer.kill(pod, identifier, container.name, message=message, reason="FailedPostStartHook")
             except RuntimeCallError:
-                pass  # the container is found running by the next sync, which decides again
+                pass  # the next sync finds the container running and decides again
             raise ContainerStartFailed(failure.reason, failure.message) from hook_failure
 
 
 def _namespaces(of_pod: NamespaceOptions, container: Container, status: RuntimePodStatus) -> NamespaceOptions:
-    """The pod's; an ephemeral container may join the process namespace of another (startSpec.getTargetID)."""
+    """The pod's namespaces; an ephemeral container may join a container's PID namespace (startSpec.getTargetID)."""
     if not container.target_container_name:
         return of_pod
     found = status.find(container.target_container_name)

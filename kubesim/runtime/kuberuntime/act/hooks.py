@@ -1,4 +1,4 @@
-"""Lifecycle hooks: what runs right after a container's start and right before its stop.
+"""Lifecycle hooks: run right after a container's start and right before its stop.
 
 Mirrors: pkg/kubelet/lifecycle/handlers.go handlerRunner.Run
 """
@@ -19,7 +19,7 @@ HttpGet = Callable[[Pod, Container, HTTPGetAction], Awaitable[None]]
 
 
 class HookFailed(Exception):
-    """A hook did not succeed; the text is what the container's waiting message shows, `cause` the bare error."""
+    """A failed hook; the text is the container's waiting message, `cause` the bare error."""
 
     def __init__(self, text: str, cause: str) -> None:
         super().__init__(text)
@@ -27,7 +27,7 @@ class HookFailed(Exception):
 
 
 class HookRunner:
-    """Runs one handler of one container. An exec hook has no timeout of its own: the caller gives up on it."""
+    """Runs a hook's handler. An exec hook has no timeout of its own: the caller stops waiting."""
 
     def __init__(self, runtime: Runtime, clock: LoopClock, http_get: HttpGet) -> None:
         self._runtime = runtime

@@ -1,7 +1,6 @@
-"""Volumes that are images: pulled in every sync of their pod, before any container is started.
+"""Image volumes: pulled in every sync of their pod, before any container starts.
 
-A pull that fails keeps those containers from starting that mount the volume, with the reasons that a container's own
-image would give.
+If a pull fails, containers that mount the volume do not start; the reasons are those of a container image.
 
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go getImageVolumes, toKubeContainerImageVolumes
 """
@@ -15,7 +14,7 @@ from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.images.image_manager import ImageError, ImageManager
 from kubesim.runtime.kuberuntime.act.container_start import ContainerStartFailed
 
-ImageVolumePulls = Mapping[str, ImageError | None]  # by the name of the volume
+ImageVolumePulls = Mapping[str, ImageError | None]  # by volume name
 
 NO_PULLS: ImageVolumePulls = {}
 
@@ -39,7 +38,7 @@ async def pull_image_volumes(pod: Pod, images: ImageManager) -> ImageVolumePulls
 
 
 def check_image_volumes(pod: Pod, container: Container, pulls: ImageVolumePulls, events: EventRecorder) -> None:
-    """Raises StartFailed if the container mounts an image that could not be pulled; the last one counts."""
+    """Raises StartFailed if the container mounts an image whose pull failed; for several, the last one."""
     last: ImageError | None = None
     for mount in container.volume_mounts:
         error = pulls.get(mount.get("name", ""))

@@ -1,7 +1,8 @@
-"""The pods of the runtime as they were last listed.
+"""Cache of the runtime's listed pods.
 
-Every relist and every clean-up lists all pods. Only those that the runtime has changed since are put together again:
-without that, 10,000 pods cost twice as much each as 110.
+Every relist and every cleanup lists all pods, but only changed pods are assembled again. Without this cache, each of
+10,000 pods costs twice as much as each of 110.
+
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go GetPods
 """
 
@@ -13,12 +14,13 @@ from kubesim.runtime.kuberuntime.act.pod_listing import group_by_pod, running_pa
 from kubesim.runtime.protocol import ContainerInfo, Runtime, SandboxInfo
 from kubesim.runtime.types import RUNTIME_NAME, RuntimePod
 
-_ALL = ""  # what the runtime reports if it does not know which pod has changed
+_ALL = ""  # reported by the runtime if it does not know which pod has changed
 
 
 class ListedPods:
-    """Several callers may be listing at the same time, and a listing may fail or take minutes: a pod counts as changed
-    until a listing that began after its change has been read."""
+    """Listings can run concurrently, and can fail or take minutes: a pod counts as changed until a listing that started
+    after the change has been read.
+    """
 
     def __init__(self, runtime: Runtime, runtime_name: str = RUNTIME_NAME) -> None:
         self._runtime = runtime
@@ -34,7 +36,7 @@ class ListedPods:
         self._changed[uid] = self._changes
 
     async def get(self) -> dict[str, RuntimePod]:
-        """All pods, by uid."""
+        """All pods, by UID."""
         begun = self._changes
         sandboxes, containers = await self._runtime.list_pod_sandboxes(), await self._runtime.list_containers()
         if self._changed:
@@ -43,7 +45,7 @@ class ListedPods:
         return dict(self._pods)
 
     async def get_one(self, uid: str) -> RuntimePod | None:
-        """None if there is nothing of it."""
+        """One pod; None if it is not listed."""
         begun = self._changes
         sandboxes, containers = await self._runtime.list_pod_sandboxes(uid), await self._runtime.list_containers(uid)
         pod = runtime_pod(uid, sandboxes, containers, self._runtime_name) if sandboxes or containers else None
@@ -53,7 +55,7 @@ class ListedPods:
         return pod
 
     async def get_running(self) -> dict[str, RuntimePod]:
-        """What is running, by uid of the pod."""
+        """Running parts of pods, by UID."""
         await self.get()
         return dict(self._running)
 

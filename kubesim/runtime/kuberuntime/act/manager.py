@@ -1,6 +1,7 @@
-"""The runtime manager: carries out what compute_pod_actions decided, step by step, and reads pods back.
+"""The runtime manager: executes the actions of compute_pod_actions step by step, and reads pod statuses.
 
 It is the layer between `Kubelet.sync_pod` and the CRI-shaped runtime.
+
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod, KillPod, GetPods, GetPodStatus
 """
 
@@ -65,7 +66,7 @@ _NOTHING_ACTUATED: Mapping[str, ResourceRequirements] = {}
 
 @value_object
 class ProbeResults:
-    """What the probes say now, by container id: data for the decision."""
+    """Current probe results by container id."""
 
     liveness: Mapping[str, ProbeResult]
     startup: Mapping[str, ProbeResult]
@@ -73,7 +74,7 @@ class ProbeResults:
 
 @value_object
 class StartedSandbox:
-    """Where to start containers; `config` is None if it has to be created again."""
+    """The sandbox for containers to start; `config` is None if it must be created again."""
 
     id: str
     ips: tuple[str, ...]
@@ -81,7 +82,7 @@ class StartedSandbox:
 
 
 class RuntimeManager:
-    """One per node."""
+    """The runtime manager of one node."""
 
     def __init__(
         self,
@@ -114,7 +115,7 @@ class RuntimeManager:
         )
         self._cgroups = disk.cgroups
         self._resizer = PodResizer(runtime, helper, self.actuated, disk.cgroups, gates)
-        self.counts: Counter[tuple[str, ...]] = Counter()  # what was started, for the metrics
+        self.counts: Counter[tuple[str, ...]] = Counter()  # started sandboxes and containers, for metrics
         self._listed = ListedPods(runtime, runtime.name)
 
     # -- SyncPod ------------------------------------------------------------------------------------------------
@@ -136,7 +137,7 @@ class RuntimeManager:
         3. Kill containers that should not run.
         4. Create a sandbox if necessary.
         5. Report the ready sandbox, so that the kubelet writes the pod's status before images are pulled.
-        6. Resize the pod and its running containers; a later sync does what this one could not.
+        6. Resize the pod and its running containers; a later sync completes a partial resize.
         7. Start ephemeral containers.
         8. Start init containers.
         9. Start regular containers.
@@ -201,7 +202,7 @@ class RuntimeManager:
                 return
 
     def ensure_pod_cgroup(self, pod: Pod) -> None:
-        """Make the pod's control group, if it does not exist yet. Raises RuntimeCallError."""
+        """Create the pod's cgroup, if it does not exist. Raises RuntimeCallError."""
         uid = pod.metadata.uid
         if self._cgroups.get(uid) is None:
             has_quota = self._helper.internal_lifecycle.has_cpu_quota(pod)
@@ -216,7 +217,7 @@ class RuntimeManager:
         return self._cgroups.uids()
 
     def destroy_pod_cgroup(self, uid: str) -> None:
-        """The pod is over."""
+        """Remove the cgroup of a terminated pod."""
         self._cgroups.destroy(uid)
 
     def is_pod_resize_in_progress(self, pod: Pod, status: RuntimePodStatus) -> bool:
@@ -255,7 +256,7 @@ class RuntimeManager:
         )
 
     async def _kill_step(self, pod: Pod, status: RuntimePodStatus, actions: PodActions, result: PodSyncResult) -> bool:
-        """Steps 2 and 3: stop what must not continue. False when that failed and the round is over."""
+        """Steps 2 and 3: kill the pod or single containers. False: a kill failed and the sync ends."""
         if actions.kill_pod:
             killed = await self._kill_all(pod, running_pod(status), None)
             result.results += killed.results
@@ -274,7 +275,7 @@ class RuntimeManager:
         return await self._reset_containers(pod, actions, result)
 
     async def _reset_containers(self, pod: Pod, actions: PodActions, result: PodSyncResult) -> bool:
-        """Restart of all containers: stop without grace and forget the records; the logs stay."""
+        """Restart all containers: kill without grace and remove the records; logs stay."""
         for reset in actions.containers_to_reset:
             name = reset.container.name
             outcome = result.add("RemoveContainer", name)
@@ -296,12 +297,12 @@ class RuntimeManager:
             try:
                 await self.remove_container(record.id)
             except RuntimeCallError:
-                continue  # the next round, or the garbage collector, tries again
+                continue  # the next sync or the garbage collector retries
 
     async def _sandbox_step(
         self, pod: Pod, status: RuntimePodStatus, actions: PodActions, result: PodSyncResult
     ) -> StartedSandbox | None:
-        """Steps 4 and 5: create the sandbox if the pod needs a new one, and notify the kubelet that it is ready."""
+        """Steps 4 and 5: create a new sandbox if needed, and report it as ready to the kubelet."""
         if not actions.create_sandbox:
             return StartedSandbox(actions.sandbox_id, status.ips)
         self.counts["started_pods",] += 1
@@ -311,7 +312,7 @@ class RuntimeManager:
         except DynamicResourcesError as error:
             reason = "FailedPrepareDynamicResources"
             self._events.event(pod, "Warning", reason, f"Failed to prepare dynamic resources: {error}")
-            return None  # not an error of the sync: the next one tries again
+            return None  # not an error of the sync: the next one retries
         what = "Failed to generate sandbox config"
         try:
             config, warned = generate_pod_sandbox_config(pod, actions.attempt, self._helper)
@@ -339,12 +340,11 @@ class RuntimeManager:
             return None
         ips = status.ips if pod.spec.host_network else sandbox_ips(made.network)
         self._helper.on_pod_sandbox_ready(pod)
-        # A configuration with warnings is created again, with the same Events; any other would not change.
+        # A configuration with warnings is created again to repeat its Events; any other is unchanged.
         return StartedSandbox(sandbox_id, ips, None if warned else config)
 
     def _config_for_containers(self, pod: Pod, actions: PodActions, result: PodSyncResult) -> SandboxConfig | None:
-        """The configuration of a sandbox that runs. If no container has to start, every sync only checks it, and
-        reports again what is wrong with it."""
+        """The configuration of a running sandbox. If no container starts, only its warnings are emitted again."""
         config = None
         try:
             if actions.starts_something():
@@ -368,7 +368,7 @@ class RuntimeManager:
         result: PodSyncResult,
     ) -> bool:
         outcome = result.add("StartContainer", container.name)
-        now = self._clock.wall()  # the runtime's timestamps are compared with it
+        now = self._clock.wall()  # wall-clock, for comparison with the runtime's timestamps
         delayed = None
         if target.backs_off:
             delayed = do_back_off(self.backoff, pod, container, status, now, self._gates.rules)
@@ -391,7 +391,7 @@ class RuntimeManager:
     # -- KillPod ------------------------------------------------------------------------------------------------
 
     async def kill_pod(self, pod: Pod, running: RuntimePod, grace_override_s: int | None) -> PodSyncResult:
-        """Stop all containers side by side, then every sandbox. dockertools left dead ones alone."""
+        """Stop all containers concurrently, then every sandbox. dockertools ignored dead ones."""
         if self._gates.rules.sandbox_order == "dockertools":
             alive = tuple(sandbox for sandbox in running.sandboxes if sandbox.state == "running")
             running = replace(running, sandboxes=alive)
@@ -412,38 +412,38 @@ class RuntimeManager:
         return result
 
     def hooks_under_way(self) -> list[asyncio.Task[None]]:
-        """Tasks that continue without a waiter."""
+        """Tasks of preStop hooks that nobody waits for."""
         return list(self._killer.hooks_under_way)
 
     async def kill_unknown_container(self, info: ContainerInfo) -> None:
-        """Stop a container of which only the labels are known; it may still be running."""
+        """Stop a container from its labels alone; it may still be running."""
         pod, container = restore_specs(info.labels, info.annotations)
         pod = pod.changed(spec=pod.spec.changed(containers=(container,)))
         message = "Container is in unknown state, try killing it before removal"
         await self._killer.kill(pod, info.id, info.name, message=message)
 
     async def remove_container(self, identifier: str) -> None:
-        """Forget a dead container and its log. One that is gone already raises NotFound, before any call to remove."""
+        """Remove a dead container and its log. Raises NotFound before the removal if it is gone."""
         info = await self.runtime.container_status(bare_id(identifier))
         if info.log_path:
             self.logs.removed(info.pod_uid, info.name, info.attempt)
         await self.runtime.remove_container(info.id)
 
-    # -- reading pods back --------------------------------------------------------------------------------------
+    # -- pod listings and statuses ------------------------------------------------------------------------------
 
     async def get_pods(self) -> dict[str, RuntimePod]:
         """All pods of the runtime, by uid."""
         return await self._listed.get()
 
     async def get_running_pods(self) -> dict[str, RuntimePod]:
-        """What runs of each pod, by uid."""
+        """The running parts of each pod, by UID."""
         return await self._listed.get_running()
 
     async def get_pod(self, uid: str) -> RuntimePod | None:
         return await self._listed.get_one(uid)
 
     async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus:
-        """Request the status of every sandbox and container of a listing; removed ones are left out."""
+        """Request the status of every listed sandbox and container; removed ones are skipped."""
         sandboxes, containers = [], []
         for sandbox in pod.sandboxes:
             try:
@@ -459,7 +459,7 @@ class RuntimeManager:
         return runtime_pod_status(pod, sandboxes, containers, actuated, self.runtime.name)
 
     def generate_pod_status(self, event: ContainerEventResponse) -> RuntimePodStatus:
-        """The status of the pod that a container event is about."""
+        """The pod status of a container event."""
         assert event.sandbox is not None
         return event_pod_status(event, self._actuated_of(event.sandbox.pod_uid))
 
@@ -475,7 +475,7 @@ def _container_type(pod: Pod, container: Container) -> str:
 
 
 def _summary(actions: PodActions) -> dict[str, object]:
-    """The decision for the trace; what is empty or False is left out."""
+    """The decision for the trace, without empty values."""
     resized = actions.containers_to_update.values()
     parts: dict[str, object] = {
         "killPod": actions.kill_pod,

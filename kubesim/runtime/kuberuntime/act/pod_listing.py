@@ -1,4 +1,4 @@
-"""From CRI's lists to the kubelet's view of pods: listings for PLEG, full statuses for decisions.
+"""Converts CRI listings to runtime pods (for the PLEG) and pod statuses (for decisions).
 
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go getPods, GetPodStatus; kuberuntime_container.go
 toKubeContainerStatus
@@ -52,7 +52,7 @@ def group_by_pod(sandboxes: Iterable[SandboxInfo], containers: Iterable[Containe
 def runtime_pod(
     uid: str, sandboxes: list[SandboxInfo], containers: list[ContainerInfo], runtime_name: str = RUNTIME_NAME
 ) -> RuntimePod:
-    """A pod in a listing; newest first, then by id. Of sandboxes, the latest attempt counts as the newest."""
+    """A listed pod; newest first, then by id. The latest attempt is the newest sandbox."""
     if len(sandboxes) > 1:
         sandboxes = sorted(sandboxes, key=lambda s: (-s.attempt, -s.created_at, s.id))
     if len(containers) > 1:
@@ -79,7 +79,7 @@ def runtime_pod(
 
 
 def sandbox_ips(network: SandboxNetwork | None) -> tuple[str, ...]:
-    """The pod's addresses; one that cannot be parsed spoils them all (determinePodSandboxIPs)."""
+    """The pod's addresses; empty if any of them is invalid (determinePodSandboxIPs)."""
     if network is None:
         return ()
     ips = ((network.ip,) if network.ip else ()) + network.additional_ips
@@ -126,9 +126,10 @@ def runtime_pod_status(
     actuated: Mapping[str, ResourceRequirements],
     runtime_name: str = RUNTIME_NAME,
 ) -> RuntimePodStatus:
-    """Everything about one pod; `actuated`, by container name, is what the kubelet last applied. Addresses come from
-    the newest sandbox of the listing only, and only while it is ready; objects removed since the listing are not in
-    `sandboxes` and `containers`."""
+    """The status of one pod. `actuated`, by container name, are the last applied resources. Only the newest listed
+    sandbox provides addresses, while it is ready; objects removed since the listing are missing in `sandboxes` and
+    `containers`.
+    """
     if len(containers) > 1:
         containers = sorted(containers, key=_CREATED_AT, reverse=True)
     newest = sandboxes[0] if sandboxes and sandboxes[0].id == bare_id(pod.sandboxes[0].id) else None
@@ -146,12 +147,12 @@ def runtime_pod_status(
 
 
 def event_pod_status(event: ContainerEventResponse, actuated: Mapping[str, ResourceRequirements]) -> RuntimePodStatus:
-    """The pod as a container event has it: one sandbox, and the containers in that one alone (GeneratePodStatus).
+    """The pod status of a container event: one sandbox and only its containers (GeneratePodStatus).
 
-    None of them counts as active, which upstream leaves to relists.
+    As upstream, none of them counts as active; relists determine that.
     """
     sandbox = event.sandbox
-    assert sandbox is not None  # such events are ignored
+    assert sandbox is not None  # events without a sandbox are ignored
     containers = sorted(event.containers, key=_CREATED_AT, reverse=True)
     return RuntimePodStatus(
         uid=sandbox.pod_uid,
@@ -164,7 +165,7 @@ def event_pod_status(event: ContainerEventResponse, actuated: Mapping[str, Resou
 
 
 def running_pod(status: RuntimePodStatus) -> RuntimePod:
-    """What to kill of a pod: its running containers and every sandbox (ConvertPodStatusToRunningPod)."""
+    """The parts of a pod to kill: running containers and every sandbox (ConvertPodStatusToRunningPod)."""
     return RuntimePod(
         uid=status.uid,
         name=status.name,
@@ -179,7 +180,7 @@ def running_pod(status: RuntimePodStatus) -> RuntimePod:
 
 
 def api_pod(pod: RuntimePod) -> Pod:
-    """A Pod with the few fields that a listing has: enough to kill it (Pod.ToAPIPod)."""
+    """A Pod with the few fields of a listing, enough to kill it (Pod.ToAPIPod)."""
     metadata = ObjectMeta(name=pod.name, namespace=pod.namespace, uid=pod.uid)
     return Pod(metadata=metadata, spec=PodSpec(containers=tuple(Container(name=c.name) for c in pod.containers)))
 
@@ -190,7 +191,7 @@ def _hash(info: ContainerInfo) -> int:
 
 
 def running_part(pod: RuntimePod) -> RuntimePod | None:
-    """A listing without what is dead, if anything is left (listOptions.onlyRunningReady)."""
+    """The running parts of a listed pod; None if there are none (listOptions.onlyRunningReady)."""
     for part in (*pod.containers, *pod.sandboxes):
         if part.state != "running":
             break

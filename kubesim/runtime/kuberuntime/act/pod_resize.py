@@ -1,8 +1,7 @@
-"""Step 6 of SyncPod: the pod's control group and its running containers get the resources that were allocated.
+"""Step 6 of SyncPod: applies the allocated resources to the pod's cgroup and its running containers.
 
-Memory first, then cpu. What grows must have room around it before it does: the pod's group grows before its containers
-and shrinks after them, limits grow before requests and shrink after them. The first failure ends the step; the next
-sync continues from what is left.
+Memory first, then cpu. The pod's cgroup grows before its containers and shrinks after them; limits grow before requests
+and shrink after them. The first failure ends the step; the next sync continues.
 
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go doPodResizeAction, updatePodContainerResources,
 validateMemoryResizeAction, IsPodResizeInProgress
@@ -36,14 +35,14 @@ from kubesim.values import part, replace
 
 _POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
 _NOTHING = ResourceRequirements()
-# A runtime that does not know the call at all does not stand in the way.
+# A runtime without this call does not block the resize.
 _UNIMPLEMENTED = ("code = Unimplemented", "not implemented")
 
 
 def is_pod_resize_in_progress(
     pod: Pod, status: RuntimePodStatus, actuated: ActuatedState, gates: FeatureGates = DEFAULT_GATES
 ) -> bool:
-    """Does a running container, or the pod as a whole, have other resources than those allocated to it?"""
+    """Whether the resources of a running container, or of the pod, differ from the allocated ones."""
     applied = actuated.containers(pod.metadata.uid)
     containers = pod.spec.containers
     if pod.spec.init_containers:
@@ -51,10 +50,10 @@ def is_pod_resize_in_progress(
     for container in containers:
         before = applied.get(container.name, _NOTHING)
         if before is container.resources:
-            continue  # the default costs nothing
+            continue  # skip: the default has no effect
         record = status.find(container.name)
         if record is None or record.state != "running":
-            continue  # it gets the right ones when it starts
+            continue  # it starts with the right resources
         wanted = effective_requirements(pod, container.resources, gates)
         if container_resources(wanted, None) != container_resources(before, None):
             return True
@@ -67,10 +66,10 @@ def is_pod_resize_in_progress(
 def memory_limits_below_usage(
     pod: Pod, actions: PodActions, current: ResourceConfig, usage: MemoryUsage | None, gates: FeatureGates
 ) -> str:
-    """Why the memory limits cannot go down now; empty if they can, or do not.
+    """Why the memory limits cannot be lowered now; empty if they can.
 
-    Asked before anything is done, so that a resize does not stop halfway because of it. `usage` is None without
-    measurements, and then no limit is known to be too low.
+    Checked before any change, so that a resize does not stop halfway. `usage` is None without measurements: the check
+    then passes.
     """
     updates = actions.containers_to_update.get("memory", ())
     if usage is None or not (updates or actions.update_pod_resources):
@@ -90,7 +89,7 @@ def memory_limits_below_usage(
         if used is None:
             problems.append(f"missing container {quoted(name)} memory usage")
         elif used >= limit:
-            # It is the pod's usage that upstream prints.
+            # As upstream, the message has the pod's usage.
             text = f"attempting to set container {quoted(name)} memory limit ({limit}) below current usage"
             problems.append(f"{text} ({usage.pod})")
     unique = list(dict.fromkeys(problems))
@@ -100,7 +99,7 @@ def memory_limits_below_usage(
 
 @part
 class PodResizer:
-    """Carries resizes out; `actuated` remembers each step that was taken."""
+    """Executes resizes; `actuated` records each completed step."""
 
     runtime: Runtime
     helper: RuntimeHelper
@@ -124,19 +123,19 @@ class PodResizer:
             await _Resize(self, pod, actions, current).run()
         except RuntimeCallError as error:
             result.fail(RESIZE_POD_IN_PLACE_ERROR, str(error))
-        self.helper.request_pod_reinspect(pod.metadata.uid)  # also what was done in part must be seen
+        self.helper.request_pod_reinspect(pod.metadata.uid)  # a partial resize must be seen too
         return result
 
 
 class _Resize:
-    """One resize of one pod."""
+    """The resize of one pod."""
 
     def __init__(self, resizer: PodResizer, pod: Pod, actions: PodActions, current: ResourceConfig) -> None:
         self._resizer = resizer
         self._pod = pod
         self._actions = actions
         self._before = self._current = current
-        # A limit that the pod has no more stays what it is: none can be taken away from a running pod.
+        # A removed pod-level limit stays in force: it cannot be removed from a running pod.
         has_quota = resizer.helper.internal_lifecycle.has_cpu_quota(pod)
         wanted = resource_config_for_pod(pod, enforce_cpu_limits=has_quota, gates=resizer.gates)
         self._wanted = replace(
@@ -144,7 +143,7 @@ class _Resize:
             memory=current.memory if wanted.memory is None else wanted.memory,
             cpu_quota=current.cpu_quota if wanted.cpu_quota is None else wanted.cpu_quota,
         )
-        self._now: dict[str, ContainerResources] = {}  # what each container has by now, by id
+        self._now: dict[str, ContainerResources] = {}  # current resources of each container, by id
 
     async def run(self) -> None:
         actions, before, wanted = self._actions, self._before, self._wanted
@@ -156,7 +155,7 @@ class _Resize:
             await self._resize("cpu", _growth(before.cpu_quota, wanted.cpu_quota), shares)
 
     async def _resize(self, resource: ResizableResource, limit: int, request: int) -> None:
-        """`limit` and `request`: by how much those of the pod's own group change."""
+        """Resize one resource. `limit` and `request` are the changes of the pod's own cgroup."""
         if limit > 0:
             await self._write_cgroup(self._limit_of(resource))
         if request > 0:
@@ -177,7 +176,7 @@ class _Resize:
         return ResourceConfig(cpu_quota=wanted.cpu_quota, cpu_period=wanted.cpu_period)
 
     async def _write_cgroup(self, config: ResourceConfig) -> None:
-        """The runtime gets it first, and may reject it."""
+        """Update the cgroup after the runtime, which may reject it."""
         sandbox, merged = self._actions.sandbox_id, self._current.merged(config)
         try:
             await self._resizer.runtime.update_pod_sandbox_resources(bare_id(sandbox), merged)
@@ -192,7 +191,7 @@ class _Resize:
         self._current = merged
 
     async def _update_container(self, resource: ResizableResource, update: ContainerToUpdate) -> None:
-        """One resource at a time; the other one stays what it was last set to."""
+        """Update one resource; the other one keeps its last value."""
         has, wanted = self._now.get(update.id, update.current), update.desired
         if resource == "memory":
             has = replace(has, memory_limit=wanted.memory_limit, memory_request=wanted.memory_request)
@@ -214,7 +213,7 @@ def _growth(before: int | None, wanted: int | None) -> int:
 
 
 def _requirements(amounts: ContainerResources, like: ResourceRequirements) -> ResourceRequirements:
-    """Written out, zeros too."""
+    """The resources as CRI values, including zeros."""
     return like.changed(
         limits={CPU: _milli(amounts.cpu_limit_milli), MEMORY: _bytes(amounts.memory_limit)},
         requests={CPU: _milli(amounts.cpu_request_milli), MEMORY: _bytes(amounts.memory_request)},

@@ -1,1 +1,1 @@
-"""The pure decisions of the runtime manager, first of all compute_pod_actions."""
+"""Pure decisions of the runtime manager, mainly compute_pod_actions."""

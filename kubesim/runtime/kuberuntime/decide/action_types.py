@@ -1,6 +1,6 @@
-"""What compute_pod_actions is given and what it answers: the plan of one sync of a pod.
+"""Inputs and result of compute_pod_actions: the actions of one sync of a pod.
 
-The three modules that decide (actions, init_actions, resize_actions) fill one PodActions; its receiver only reads it.
+Three modules (actions, init_actions, resize_actions) fill one PodActions; the runtime manager only reads it.
 
 Mirrors: kuberuntime_manager.go podActions, containerToKillInfo, containerToUpdateInfo, containerToRemoveInfo,
 resourceRequirements.
@@ -23,7 +23,7 @@ ResizableResource = Literal["cpu", "memory"]
 
 @value_object
 class ContainerToKill:
-    """Message is what the Killing event says."""
+    """A container to kill; `message` is that of the Killing Event."""
 
     id: str
     name: str
@@ -34,7 +34,7 @@ class ContainerToKill:
 
 @value_object
 class ContainerResources:
-    """The resources that can change while a container runs: bytes and milli-CPUs, 0 where nothing is said."""
+    """Resources that can change while a container runs: bytes and milli-CPUs; 0: unset."""
 
     memory_limit: int = 0
     memory_request: int = 0
@@ -52,7 +52,7 @@ class ContainerToUpdate:
 
 @value_object
 class ContainerToReset:
-    """A record to remove because all containers restart; killed before if it may run."""
+    """A record to remove because all containers restart; a running container is killed first."""
 
     id: str
     container: Container
@@ -61,7 +61,7 @@ class ContainerToReset:
 
 @mutable(kw_only=True)
 class PodActions:
-    """The plan, in the order in which SyncPod carries it out. `why` has one sentence per decision."""
+    """The actions, in the order in which SyncPod executes them. `why` has one sentence per decision."""
 
     kill_pod: bool
     create_sandbox: bool
@@ -94,7 +94,7 @@ class PodActions:
 
 @mutable
 class Decision:
-    """One computation under way: the facts it reads, the plan it fills, the sentences it says."""
+    """State of one computation: its inputs, the actions so far, and their reasons."""
 
     pod: Pod
     status: RuntimePodStatus
@@ -103,8 +103,8 @@ class Decision:
     actuated: Mapping[str, ResourceRequirements]
     actuated_pod: ResourceRequirements | None
     gates: FeatureGates
-    newest: Mapping[str, ContainerRecord]  # the newest record of each container name
+    newest: Mapping[str, ContainerRecord]  # newest record of each container name
     actions: PodActions
     why: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)  # names of containers that run and are left alone
-    refused: Collection[str] = ()  # names of containers that may not have the resources that they request
+    kept: list[str] = field(default_factory=list)  # names of running containers that stay unchanged
+    refused: Collection[str] = ()  # names of containers whose resize was refused

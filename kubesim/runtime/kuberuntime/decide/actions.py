@@ -1,7 +1,7 @@
-"""compute_pod_actions: what must happen to a pod's sandbox and containers so that they become what the pod requests.
+"""compute_pod_actions: the actions on a pod's sandbox and containers that bring them to the pod's spec.
 
-The heart of a sync. It reads the pod, its runtime status and the probes' latest results; the runtime manager's SyncPod
-carries out the plan. Nothing here waits, and back-off is none of its business.
+The core of a sync. It reads the pod, its runtime status and the latest probe results; SyncPod executes the actions. It
+does not wait, and it ignores back-off.
 
 Mirrors: kuberuntime_manager.go computePodActions, getContainersToReset; kuberuntime/util PodSandboxChanged.
 """
@@ -55,7 +55,7 @@ def compute_pod_actions(
     refused: Collection[str] = (),
     gates: FeatureGates = DEFAULT_GATES,
 ) -> PodActions:
-    """The plan for one sync. Probe results are by container id; `actuated`, by name, is what was last applied."""
+    """The actions of one sync. Probe results are by id; `actuated`, by name, are the last applied resources."""
     changed, attempt, sandbox_id, cause, _ = pod_sandbox_changed(pod, status)
     actions = PodActions(kill_pod=changed, create_sandbox=changed, sandbox_id=sandbox_id, attempt=attempt)
     newest = {record.name: record for record in reversed(status.containers)}
@@ -85,8 +85,9 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def pod_sandbox_changed(pod: Pod, status: RuntimePodStatus) -> tuple[bool, int, str, str, str]:
-    """Is a new sandbox needed? With it: the attempt (new or present), the id carried over, the cause in words, and in
-    those of a v1.37 kubelet."""
+    """Whether a new sandbox is needed, with: the attempt (new or current), the sandbox id to keep, the reason, and the
+    reason of a v1.37 kubelet.
+    """
     if not status.sandboxes:
         return True, 0, "", "no sandbox exists yet", "no pod sandbox exists"
     newest = status.sandboxes[0]
@@ -98,7 +99,7 @@ def pod_sandbox_changed(pod: Pod, status: RuntimePodStatus) -> tuple[bool, int, 
         return True, following, newest.id, "the sandbox is no longer ready", "pod sandbox is not ready"
     wanted = "NODE" if pod.spec.host_network else "POD"
     if newest.network_namespace != wanted:
-        # The id is not carried over, so no Event reports that the sandbox changed.
+        # The id is not kept, so no Event reports the changed sandbox.
         cause = f"the sandbox is in the {newest.network_namespace} network and not in {wanted}"
         return True, following, "", cause, "network namespace mode changed and sandbox needs to be recreated"
     if not pod.spec.host_network and newest.network is not None and not newest.network.ip:
@@ -137,7 +138,7 @@ def _containers_to_reset(
 
 
 def _start_over(decision: Decision, cause: str) -> None:
-    """A new sandbox: everything is killed, and the pod begins from its first init container."""
+    """A new sandbox: kill everything and start from the first init container."""
     pod, actions, why = decision.pod, decision.actions, decision.why
     makes_empty = decision.gates.rules.makes_empty_sandboxes
     if makes_empty and pod.spec.restart_policy == NEVER and actions.attempt != 0:
@@ -173,7 +174,7 @@ def _has_initialized(decision: Decision) -> bool:
 
 
 def _is_done(decision: Decision, container: Container) -> bool:
-    """Did a container that runs only once (OnFailure) succeed?"""
+    """Whether a run-once container (OnFailure) succeeded."""
     policy = decision.pod.spec.restart_policy
     if container.restart_policy is not None and decision.gates.enabled("ContainerRestartRules"):
         policy = container.restart_policy
@@ -184,7 +185,7 @@ def _is_done(decision: Decision, container: Container) -> bool:
 
 
 def _adjust(decision: Decision) -> None:
-    """The sandbox is ready: bring its containers to what the pod requests."""
+    """With a ready sandbox: bring the containers to the pod's spec."""
     spec, actions = decision.pod.spec, decision.actions
     for ephemeral in spec.ephemeral_containers:
         if ephemeral.name not in decision.newest:
@@ -203,7 +204,7 @@ def _adjust(decision: Decision) -> None:
     if not kept and not actions.containers_to_start:
         actions.kill_pod = True
         over = "no regular container runs or will run, so the whole pod is stopped"
-        # Sidecars alone must not keep a pod alive.
+        # Sidecars alone do not keep a pod alive.
         decision.why.append(f"{over} and no sidecar is started again" if actions.init_containers_to_start else over)
         actions.init_containers_to_start = []
     actions.update_pod_level_resources = compute_pod_level_resources_resize_action(decision)
@@ -229,7 +230,7 @@ def _adjust_stopped(decision: Decision, container: Container, record: ContainerR
     elif record.state == "created":
         why.append(f"container {name} was created but did not start, so it is started again")
     else:
-        # It may still run, and two instances of one container must never run at the same time.
+        # It may still run, and two instances of a container must never run concurrently.
         actions.kill(record, container, "Unknown", 'Container is in "unknown" state, try killing it before restart')
         why.append(
             f"container {name} is in unknown state and may still run, so it is killed before it is started again"
@@ -237,13 +238,13 @@ def _adjust_stopped(decision: Decision, container: Container, record: ContainerR
 
 
 def _adjust_running(decision: Decision, container: Container, record: ContainerRecord) -> bool:
-    """True: it continues running."""
+    """Decide about a running container; true: it continues."""
     name, restart = container.name, True
     reason: KillReason = ""
     rules = decision.gates.rules
     hashed = hashed_part(container, decision.gates) if rules.hashes_whole_container else container
     if record.hash != (wanted := hash_container(hashed, rules)):
-        # Whatever the policy says: what runs is not what is requested.
+        # Regardless of restart policy: the running container does not match the spec.
         what = "definition" if rules.hashes_whole_container else "image"
         probe, text, because = "", rules.changed_message, f"the {what} of container {name} changed"
         if is_hash_of_other_kubelet(container, record.hash):
@@ -270,7 +271,7 @@ def _adjust_running(decision: Decision, container: Container, record: ContainerR
 
 
 def _restarts_after_kill(decision: Decision, container: Container) -> bool:
-    # Rules need an exit code, and this container still runs: only the policies count.
+    # Restart rules need an exit code, which a running container lacks: only the policies apply.
     if container.restart_policy is not None and decision.gates.enabled("ContainerRestartRules"):
         return container.restart_policy != NEVER
     return decision.pod.spec.restart_policy != NEVER

@@ -1,7 +1,7 @@
-"""Exponential back-off by key, and the decision whether a crashed container may start now.
+"""Exponential back-off by key, and the crash-loop check before a container starts.
 
-The runtime manager asks `do_back_off` before it starts a container, the image manager asks the same kind of `Backoff`
-before it pulls. Nothing here reads a clock: `now` is an argument. Durations and times are microseconds.
+The runtime manager calls `do_back_off` before it starts a container; the image manager uses a `Backoff` for pulls.
+`now` is an argument. Durations and times are microseconds.
 
 Mirrors: client-go util/flowcontrol/backoff.go Backoff, pkg/kubelet/kubelet.go newCrashLoopBackOff and NewMainKubelet,
 pkg/kubelet/kuberuntime/kuberuntime_manager.go doBackOff.
@@ -28,7 +28,7 @@ CRASH_LOOP_RESET_AFTER = 600 * SECOND
 IMAGE_BACK_OFF_PERIOD = 10 * SECOND
 MAX_IMAGE_BACK_OFF = 300 * SECOND
 
-# Go's zero time. An exited container with an unknown end ended then, so its back-off has long passed.
+# Go's zero time: the end of an exited container with an unknown end, so its back-off has long passed.
 _ZERO_TIME = -62_135_596_800 * SECOND
 
 
@@ -39,7 +39,7 @@ class _Entry:
 
 
 class Backoff:
-    """How long each key has to wait. An event long enough after the last update starts the key afresh."""
+    """The current delay of each key. An event long after the last update resets the key."""
 
     def __init__(self, initial: int, maximum: int, *, reset_after: int | None = None) -> None:
         self.initial = initial
@@ -51,51 +51,51 @@ class Backoff:
         return len(self._entries)
 
     def get(self, key: str) -> int:
-        """The present wait of a key; 0 if there is no entry."""
+        """The current delay of a key; 0 without an entry."""
         entry = self._entries.get(key)
         return 0 if entry is None else entry.backoff
 
     def restore(self, key: str, backoff: int, last_update: int) -> None:
-        """Put an entry back as it was, for a run that begins in the middle of a story."""
+        """Restore an entry, for a run that starts in the middle of a scenario."""
         self._entries[key] = _Entry(backoff, last_update)
 
     def next(self, key: str, event_time: int, now: int) -> None:
-        """Move a key to its next wait: the initial one, or twice the present one up to the maximum."""
+        """Advance a key to its next delay: the initial one, or twice the current one up to the maximum."""
         entry = self._entries.get(key)
         if entry is None or self._has_expired(event_time, entry):
-            # The initial value is not limited by the maximum, as in upstream.
+            # As upstream, the maximum does not limit the initial delay.
             self._entries[key] = _Entry(self.initial, now)
             return
         entry.backoff = min(2 * entry.backoff, self.maximum)
         entry.last_update = now
 
     def is_in_back_off_since(self, key: str, event_time: int, now: int) -> bool:
-        """Has less time passed since the event than the key has to wait?"""
+        """Whether less time has passed since the event than the key's delay."""
         entry = self._entries.get(key)
         if entry is None or self._has_expired(event_time, entry):
             return False
         return now - event_time < entry.backoff
 
     def is_in_back_off_since_update(self, key: str, event_time: int) -> bool:
-        """Did the event come within the key's wait after the entry was last moved?"""
+        """Whether the event was within the key's delay after its last update."""
         entry = self._entries.get(key)
         if entry is None or self._has_expired(event_time, entry):
             return False
         return event_time - entry.last_update < entry.backoff
 
     def drop(self, key: str) -> None:
-        """Forget a key and its history."""
+        """Remove a key."""
         self._entries.pop(key, None)
 
     def gc(self, now: int) -> None:
-        """Forget the keys that an event now would start afresh."""
+        """Remove the keys that an event at this time would reset."""
         if not self._entries:
             return
         for key in [key for key, entry in self._entries.items() if self._has_expired(now, entry)]:
             del self._entries[key]
 
     def next_expiry(self) -> int:
-        """When `gc` will next forget a key, if nothing happens before."""
+        """The time at which `gc` can remove the next key, without further events."""
         if not self._entries:
             return NEVER
         return min(entry.last_update for entry in self._entries.values()) + self.reset_after + 1
@@ -107,7 +107,7 @@ class Backoff:
 def new_crash_loop_backoff(
     max_container_restart_period: int = MAX_CRASH_LOOP_BACK_OFF, gates: FeatureGates = DEFAULT_GATES
 ) -> Backoff:
-    """The back-off of crashed containers. A maximum below the first step lowers that too; the reset stays at 600 s."""
+    """The back-off of crashed containers. A maximum below the initial delay lowers both; the reset stays at 600 s."""
     initial, maximum = INITIAL_CRASH_LOOP_BACK_OFF, MAX_CRASH_LOOP_BACK_OFF
     if gates.enabled("ReduceDefaultCrashLoopBackOffDecay"):
         initial, maximum = 1 * SECOND, 60 * SECOND
@@ -118,13 +118,13 @@ def new_crash_loop_backoff(
 
 
 def new_image_backoff() -> Backoff:
-    """The back-off of failed pulls, one entry per pod and image."""
+    """The back-off of failed pulls, with one entry per pod and image."""
     return Backoff(IMAGE_BACK_OFF_PERIOD, MAX_IMAGE_BACK_OFF)
 
 
 @value_object
 class InBackOff:
-    """A container that has to wait: the texts for its status, the Event and the pod worker."""
+    """A container in back-off: its texts for the status, the Event and the pod worker."""
 
     message: str  # of the waiting state
     event: str  # of the Warning BackOff
@@ -143,7 +143,7 @@ def do_back_off(
     now: int,
     rules: Rules = DEFAULT_RULES,
 ) -> InBackOff | None:
-    """None: start it now (and the next wait is longer). The wait counts from the end of the newest exited attempt."""
+    """The back-off of a container, from the end of its newest exited attempt. None: start it now."""
     for exited in status.containers:
         if exited.name == container.name and exited.state == "exited":
             break

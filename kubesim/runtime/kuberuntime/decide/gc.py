@@ -1,7 +1,6 @@
-"""Which dead containers and sandboxes to remove: once a minute for the whole node, and at each death for one pod.
+"""Garbage collection of dead containers and sandboxes: once a minute for the node, and at each exit for one pod.
 
-Pure: the caller lists what the runtime has, asks here, and removes in the order given. Sandboxes are asked about after
-the containers are gone.
+Pure: the caller passes the runtime's listing and removes the returned objects in order, containers before sandboxes.
 
 Mirrors: kuberuntime_gc.go evictableContainers, evictContainers, evictSandboxes, removeOldestN;
 pkg/kubelet/pod_container_deletor.go getContainersToDeleteInPod.
@@ -23,7 +22,7 @@ _EvictUnits = dict[tuple[str, str], list[ContainerInfo]]
 
 @value_object
 class GCPolicy:
-    """How many dead containers may stay; a negative number is no limit."""
+    """Limits on dead containers; a negative number is no limit."""
 
     min_age: int = 0  # microseconds since creation
     max_per_pod_container: int = 1
@@ -31,7 +30,7 @@ class GCPolicy:
 
 
 class PodStateProvider(Protocol):
-    """What the pod workers know of a pod."""
+    """Pod states of the pod workers."""
 
     def should_pod_content_be_removed(self, uid: str) -> bool: ...
     def should_pod_runtime_be_removed(self, uid: str) -> bool: ...
@@ -39,7 +38,7 @@ class PodStateProvider(Protocol):
 
 @value_object
 class ContainerEviction:
-    """A container to remove. One of unknown state may still run: it is killed first, and stays if that fails."""
+    """A container to remove. If its state is unknown it is killed first; if that fails, it stays."""
 
     id: str
     name: str
@@ -55,13 +54,13 @@ def evict_containers(
     all_sources_ready: bool,
     evict_non_deleted_pods: bool = False,
 ) -> list[ContainerEviction]:
-    """The dead containers to remove, in this order."""
+    """The dead containers to remove, in order."""
     units = _evictable_containers(containers, now - policy.min_age)
     evicted: list[ContainerInfo] = []
     if all_sources_ready:
         for uid, name in list(units):
             if _is_pod_removed(uid, pod_states, evict_non_deleted_pods):
-                # All of them go, so upstream does not even sort: last listed first.
+                # All are removed; as upstream, they are not sorted: last listed first.
                 evicted += reversed(units.pop((uid, name)))
     if policy.max_per_pod_container >= 0:
         _enforce_max_per_unit(units, policy.max_per_pod_container, evicted)
@@ -71,7 +70,7 @@ def evict_containers(
 
 
 def _evictable_containers(containers: Iterable[ContainerInfo], newest_created_at: int) -> _EvictUnits:
-    """What does not run and is old enough, by pod and container name."""
+    """Containers that are not running and old enough, by pod and container name."""
     units: _EvictUnits = {}
     for info in containers:
         if info.state != "running" and info.created_at <= newest_created_at:
@@ -92,7 +91,7 @@ def _enforce_max_per_unit(units: _EvictUnits, limit: int, evicted: list[Containe
 
 
 def _enforce_max_containers(units: _EvictUnits, limit: int, evicted: list[ContainerInfo]) -> None:
-    """A fair share for each unit first, at least one; then the oldest of all."""
+    """First an equal share per unit, at least one; then remove the oldest of all."""
     if sum(map(len, units.values())) <= limit:
         return
     _enforce_max_per_unit(units, max(limit // len(units), 1), evicted)
@@ -120,7 +119,7 @@ def evict_sandboxes(
     *,
     evict_non_deleted_pods: bool = False,
 ) -> list[str]:
-    """The sandboxes to stop and remove, in this order: not ready, no container left, and not a living pod's newest."""
+    """The sandboxes to stop and remove, in order: not ready, without containers, and not the newest of a living pod."""
     in_use = {info.sandbox_id for info in containers}
     by_pod: dict[str, list[SandboxInfo]] = {}
     for sandbox in sandboxes:
@@ -139,7 +138,7 @@ def containers_to_delete_in_pod(
 ) -> tuple[ContainerRecord, ...]:
     """The dead containers of one pod beyond the newest `keep`, newest first.
 
-    With the id of a container, only those of its name count; an id that the pod does not have gives nothing.
+    With a container id, only those of the same container name; an unknown id returns none.
     """
     records: Sequence[ContainerRecord] = status.containers
     if died_container_id:

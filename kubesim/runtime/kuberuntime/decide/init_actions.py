@@ -1,9 +1,9 @@
-"""Init containers and sidecars: how far initialization is, which one is next, which sidecars need a restart.
+"""Actions on init containers and sidecars: the next init container to start, and sidecars to restart.
 
-The list is read backwards: records of finished init containers may have been collected, so the last one with a record
-shows how far the pod came. What is found on the way is turned round at the end, so that starts are in the pod's order.
+The list is searched backwards: records of finished init containers may have been removed, so the last one with a record
+shows the progress. The actions are reversed at the end, so that containers start in spec order.
 
-Without the gate SidecarContainers one runs at a time, the next after the last that succeeded.
+Without the gate SidecarContainers they run one at a time, each after the previous one has succeeded.
 
 Mirrors: kuberuntime_container.go computeInitContainerActions, findNextInitContainerToRun (v1.30),
 HasAnyRegularContainerCreated, pruneInitContainersBeforeStart, purgeInitContainers; helpers.go isInitContainerFailed;
@@ -26,7 +26,7 @@ from kubesim.runtime.types import ContainerRecord, RuntimePodStatus
 
 
 def has_any_regular_container_created(pod: Pod, status: RuntimePodStatus) -> bool:
-    """Did any regular container get as far as a record that is not unknown? Then the pod was initialized once."""
+    """Whether any regular container has a record that is not unknown: then the pod was initialized once."""
     for container in pod.spec.containers:
         record = status.find(container.name)
         if record is not None and record.state != "unknown":
@@ -35,13 +35,13 @@ def has_any_regular_container_created(pod: Pod, status: RuntimePodStatus) -> boo
 
 
 def init_records(pod: Pod, status: RuntimePodStatus) -> list[ContainerRecord]:
-    """All of the pod's init containers, in the order of its spec."""
+    """All init containers of the pod, in spec order."""
     names = dict.fromkeys([container.name for container in pod.spec.init_containers])
     return [record for name in names for record in status.containers if record.name == name]
 
 
 def superseded_init_records(pod: Pod, status: RuntimePodStatus) -> list[ContainerRecord]:
-    """The dead init containers that have a newer dead one: nothing needs them."""
+    """Dead init containers with a newer dead record; they can be removed."""
     if not pod.spec.init_containers or len(status.containers) < 2:
         return []
     names = [container.name for container in pod.spec.init_containers]
@@ -56,24 +56,24 @@ def superseded_init_records(pod: Pod, status: RuntimePodStatus) -> list[Containe
 
 
 def is_init_container_failed(record: ContainerRecord) -> bool:
-    """Exit 0 with reason OOMKilled is a failure too: a child was killed and the work may not be done."""
+    """Exit 0 with reason OOMKilled is a failure too: a child was killed, so the work may be incomplete."""
     if record.reason == "OOMKilled" or record.state == "unknown":
         return True
     return record.state == "exited" and record.exit_code != 0
 
 
 def compute_init_container_actions(decision: Decision) -> bool:
-    """Plan the init containers. True: the pod is initialized, continue with the regular containers."""
+    """Compute init container actions. True: the pod is initialized, continue with regular containers."""
     init_containers = decision.pod.spec.init_containers
     if not init_containers:
         return True
     actions = decision.actions
     if decision.gates.rules.old_sandbox_counts_as_initialized:
-        walk = _Walk(decision, init_containers, decision.newest, _is_any_regular_container_alive(decision))
+        walk = _Search(decision, init_containers, decision.newest, _is_any_regular_container_alive(decision))
     else:
         active = {record.name: record for record in reversed(decision.status.containers) if record.active}
         started = any(container.name in active for container in decision.pod.spec.containers)
-        walk = _Walk(decision, init_containers, active, started)
+        walk = _Search(decision, init_containers, active, started)
     for index in range(len(init_containers) - 1, -1, -1):
         walk.look_at(index)
         if actions.kill_pod:
@@ -90,8 +90,8 @@ def compute_init_container_actions(decision: Decision) -> bool:
 
 
 def _is_any_regular_container_alive(decision: Decision) -> bool:
-    # An exited one proves nothing: after a reboot it may be left from an earlier sandbox. So may one that was created
-    # and never started, which counts nevertheless.
+    # An exited regular container proves nothing: it may be from an earlier sandbox, before a reboot. So may a created
+    # one that never started, but as upstream it counts.
     for container in decision.pod.spec.containers:
         record = decision.newest.get(container.name)
         if record is not None and record.state in ("created", "running"):
@@ -99,8 +99,8 @@ def _is_any_regular_container_alive(decision: Decision) -> bool:
     return False
 
 
-class _Walk:
-    """The way back through the list. `passed`: everything before the one looked at is known to be initialized."""
+class _Search:
+    """The state of the backward search. `passed`: everything before the current one is known to be initialized."""
 
     __slots__ = ("actions", "containers", "decision", "initialized", "passed", "records", "start", "why")
 
@@ -150,7 +150,7 @@ class _Walk:
             self.why(f"{found}, and the kubelet waits for it")
 
     def mark_initialized(self, index: int, because: str) -> None:
-        """This one lets the next begin; the last one lets the regular containers begin."""
+        """Mark one as initialized: the next one can start; after the last, the regular containers."""
         if index == len(self.containers) - 1:
             self.initialized = True
         elif not self.passed:
@@ -183,7 +183,7 @@ class _Walk:
         if container.liveness_probe is not None:
             liveness = self.decision.liveness.get(record.id)
             if liveness is None:
-                # Until the probe has an answer, not even its resources are touched.
+                # Until the probe has a result, it is not even resized.
                 self.decision.kept.append(name)
                 return
             if liveness == "failure":
@@ -224,7 +224,7 @@ class _Walk:
     def unknown(self, container: Container, record: ContainerRecord, is_sidecar: bool) -> None:
         spec = self.decision.pod.spec
         policy = spec.restart_policy
-        # Rules need an exit code, and this container has none: only the policies count.
+        # Restart rules need an exit code, which this container lacks: only the policies apply.
         if container.restart_policy is not None and (
             is_sidecar or self.decision.gates.enabled("ContainerRestartRules")
         ):
@@ -245,7 +245,7 @@ class _Walk:
 
 
 class NextInit(NamedTuple):
-    """The init container to run next, if any; `failed` is its record if it is to run again."""
+    """The next init container to run, if any; `failed` is its record if it runs again."""
 
     done: bool
     container: Container | None = None
@@ -254,14 +254,14 @@ class NextInit(NamedTuple):
 
 
 def find_next_init_container_to_run(decision: Decision) -> NextInit:
-    """How far initialization is, from the newest record of each container."""
+    """The next init container, from the newest record of each container."""
     spec, newest = decision.pod.spec, decision.newest
     if not spec.init_containers:
         return NextInit(True)
     regular = [newest.get(container.name) for container in spec.containers]
     is_running = any(record is not None and record.state == "running" for record in regular)
     if is_running and decision.gates.rules.running_shows_initialized:
-        return NextInit(True)  # the records of init containers may be gone, but they did their work
+        return NextInit(True)  # the init containers have finished, even if their records are gone
     backwards = [(each, record) for each in reversed(spec.init_containers) if (record := newest.get(each.name))]
     for container, record in backwards:
         if is_init_container_failed(record):
@@ -278,7 +278,7 @@ def find_next_init_container_to_run(decision: Decision) -> NextInit:
 
 
 def failed_init_record(pod: Pod, status: RuntimePodStatus) -> ContainerRecord | None:
-    """Of the last init container that has one, if it failed (findActiveInitContainer of v1.6)."""
+    """The record of the last init container that has one, if it failed (findActiveInitContainer of v1.6)."""
     for container in reversed(pod.spec.init_containers):
         record = status.find(container.name)
         if record is not None:
@@ -287,7 +287,7 @@ def failed_init_record(pod: Pod, status: RuntimePodStatus) -> ContainerRecord | 
 
 
 def compute_next_init_container(decision: Decision) -> bool:
-    """Plan the next init container. True: the pod is initialized, continue with the regular containers."""
+    """Compute the next init container. True: the pod is initialized, continue with regular containers."""
     step = find_next_init_container_to_run(decision)
     container, failed = step.container, step.failed
     if container is None:

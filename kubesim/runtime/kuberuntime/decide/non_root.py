@@ -1,4 +1,4 @@
-"""The user of a container, and whether it may run as that user. Asked before it is created.
+"""runAsNonRoot and runAsUser: the user of a container, checked before its creation.
 
 Mirrors: pkg/kubelet/kuberuntime/security_context_others.go verifyRunAsNonRoot; security_context.go
 determineEffectiveSecurityContext; pkg/securitycontext/util.go DetermineEffectiveSecurityContext
@@ -18,7 +18,7 @@ MAX_USER_ID = (1 << 31) - 1
 
 
 def verify_run_as_non_root(pod: Pod, container: Container, image_uid: int | None, image_user: str) -> str:
-    """The problem in the kubelet's words; empty if there is none. An image without a user runs as root."""
+    """The kubelet's error; empty if the user is valid. An image without a user runs as root."""
     if not _effective(pod, container, "runAsNonRoot"):
         return ""
     where = f"(pod: {quoted(format_pod(pod))}, container: {container.name})"
@@ -38,7 +38,7 @@ def verify_run_as_non_root(pod: Pod, container: Container, image_uid: int | None
 
 
 def container_user(pod: Pod, container: Container, image_uid: int | None) -> ContainerUser:
-    """The pod's and the container's settings, or else the user that the image says."""
+    """The user from the container's or the pod's settings, otherwise from the image."""
     of_pod = pod.spec.security_context
     if not image_uid and not of_pod and not container.security_context:
         return ROOT
@@ -51,6 +51,6 @@ def container_user(pod: Pod, container: Container, image_uid: int | None) -> Con
 
 
 def _effective(pod: Pod, container: Container, field: str) -> Any:
-    """The container's own setting, or else the pod's."""
+    """The container's setting, otherwise the pod's."""
     own = (container.security_context or {}).get(field)
     return own if own is not None else (pod.spec.security_context or {}).get(field)

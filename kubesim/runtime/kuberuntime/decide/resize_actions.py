@@ -1,7 +1,8 @@
-"""Resources that changed while the pod runs: applied in place, or by a restart where the resize policy requests one.
+"""Resize actions: changed resources of a running pod are applied in place, or by a restart if the resize policy
+requires it.
 
-Compares what the pod requests with what the kubelet last applied ("actuated"); a container without such a record counts
-as having nothing, which at worst repeats an update.
+Compares the pod's resources with those that the kubelet last applied ("actuated"). A container without actuated
+resources counts as having none, which at worst repeats an update.
 
 Mirrors: kuberuntime_manager.go computePodResizeAction, computePodLevelResourcesResizeAction, startingResizedContainer,
 containerResourcesFromRequirements; pkg/kubelet/util GetLimits.
@@ -32,7 +33,7 @@ _POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
 def compute_pod_resize_action(
     decision: Decision, container: Container, record: ContainerRecord, *, is_init: bool = False
 ) -> ResizeOutcome:
-    """Decide about one running container and plan what follows."""
+    """Decide about one running container and add the actions."""
     if not decision.gates.enabled("InPlacePodVerticalScaling") or _is_as_written(decision, container):
         return "unchanged"
     desired, current = _desired_and_current(decision, container)
@@ -41,7 +42,7 @@ def compute_pod_resize_action(
     if _needs_restart(container, desired, current):
         _restart(decision, container, record, is_init)
         return "restarted"
-    # A changed limit decides the place in the order, a changed request only where the limit stays.
+    # The change of the limit determines the order; that of the request only if the limit is unchanged.
     update = ContainerToUpdate(container, record.id, desired, current)
     memory = desired.memory_limit - current.memory_limit or desired.memory_request - current.memory_request
     cpu = desired.cpu_limit_milli - current.cpu_limit_milli or desired.cpu_request_milli - current.cpu_request_milli
@@ -51,7 +52,7 @@ def compute_pod_resize_action(
 
 
 def compute_pod_level_resources_resize_action(decision: Decision) -> bool:
-    """Do the pod's own resources differ from what was applied?"""
+    """Whether pod-level resources differ from the actuated ones."""
     desired, actuated = decision.pod.spec.resources, decision.actuated_pod
     if (desired is None and actuated is None) or not decision.gates.enabled(_POD_LEVEL):
         return False
@@ -59,7 +60,7 @@ def compute_pod_level_resources_resize_action(decision: Decision) -> bool:
 
 
 def starting_resized_container(decision: Decision, starting: Iterable[Container]) -> bool:
-    """Does any container about to start have other resources than those last applied?"""
+    """Whether a container to start has other resources than the actuated ones."""
     for container in starting:
         if not _is_as_written(decision, container) and container.name not in decision.refused:
             desired, actuated = _desired_and_current(decision, container)
@@ -71,7 +72,7 @@ def starting_resized_container(decision: Decision, starting: Iterable[Container]
 def container_resources(
     requirements: ResourceRequirements, pod_requirements: ResourceRequirements | None
 ) -> ContainerResources:
-    """In numbers. A limit that the container does not set is the pod's."""
+    """A container's resources as numbers. The pod's limit is the default of its limit."""
     limits, requests = requirements.limits, requirements.requests
     memory_limit, cpu_limit = _amount(limits.get("memory")), _milli(limits.get("cpu"))
     if pod_requirements is not None:
@@ -81,7 +82,7 @@ def container_resources(
 
 
 def _is_as_written(decision: Decision, container: Container) -> bool:
-    """The usual case, decided without reading a quantity: both sides are written alike."""
+    """Fast path without parsing: whether both sides have the same text."""
     actuated = decision.actuated.get(container.name, _NOTHING)
     asked = container.resources
     if asked is not actuated and (asked.limits != actuated.limits or asked.requests != actuated.requests):
@@ -140,7 +141,7 @@ def _restart(decision: Decision, container: Container, record: ContainerRecord, 
 
 
 def _plan_update(decision: Decision, resource: ResizableResource, update: ContainerToUpdate, change: int) -> None:
-    """Decreases come before increases, so that the sum of the containers never exceeds the pod on the way."""
+    """Decreases precede increases, so that the sum of the containers never exceeds the pod."""
     if change == 0:
         return
     updates = decision.actions.containers_to_update.setdefault(resource, [])

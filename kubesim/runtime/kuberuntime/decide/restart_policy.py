@@ -1,7 +1,7 @@
-"""May a container start again? Restart rules, the container's own policy, the pod's policy, in that order.
+"""Whether a container restarts: by restart rules, the container's policy, the pod's policy, in that order.
 
-Used by compute_pod_actions (what to start), by the status (what a terminated container means) and by the probes
-(whether to wait for a dead container). Nothing here looks at back-off: that only delays what is decided here.
+Used by compute_pod_actions, by status generation (for terminated containers) and by probes (for dead containers). It
+ignores back-off, which only delays a restart.
 
 Mirrors: pkg/api/v1/pod/util.go (IsRestartableInitContainer, IsContainerRestartable, ContainerShouldRestart,
 FindMatchingContainerRestartRule, AllContainersCouldRestart), pkg/kubelet/container/helpers.go
@@ -25,7 +25,7 @@ ALL_CONTAINERS_RESTARTING = "AllContainersRestarting"
 
 
 def find_matching_container_restart_rule(container: Container, exit_code: int) -> ContainerRestartRule | None:
-    """The first rule that speaks about this exit code; an unknown operator matches nothing."""
+    """The first rule that matches the exit code; an unknown operator matches nothing."""
     for rule in container.restart_policy_rules:
         codes = rule.exit_codes
         if codes is not None and codes.operator == ("In" if exit_code in codes.values else "NotIn"):
@@ -36,7 +36,7 @@ def find_matching_container_restart_rule(container: Container, exit_code: int) -
 def container_should_restart(
     container: Container, spec: PodSpec, exit_code: int, gates: FeatureGates = DEFAULT_GATES
 ) -> bool:
-    """Should a container that exited with this code start again?"""
+    """Whether a container that exited with this code starts again."""
     policy = container.restart_policy
     if policy is not None:
         if _rule_restarts(container, exit_code, gates):
@@ -56,14 +56,14 @@ def _rule_restarts(container: Container, exit_code: int, gates: FeatureGates) ->
 
 
 def _policy_restarts(policy: str, exit_code: int) -> bool:
-    # An absent pod policy is Always: pods that come from files can reach the kubelet without their defaults.
+    # A missing pod policy is Always: static pods can reach the kubelet without defaults.
     if policy == ON_FAILURE:
         return exit_code != 0
     return policy != NEVER
 
 
 def runs_once(spec: PodSpec, gates: FeatureGates = DEFAULT_GATES) -> bool:
-    """Is no regular container ever started again, however it ends?"""
+    """Whether no regular container ever restarts, whatever its exit code."""
     if spec.restart_policy != NEVER or not gates.enabled("ContainerRestartRules"):
         return spec.restart_policy == NEVER
     return not any(
@@ -74,7 +74,7 @@ def runs_once(spec: PodSpec, gates: FeatureGates = DEFAULT_GATES) -> bool:
 
 
 def explain_restart(container: Container, pod: Pod, exit_code: int, gates: FeatureGates = DEFAULT_GATES) -> str:
-    """What decides about a container that exited with this code, in words: `restartPolicy is Never`."""
+    """The deciding rule or policy for this exit code as text: `restartPolicy is Never`."""
     if pod.metadata.deletion_timestamp is not None:
         return "the pod is being deleted"
     if container.restart_policy is not None and gates.enabled("ContainerRestartRules"):
@@ -89,7 +89,7 @@ def explain_restart(container: Container, pod: Pod, exit_code: int, gates: Featu
 def should_container_be_restarted(
     container: Container, pod: Pod, status: RuntimePodStatus, gates: FeatureGates = DEFAULT_GATES
 ) -> bool:
-    """Should this container be started now: never begun, dead with a policy that says so, or of unknown state?"""
+    """Whether to start this container: never started, exited with a restart, or in unknown state."""
     if pod.metadata.deletion_timestamp is not None:
         return False
     record = status.find(container.name)
@@ -105,7 +105,7 @@ def should_container_be_restarted(
 
 
 def all_containers_could_restart(spec: PodSpec) -> bool:
-    """Does any container have a rule that restarts the whole pod in place?"""
+    """Whether any container has a rule that restarts the whole pod in place."""
     for container in spec.init_containers + spec.containers:
         for rule in container.restart_policy_rules:
             if rule.action == RESTART_ALL_CONTAINERS:
@@ -114,7 +114,7 @@ def all_containers_could_restart(spec: PodSpec) -> bool:
 
 
 def restarts_all_containers(container: Container, exit_code: int) -> bool:
-    """Does an exit with this code restart every container of the pod?"""
+    """Whether an exit with this code restarts all containers of the pod."""
     rule = find_matching_container_restart_rule(container, exit_code)
     return rule is not None and rule.action == RESTART_ALL_CONTAINERS
 
@@ -134,13 +134,13 @@ def _exit_restarts_all(container: Container, status: RuntimePodStatus | None, po
     if status is not None:
         record = status.find(container.name)
         if record is None or record.state != "exited":
-            # The API status is not used either: upstream continues to the next container.
+            # As upstream, the API status is not used either: the loop continues with the next container.
             return False
         if restarts_all_containers(container, record.exit_code):
             return True
     known = (*pod_status.init_container_statuses, *pod_status.container_statuses) if pod_status is not None else ()
     terminated = None
-    # Regular statuses overwrite init statuses of the same name, later ones earlier ones.
+    # As upstream, regular statuses overwrite init statuses of the same name, and later statuses earlier ones.
     for api_status in known:
         if api_status.name == container.name:
             terminated = api_status.state.terminated
@@ -148,6 +148,6 @@ def _exit_restarts_all(container: Container, status: RuntimePodStatus | None, po
 
 
 def all_containers_restart_cleaned_up(pod: Pod, status: RuntimePodStatus) -> bool:
-    """Has the reset removed every record of the pod's init and regular containers?"""
+    """Whether the reset has removed all records of the pod's init and regular containers."""
     recorded = {record.name for record in status.containers}
     return recorded.isdisjoint([container.name for container in init_and_regular_containers(pod.spec)])

@@ -1,8 +1,7 @@
-"""The seccomp and AppArmor profile of a container, as the kubelet passes them to the runtime.
+"""The seccomp and AppArmor profiles that the kubelet passes to the runtime.
 
-Asked when a container is created; the admission of AppArmor reads the same profiles. A profile of the container comes
-before an annotation (AppArmor only), that before the profile of the pod. Whether a Localhost profile exists is for the
-runtime to find out.
+Used at container creation and by AppArmor admission. The container's profile overrides its annotation (AppArmor only),
+which overrides the pod's profile. The runtime checks whether a Localhost profile exists.
 
 Mirrors: pkg/kubelet/kuberuntime/helpers.go getSeccompProfile, fieldSeccompProfile, getAppArmorProfile;
 pkg/security/apparmor/helpers.go GetProfile
@@ -29,7 +28,7 @@ _Profile = Mapping[str, Any]
 
 
 def security_context_of(pod: Pod, container: Container) -> LinuxContainerSecurityContext | None:
-    """What the container requests; None if it requests nothing. Raises ContainerConfigError."""
+    """The container's security context for CRI; None if it is empty. Raises ContainerConfigError."""
     own, of_pod = container.security_context, pod.spec.security_context
     if not own and not of_pod and f"{APP_ARMOR_ANNOTATION_PREFIX}{container.name}" not in pod.metadata.annotations:
         return None
@@ -41,7 +40,7 @@ def security_context_of(pod: Pod, container: Container) -> LinuxContainerSecurit
 
 
 def seccomp_profile(pod: Pod, container: Container) -> SecurityProfile:
-    """Of the container, or else of the pod; without one nothing is filtered."""
+    """The container's profile, otherwise the pod's; without one, unconfined."""
     profile = (container.security_context or {}).get("seccompProfile")
     if profile is None:
         profile = (pod.spec.security_context or {}).get("seccompProfile")
@@ -58,7 +57,7 @@ def seccomp_profile(pod: Pod, container: Container) -> SecurityProfile:
 
 
 def app_armor_profile(pod: Pod, container: Container) -> SecurityProfile | None:
-    """None leaves it to the runtime, which applies its default profile where AppArmor is enabled."""
+    """The profile; None: the runtime applies its default where AppArmor is enabled."""
     profile = get_app_armor_profile(pod, container)
     if profile is None:
         return None
@@ -77,7 +76,7 @@ def app_armor_profile(pod: Pod, container: Container) -> SecurityProfile | None:
 
 
 def get_app_armor_profile(pod: Pod, container: Container) -> _Profile | None:
-    """From the container, its annotation or its pod."""
+    """The profile of the container, its annotation or its pod."""
     own: _Profile | None = (container.security_context or {}).get("appArmorProfile")
     if own is not None:
         return own
@@ -89,7 +88,7 @@ def get_app_armor_profile(pod: Pod, container: Container) -> _Profile | None:
 
 
 def _annotated(value: str | None) -> _Profile | None:
-    """A static pod may have only the annotation. What is no profile is ignored."""
+    """The profile of the annotation: a static pod may have only that. Invalid values are ignored."""
     if value == "runtime/default":
         return {"type": "RuntimeDefault"}
     if value == "unconfined":

@@ -1,7 +1,6 @@
-"""How a container is stopped: the grace period it gets, and which containers it waits for when the whole pod is
-stopped.
+"""Container termination: the grace period, and the order in which a pod's containers stop.
 
-Used by killContainer and killContainersWithSyncResult in the runtime manager; the waiting itself is done there.
+Used by killContainer and killContainersWithSyncResult in the runtime manager, which does the waiting.
 
 Mirrors: kuberuntime_container.go setTerminationGracePeriod, kuberuntime_termination_order.go newTerminationOrdering.
 """
@@ -16,17 +15,17 @@ from kubesim.api.pods.sidecars import is_restartable_init_container
 
 KillReason = Literal["", "StartupProbe", "LivenessProbe", "FailedPostStartHook", "RestartAllContainers", "Unknown"]
 
-# The minimum for every container, whatever the pod, a probe or an override says.
-MINIMUM_GRACE_PERIOD_S = 2  # always give a container a chance to exit
+# The minimum for every container, whatever the pod, a probe or an override sets.
+MINIMUM_GRACE_PERIOD_S = 2  # gives a container a chance to exit
 
 
 def termination_grace_period(pod: Pod, container: Container, reason: KillReason) -> int:
-    """Seconds between asking the container to stop and killing it, before hooks and waiting take their part."""
+    """Seconds between the stop signal and KILL, before hooks and waiting are subtracted."""
     if pod.metadata.deletion_grace_period_seconds is not None:
         return pod.metadata.deletion_grace_period_seconds
     pod_grace_s = pod.spec.termination_grace_period_seconds
     if pod_grace_s is None:
-        # A probe's own period counts only beside a pod's.
+        # A probe's grace period applies only if the pod has one.
         return MINIMUM_GRACE_PERIOD_S
     probe: Probe | None = None
     if reason == "StartupProbe":
@@ -39,10 +38,10 @@ def termination_grace_period(pod: Pod, container: Container, reason: KillReason)
 
 
 def termination_waits_for(pod: Pod, running: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Which running containers each sidecar waits for when the whole pod is stopped; the others do not wait.
+    """The running containers that each sidecar waits for when the whole pod stops; other containers do not wait.
 
-    These are the regular containers and the next sidecar after it. Only that one: if it does not run, later ones in the
-    list are not waited for.
+    A sidecar waits for the regular containers and for the next sidecar in the list, but not for later ones if that one
+    does not run.
     """
     main = tuple(container.name for container in pod.spec.containers if container.name in running)
     waits: dict[str, tuple[str, ...]] = {}

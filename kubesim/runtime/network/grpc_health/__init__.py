@@ -1,5 +1,5 @@
-"""gRPC health checks over HTTP/2 in clear text, for a probe and the server of a simulated container: pure, no sockets.
+"""gRPC health checks over clear-text HTTP/2, for probes and simulated servers. Pure: no sockets.
 
-`client.HealthCall` asks, `server.HealthServer` answers; the owner of the connection carries their bytes. HTTP/2 itself
-is h2's part. Only runs with real networks import this.
+`client.HealthCall` sends a request, `server.HealthServer` responds; the owner of the connection transfers their bytes.
+h2 implements HTTP/2. Only runs with real networks import this.
 """

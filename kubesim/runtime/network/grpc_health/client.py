@@ -1,7 +1,7 @@
-"""The client of a health check: what to send, and what to make of the answer, in grpc-go's words.
+"""The client of a health check: encodes the request and decodes the response, with grpc-go's error messages.
 
-A connection counts as one only when the server has spoken HTTP/2 itself. Until then whatever goes wrong means that
-there is none, and gRPC dials again for as long as it has time; after that it is the call which fails.
+A connection is established when the server has sent HTTP/2. Before that, any error is a connection error, and gRPC
+dials again until its timeout; afterwards an error fails the call.
 
 Mirrors: google.golang.org/grpc internal/transport/http2_client.go, stream.go (RecvMsg of a call with one answer)
 """
@@ -23,7 +23,7 @@ from kubesim.runtime.network.grpc_health.http2 import STREAM, ClientConnection, 
 from kubesim.runtime.network.node_network import ConnectError, GrpcStatusError, NetworkError
 
 USER_AGENT: Final = "kube-probe/1.36 grpc-go/1.79.3"
-_HEADERS_GO_ON: Final = "Trailers must have END_STREAM set"  # in the words of h2
+_HEADERS_GO_ON: Final = "Trailers must have END_STREAM set"  # message of h2
 _OF_RESET = {
     "FLOW_CONTROL_ERROR": "ResourceExhausted",
     "REFUSED_STREAM": "Unavailable",
@@ -44,7 +44,7 @@ _OF_HTTP_STATUS = {
 
 
 class HealthCall:
-    """One call on a connection of its own. It has ended when there is an `outcome`: a status, or an error."""
+    """One call on its own connection. It has ended when `outcome` is set: a status or an error."""
 
     def __init__(self, authority: str, service: str, timeout: int) -> None:
         headers = [
@@ -58,9 +58,9 @@ class HealthCall:
             ("grpc-timeout", f"{max(timeout // MILLISECOND, 1)}m"),
         ]
         self._http2 = ClientConnection(headers, wire.framed(wire.request(service)))
-        self.is_unprocessed = False  # the server did not process the call: it may be called again
+        self.is_unprocessed = False  # the server did not process the call: a retry is allowed
         self.outcome: str | NetworkError | None = None
-        self._answer: bytearray | None = None  # from the first header fields on
+        self._answer: bytearray | None = None  # set by the first header fields
         self._encoding = ""
         self._goaway = ""
 
@@ -83,7 +83,7 @@ class HealthCall:
             self.broke(str(error))
 
     def broke(self, problem: str) -> None:
-        """The connection ended."""
+        """The connection was closed."""
         if self.outcome is not None:
             return
         if not self.is_connected:
@@ -153,7 +153,7 @@ class HealthCall:
             self._fail("Internal", "server closed the stream without sending trailers")
 
     def _handle_trailers(self, fields: dict[str, str]) -> None:
-        """Only trailers say how the call went."""
+        """The trailers contain the status of the call."""
         code = _status_code(fields.get("grpc-status", "2"))
         if code is None:
             self._fail("Unknown", f"transport: malformed grpc-status: {fields['grpc-status']}")

@@ -1,7 +1,7 @@
-"""The client side of one HTTP/2 connection with a single request, in clear text with prior knowledge.
+"""A clear-text HTTP/2 client connection (prior knowledge) with a single request.
 
-h2 does the work, with two differences. As in grpc-go, the first frame of a server must be SETTINGS. And a server that
-sent GOAWAY still answers the calls it accepted (RFC 9113, section 6.8), which h2 rejects.
+It extends h2 in two ways. As in grpc-go, a server's first frame must be SETTINGS. And after GOAWAY a server may still
+answer accepted calls (RFC 9113, section 6.8), which h2 rejects.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FRAME_HEADER_SIZE: Final = 9
 
 
 class ClientConnection:
-    """Sends the request when the server has sent its settings; then it `is_connected`."""
+    """Sends the request after the server's settings; then `is_connected` is true."""
 
     def __init__(self, headers: list[tuple[str, str]], body: bytes) -> None:
         self._h2 = H2Connection(H2Configuration(validate_inbound_headers=False))
@@ -39,7 +39,7 @@ class ClientConnection:
         return data
 
     def receive(self, data: bytes) -> Iterator[Event]:
-        """Frame by frame: h2 returns no events of a chunk of data with a wrong frame in it. Raises ProtocolError."""
+        """Process data frame by frame: h2 drops all events of data with an invalid frame. Raises ProtocolError."""
         self._received += data
         while len(self._received) >= _FRAME_HEADER_SIZE:
             if not self.is_connected and self._received[_LENGTH_SIZE] != _SETTINGS_TYPE:
@@ -65,7 +65,7 @@ class ClientConnection:
                 self._h2.state_machine.state = ConnectionState.CLIENT_OPEN
 
     def _send_body(self) -> None:
-        """As much as the server has room for."""
+        """Send as much as the flow-control window allows."""
         while self._unsent and (room := self._h2.local_flow_control_window(STREAM)) > 0:
             size = min(room, self._h2.max_outbound_frame_size)
             chunk, self._unsent = self._unsent[:size], self._unsent[size:]

@@ -17,26 +17,26 @@ from h2.exceptions import ProtocolError, StreamClosedError
 from kubesim.runtime.network.grpc_health import wire
 from kubesim.runtime.network.grpc_health.http2 import header_fields
 
-Check = Callable[[str], str | None]  # the status of a service; None if it is not known
+Check = Callable[[str], str | None]  # the status of a service; None if unknown
 
 _HEADERS: Final = ((":status", "200"), ("content-type", "application/grpc"))
 
 
 class HealthServer:
-    """`is_closed` after a client broke the protocol: send what `receive` returned, and close the connection."""
+    """After a client's protocol error `is_closed` is true: send the bytes of `receive`, then close the connection."""
 
     def __init__(self, check: Check) -> None:
         self._check = check
         self._h2 = H2Connection(H2Configuration(client_side=False))
         self._h2.initiate_connection()
-        self._calls: dict[int, tuple[str, bytearray]] = {}  # stream -> the method, its message so far
+        self._calls: dict[int, tuple[str, bytearray]] = {}  # stream -> the method and its message so far
         self.is_closed = False
 
     def receive(self, data: bytes) -> bytes:
-        """Returns the bytes to answer with."""
+        """Process data; returns the bytes to send."""
         try:
             for event in self._h2.receive_data(data):
-                with suppress(StreamClosedError):  # the same chunk of data cancels the call
+                with suppress(StreamClosedError):  # the same data cancels the call
                     self._handle(event)
         except ProtocolError:
             self.is_closed = True
@@ -48,7 +48,7 @@ class HealthServer:
                 self._calls[stream] = (header_fields(headers)[":path"], bytearray())
             case DataReceived(stream_id=stream) if stream in self._calls:
                 self._calls[stream][1].extend(event.data)
-                # Room for the next request on this connection, but not for more of this one: requests are short.
+                # Open the connection's window for later requests, but not the stream's: requests are short.
                 if event.flow_controlled_length:
                     self._h2.increment_flow_control_window(event.flow_controlled_length)
             case StreamEnded(stream_id=stream) if stream in self._calls:

@@ -1,4 +1,4 @@
-"""What a health check says on the wire: its two messages in protobuf, gRPC's frame around them, and its status codes.
+"""Encoding of a health check: its protobuf messages, gRPC framing, and status codes.
 
 Mirrors: grpc/health/v1/health.proto; google.golang.org/grpc codes, rpc_util.go (recvMsg)
 """
@@ -20,13 +20,13 @@ CODES: Final = (
     "DataLoss", "Unauthenticated",
 )  # fmt: skip
 _PLAIN = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
-_FRAME = struct.Struct(">BI")  # is it compressed, how long
+_FRAME = struct.Struct(">BI")  # compressed flag, length
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIXED = {_FIXED64: 8, _FIXED32: 4}
 
 
 class MessageError(KubesimError):
-    """A message that is none."""
+    """An invalid message."""
 
 
 def framed(message: bytes) -> bytes:
@@ -34,7 +34,7 @@ def framed(message: bytes) -> bytes:
 
 
 def unframed(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """(is it compressed, the message), each of them."""
+    """(compressed flag, message) of each frame."""
     while data:
         if len(data) < _FRAME.size:
             raise MessageError("unexpected EOF")
@@ -61,7 +61,7 @@ def response(status: str) -> bytes:
 
 
 def status_of(message: bytes) -> str:
-    """Its name; that of one which has none is its number."""
+    """The status's name; an unknown status has its number as name."""
     values = [value for number, value in _fields(message) if number == 1 and isinstance(value, int)]
     status = values[-1] & 0xFFFF_FFFF if values else 0
     return STATUSES[status] if status < len(STATUSES) else str(status - (status >> 31 << 32))
@@ -72,12 +72,12 @@ def code_name(number: int) -> str:
 
 
 def percent_encoded(text: str) -> str:
-    """The message of a status as the value of a header field."""
+    """A status message as a header value."""
     return quote(text, safe=_PLAIN, errors="replace")
 
 
 def percent_decoded(text: str) -> str:
-    """A percent sign that stands for no byte stays as it is."""
+    """Decode a header value; an invalid percent sequence stays unchanged."""
     return unquote_to_bytes(text.encode("latin-1")).decode("utf-8", "replace")
 
 

@@ -1,1 +1,1 @@
-"""The processes of simulated containers: a command line in the shell, or a given behaviour."""
+"""Processes of simulated containers: a command line in the shell, or a scripted behaviour."""

@@ -1,7 +1,7 @@
-"""A container that does what a scenario says instead of running its command: its run time, exit code and readiness.
+"""A container with behaviour from the scenario instead of its command: run time, exit code and readiness.
 
-`Behaviour` is the description (first match wins), `BehaviourProcess` the container that follows it. What is left open
-is drawn again for each start from the seed.
+`Behaviour` is the description (first match wins), `BehaviourProcess` the process. Random values are drawn from the seed
+at each start.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class LogEntry:
 
 @value_object
 class Behaviour:
-    """Which containers it is for (globs), and what they do."""
+    """The containers it applies to (globs), and their behaviour."""
 
     pod: str = "*"
     container: str = "*"
@@ -51,12 +51,12 @@ class Behaviour:
     termination_message: str = ""
     start_error: str = ""
     ignores_term: bool = False
-    stop_after: Draw = ZERO  # from the TERM signal to the end
+    stop_after: Draw = ZERO  # from the stop signal to the exit
     stop_exit_code: int = 0
-    memory: int | None = None  # bytes that it uses; None: as many as it requests
+    memory: int | None = None  # bytes; None: as much as its request
     disk: int | None = None
     processes: int | None = None  # None: one
-    needs: tuple[Needed, ...] = ()  # asked before it answers
+    needs: tuple[Needed, ...] = ()  # called before it responds
 
     def matches(self, context: ProcessContext) -> bool:
         return (
@@ -69,7 +69,7 @@ class Behaviour:
 
 @part
 class BehaviourProcess:
-    """Implements `Process`. Once it is ready it listens on the container's ports, and answers probes there."""
+    """A container with a behaviour; implements `Process`. Once ready, it listens on its ports and answers probes."""
 
     clock: LoopClock
     stream: Stream
@@ -129,7 +129,7 @@ class BehaviourProcess:
             self._stop = self.clock.call_at(due, self._end, self.behaviour.stop_exit_code)
 
     async def exec(self, command: tuple[str, ...]) -> ExecResult:
-        """Any command succeeds once the container is ready and what it needs answers, and fails before."""
+        """A command succeeds once the container is ready and its dependencies respond; otherwise it fails."""
         if self._ready and self.behaviour.needs:
             asked = self._ask(" ".join(command))
             if asked.latency:
@@ -139,7 +139,7 @@ class BehaviourProcess:
         return ExecResult(0) if self._ready else ExecResult(1, stderr="not ready yet\n")
 
     def resources_updated(self, resources: RuntimeResources) -> None:
-        """It does not look at them."""
+        """Resources have no effect."""
 
     def output(self) -> str:
         return self.log.text()

@@ -1,7 +1,7 @@
-"""What a container runs: command and arguments of the pod over those of its image, with the variables filled in.
+"""The command line of a container: the pod's command and args override the image's; variables are expanded.
 
-Images are not downloaded, so the entry points of well-known ones are listed here; any other image counts as holding a
-program of its own name.
+Images are not downloaded: the entry points of well-known images are listed here; any other image contains a program
+with the image's name.
 
 Mirrors: the merging of containerd's CRI (WithProcessArgs) and pkg/kubelet/container/helpers.go
 ExpandContainerCommandAndArgs.
@@ -24,7 +24,7 @@ class ImageProgram:
     command: tuple[str, ...] = ()
 
 
-# Without a terminal, a shell or an interpreter reads the end of its input and is done.
+# Without a terminal, a shell or interpreter reads the end of its input and exits.
 _SHELL = ImageProgram(command=("sh",))
 IMAGE_PROGRAMS = {
     "agnhost": ImageProgram(("/agnhost",), ("pause",)),
@@ -52,7 +52,7 @@ def image_program(image: str) -> ImageProgram:
 
 
 def command_line(container: Container, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """A command replaces both the image's entry point and its arguments; arguments alone only the latter."""
+    """A command replaces the image's entry point and arguments; args alone replace only the arguments."""
     if container.command:
         words = (*container.command, *container.args)
     else:

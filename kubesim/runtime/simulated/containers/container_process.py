@@ -1,5 +1,5 @@
-"""What a simulated container runs: the interface between the runtime, which counts containers, and whatever plays the
-program inside one (its own command line in a small shell, a behaviour from a scenario, a script of a test).
+"""The interface between the runtime and a simulated container's program (a command line in the shell, a behaviour of
+the scenario, or a test script).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from kubesim.values import replace, value_object
 
 @value_object
 class Exit:
-    """How a container ended."""
+    """The exit of a container."""
 
     code: int
     signal: int = 0
     oom_killed: bool = False
-    message: str = ""  # what it left as its termination message
+    message: str = ""  # its termination message
 
     @property
     def reason(self) -> str:
@@ -32,27 +32,27 @@ class Exit:
 
 
 class ContainerProcess(Protocol):
-    """The main process of one container and everything that runs beside it."""
+    """The main process of one container and all its other processes."""
 
     def start(self, on_exit: Callable[[Exit], None]) -> None:
-        """Start; `on_exit` is called once, when the main process exits or is killed by a signal."""
+        """Start. `on_exit` is called once, when the main process exits or is killed."""
 
     def signal(self, number: int) -> None:
         """Deliver a signal. KILL ends it immediately: `on_exit` is called before this returns."""
 
     async def exec(self, command: tuple[str, ...]) -> ExecResult:
-        """Run a command beside it, as exec probes and hooks do."""
+        """Run an additional command, for exec probes and hooks."""
 
     def resources_updated(self, resources: RuntimeResources) -> None:
-        """Its control group has these resources from now on."""
+        """The container's cgroup has these resources from now on."""
 
     def output(self) -> str:
-        """What it has printed so far (the newest part), for logs and for FallbackToLogsOnError."""
+        """The newest part of its output, for logs and for FallbackToLogsOnError."""
 
 
 @value_object
 class ProcessContext:
-    """What a program may know of where it runs."""
+    """The environment of a program."""
 
     pod: Pod
     container: Container
@@ -60,18 +60,18 @@ class ProcessContext:
     ip: str
     identifier: str
     sandbox: SandboxConfig
-    netns: str = ""  # the path of its pod's network namespace, if that is a real one
+    netns: str = ""  # path of the pod's real network namespace, if any
 
 
 class ProcessFactory(Protocol):
-    """Makes the process of a container. `start_error` is called first: a text prevents the start."""
+    """Creates the process of a container. `start_error` is called first: a text prevents the start."""
 
     def make(self, context: ProcessContext) -> ContainerProcess: ...
     def start_error(self, context: ProcessContext) -> str: ...
 
 
 class SimulatedContainer:
-    """What the runtime reports of a container, and the process inside it."""
+    """The container's reported info, and its process."""
 
     __slots__ = ("config", "exited", "info", "process", "sandbox")
 
@@ -80,7 +80,7 @@ class SimulatedContainer:
         self.config = config
         self.sandbox = sandbox
         self.process: ContainerProcess | None = None
-        self.exited: list[asyncio.Future[None]] = []  # waiters for its end
+        self.exited: list[asyncio.Future[None]] = []  # waiters for its exit
 
     def runs(self) -> bool:
         return self.info.state == "running"
@@ -94,7 +94,7 @@ class SimulatedContainer:
 
 
 def reserved_name_problem(others: Iterable[SimulatedContainer], config: ContainerConfig, sandbox: SandboxConfig) -> str:
-    """Why containerd cannot create a container: another one of the pod has its name and attempt; empty if it can.
+    """Why containerd cannot create a container: another one of the pod has its name and attempt. Empty if it can.
 
     Mirrors: containerd internal/cri/server/container_create.go CreateContainer (containerNameIndex.Reserve)
     """
@@ -107,7 +107,7 @@ def reserved_name_problem(others: Iterable[SimulatedContainer], config: Containe
 
 
 def target_problem(target: SimulatedContainer | None, sandbox_id: str, target_id: str) -> str:
-    """Why another container of the sandbox cannot join the process namespace of this one; empty if it can."""
+    """Why another container of the sandbox cannot join this one's PID namespace; empty if it can."""
     if target is None:
         return f'container "{target_id}" does not exist: not found'
     if target.info.sandbox_id != sandbox_id:

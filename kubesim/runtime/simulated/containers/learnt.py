@@ -1,8 +1,8 @@
-"""A container that does what a real one did: it runs as long, ends with the same exit code and is as ready.
+"""A container that replays a real one: same run time, exit code and readiness.
 
-`RealContainers` remembers what the statuses of real pods say about each attempt of each container. `LearntProcess` is a
-container of ours that follows them. When the real container has not ended yet, ours continues until it has. The first
-attempt of ours stands for the attempt that the real container had reached when its pod was first seen.
+`RealContainers` records each attempt of each container from the statuses of real pods. `LearntProcess` is a simulated
+container that follows them. While the real container runs, the simulated one runs too. The first simulated attempt
+corresponds to the attempt of the real container when its pod was first seen.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from kubesim.runtime.types import RuntimeResources
 from kubesim.shell import Listener, Log, Ports
 from kubesim.values import mutable, part, value_object
 
-Key = tuple[str, str]  # uid of the pod, name of the container
+Key = tuple[str, str]  # pod UID, container name
 _PULL_FAILURES = frozenset({"ErrImagePull", "ImagePullBackOff"})
 _PULLED = ImageBehaviour()
 _ON_THE_NODE = ImageBehaviour(pull=Span(20 * MILLISECOND))
-STOPPED = 143  # the usual exit code of a program that ends by SIGTERM
+STOPPED = 143  # the usual exit code after SIGTERM
 
 
 @value_object
 class RealEnd:
-    """How one attempt of a real container ended."""
+    """The end of one attempt of a real container."""
 
     ran_for: int  # microseconds
     exit_code: int
@@ -46,20 +46,21 @@ class RealEnd:
 
 @mutable
 class RealContainer:
-    """What is known of one real container. Attempts are counted as its restartCount counts them."""
+    """The known state of one real container. Attempt numbers are its restartCount."""
 
-    first: int  # the attempt at which it was first seen
-    attempt: int  # the attempt of now
+    first: int  # the attempt when it was first seen
+    attempt: int  # the current attempt
     running: bool = False
     ends: dict[int, RealEnd] = field(default_factory=dict)
-    ready: set[int] = field(default_factory=set)  # attempts that were ready at some time
+    ready: set[int] = field(default_factory=set)  # attempts that were ready at any time
     started: set[int] = field(default_factory=set)
     is_ready: bool = False
     is_started: bool = False
 
     def end_of(self, ours: int) -> RealEnd | None:
-        """The end of the attempt that ours stands for; None: it runs, or has not begun. An attempt without an observed
-        end ends like the next one with an observed end, or else like the last one before."""
+        """The end of the corresponding attempt; None: it runs, or has not started. An attempt without an observed end
+        ends like the next one with an observed end, otherwise like the previous one.
+        """
         attempt = self.first + ours
         if attempt in self.ends:
             return self.ends[attempt]
@@ -71,8 +72,9 @@ class RealContainer:
         return self.ends[max(self.ends)] if self.ends and attempt < self.attempt else None
 
     def answer(self, ours: int, *, ready: bool) -> Literal["success", "failure", "wait"]:
-        """The simulated result of a readiness or startup probe of a real container: it fails only for a container that
-        was ready and no longer is; before that, nothing can be concluded."""
+        """The simulated result of a readiness or startup probe: failure only for a container that was ready and no
+        longer is; before it was ready, unknown.
+        """
         attempt = self.first + ours
         once = attempt in (self.ready if ready else self.started)
         if attempt == self.attempt and self.running and not (self.is_ready if ready else self.is_started):
@@ -81,7 +83,7 @@ class RealContainer:
 
 
 def learn(known: RealContainer | None, status: ContainerStatus) -> RealContainer:
-    """What is known after a status. Pure but for `known`, which is brought up to date."""
+    """Update `known` from a status. Otherwise pure."""
     state, last = status.state, status.last_state.terminated
     attempt = status.restart_count
     lesson = known or RealContainer(attempt, attempt)
@@ -90,7 +92,7 @@ def learn(known: RealContainer | None, status: ContainerStatus) -> RealContainer
     if state.terminated is not None:
         lesson.ends[attempt] = _end(state.terminated)
     elif last is not None:
-        # A container that waits to be restarted still has the count of the one that ended.
+        # A container that waits for its restart still has the restart count of the previous attempt.
         lesson.ends[attempt if state.running is None else attempt - 1] = _end(last)
     if lesson.running and status.ready:
         lesson.ready.add(attempt)
@@ -107,16 +109,16 @@ def _end(state: ContainerStateTerminated) -> RealEnd:
 
 
 class RealContainers:
-    """Of all real containers of a node."""
+    """All real containers of a node."""
 
     def __init__(self) -> None:
         self._containers: dict[Key, RealContainer] = {}
         self._followers: dict[Key, Callable[[], None]] = {}
-        self._pulled: dict[Key, str] = {}  # images that the node has, as the kubelet requests them
-        self._unpulled: dict[Key, str] = {}  # images that it cannot pull
+        self._pulled: dict[Key, str] = {}  # images on the node, by the kubelet's reference
+        self._unpulled: dict[Key, str] = {}  # images that cannot be pulled
 
     def see(self, pod: Pod) -> None:
-        """A real pod came or changed."""
+        """A real pod was added or updated."""
         spec = pod.spec
         containers = (*spec.init_containers, *spec.containers, *spec.ephemeral_containers)
         images = {container.name: _with_tag(container.image) for container in containers}
@@ -134,7 +136,7 @@ class RealContainers:
                 self._followers[key]()
 
     def forget(self, uid: str) -> None:
-        """The real pod is gone: there is nothing more to learn from it."""
+        """The real pod was deleted."""
         for key in [key for key in self._containers if key[0] == uid]:
             del self._containers[key]
             self._unpulled.pop(key, None)
@@ -147,15 +149,15 @@ class RealContainers:
         return self._containers.get((uid, container))
 
     def cannot_pull(self, image: str) -> bool:
-        """Whether a pull of the image fails on the real node."""
+        """Whether pulling the image fails on the real node."""
         return image in self._unpulled.values()
 
     def has_image(self, image: str) -> bool:
-        """Whether a container of the real node was created from it."""
+        """Whether a container of the real node uses the image."""
         return image in self._pulled.values()
 
     def follow(self, key: Key, changed: Callable[[], None]) -> None:
-        """Call back whenever something may have been learnt; a container has one follower, its newest."""
+        """Call back after each update; the newest container of a name replaces the callback."""
         self._followers[key] = changed
 
     def leave(self, key: Key, changed: Callable[[], None]) -> None:
@@ -164,7 +166,7 @@ class RealContainers:
 
 
 class RealImages(Mapping[str, ImageBehaviour]):
-    """What a pull gives, by image: what a scenario says, else what the real node can pull and what it cannot."""
+    """Pull results by image: those of the scenario, otherwise the real node's."""
 
     def __init__(self, given: Mapping[str, ImageBehaviour], real: RealContainers) -> None:
         self._given = given
@@ -198,7 +200,7 @@ def _statuses(pod: Pod) -> Iterator[ContainerStatus]:
 
 @part
 class LearntProcess:
-    """Implements `ContainerProcess`. It listens on the container's ports for as long as it runs."""
+    """A container that replays a real one; implements `ContainerProcess`. It listens on its ports while it runs."""
 
     clock: LoopClock
     lessons: RealContainers
@@ -226,7 +228,7 @@ class LearntProcess:
         self._follow()
 
     def _follow(self) -> None:
-        """Set the time of the end, if the end is known."""
+        """Schedule the end, if known."""
         lesson = self.lessons.of(*self._key)
         end = None if lesson is None else lesson.end_of(self.context.config.attempt)
         if self._timer is not None:
@@ -251,7 +253,7 @@ class LearntProcess:
         self._on_exit(Exit(end.exit_code, oom_killed=end.oom_killed, message=message))
 
     def signal(self, number: int) -> None:
-        """SIGTERM ends it with the exit code of the real container, as soon as that has ended."""
+        """SIGTERM ends it with the real container's exit code, when that has ended."""
         if number == SIGKILL:
             self._end(RealEnd(0, 128 + SIGKILL))
         else:
@@ -262,7 +264,7 @@ class LearntProcess:
         return ExecResult(0)
 
     def resources_updated(self, resources: RuntimeResources) -> None:
-        """It does not look at them."""
+        """Resources have no effect."""
 
     def output(self) -> str:
         return self.log.text()

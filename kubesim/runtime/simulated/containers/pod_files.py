@@ -1,8 +1,7 @@
-"""The files that a container finds without having mounted them: /etc/hosts, /etc/hostname, /etc/resolv.conf, /proc/sys.
+"""Files that every container has without a volume: /etc/hosts, /etc/hostname, /etc/resolv.conf, /proc/sys.
 
-The kubelet's hosts file belongs to the pod, the others to the sandbox; all containers see the same ones. They are
-created
-when a program first looks below /etc or /proc: most programs never do.
+The kubelet's hosts file belongs to the pod, the others to the sandbox; all containers share them. They are created when
+a program first accesses /etc or /proc, because most programs never do.
 
 Mirrors: containerd internal/cri/server/container_create.go linuxContainerMounts; podsandbox/sandbox_run_linux.go
 setupSandboxFiles, parseDNSOptions, sandboxContainerSpec (sysctls)
@@ -27,17 +26,17 @@ _KUBELETS_HOSTS = "etc-hosts"
 
 @part
 class PodFiles:
-    """Of one pod. `read_host` reads a file of the node of that name."""
+    """The files of one pod. `read_host` reads a file of the node."""
 
     node: str
     read_host: Callable[[str], str | None]
-    _hosts_file: HostsFile | None = None  # as the kubelet wrote it last
+    _hosts_file: HostsFile | None = None  # last written by the kubelet
     _hosts: Volume | None = None
     _sandbox: Volume | None = None
-    _attempt: int = -1  # of that sandbox
+    _attempt: int = -1  # attempt of that sandbox
 
     def container_made(self, context: ProcessContext) -> None:
-        """The kubelet writes the hosts file again for each container that it creates."""
+        """The kubelet rewrites the hosts file for each container that it creates."""
         hosts = context.config.hosts_file
         if hosts is None or hosts is self._hosts_file:
             return
@@ -48,7 +47,7 @@ class PodFiles:
             file.append(hosts.content(), 0)
 
     def mount(self, context: ProcessContext, files: VirtualFiles) -> None:
-        """What the container mounts itself at one of the paths stays."""
+        """Mount the files, except at paths where the container mounts its own."""
         sandbox, container = context.sandbox, context.container
         taken = {normal(mount.get("mountPath", "")) for mount in container.volume_mounts}
         read_only = bool((container.security_context or {}).get("readOnlyRootFilesystem"))
@@ -83,14 +82,14 @@ _SLASHES = str.maketrans("./", "/.")
 
 
 def resolv_conf_text(dns: DNSConfig) -> str:
-    """Empty if nothing is given."""
+    """The text; empty without settings."""
     text = f"search {' '.join(dns.searches)}\n" if dns.searches else ""
     text += "".join(f"nameserver {server}\n" for server in dns.servers or ())
     return text + (f"options {' '.join(dns.options)}\n" if dns.options else "")
 
 
 def effective_sysctls(linux: LinuxSandboxConfig) -> Mapping[str, str]:
-    """The pod's, and those that containerd's defaults (enable_unprivileged_ports, enable_unprivileged_icmp) add."""
+    """The pod's sysctls and containerd's defaults (enable_unprivileged_ports, enable_unprivileged_icmp)."""
     namespaces = linux.namespaces
     if namespaces.network == "NODE":
         return linux.sysctls
@@ -101,5 +100,5 @@ def effective_sysctls(linux: LinuxSandboxConfig) -> Mapping[str, str]:
 
 
 def shown_value(value: str) -> str:
-    """As the kernel prints it: numbers are separated by tabs."""
+    """In the kernel's format: numbers are separated by tabs."""
     return "\t".join(value.split()) + "\n"

@@ -1,8 +1,8 @@
-"""The programs of simulated containers: a behaviour of the scenario, what a real container did, or else the
-container's own command line.
+"""Programs of simulated containers: a behaviour of the scenario, a replayed real container, or the container's command
+line.
 
-`Programs` is the runtime's ProcessFactory on one node. It keeps what the containers of a pod share (ports, process
-ids) from the first start until the runtime knows nothing of the pod any more.
+`Programs` is the runtime's ProcessFactory on one node. It keeps the shared state of a pod's containers (ports, PIDs)
+from the first start until the runtime has no record of the pod.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
 @part
 class _PodState:
-    """What the containers of one pod share."""
+    """Shared state of a pod's containers."""
 
     view: PodView
     logs: str  # the directory
     files: PodFiles
-    pids: PidNamespace | None = None  # that the containers share
-    pids_attempt: int = -1  # of the sandbox that it belongs to
-    processes: dict[str, ShellProcess] = field(default_factory=dict)  # the newest of each container name
+    pids: PidNamespace | None = None  # shared by the containers
+    pids_attempt: int = -1  # attempt of its sandbox
+    processes: dict[str, ShellProcess] = field(default_factory=dict)  # newest process of each container name
 
 
 @part
@@ -62,10 +62,10 @@ class Programs:
     exec_time: Draw = ZERO
     log_files: SimulatedLogFiles | None = None
     output: ContainerOutput | None = None
-    lessons: RealContainers | None = None  # of real containers; a behaviour overrides them
-    cdi: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # the environment that a CDI device gives
-    cpuset: tuple[str, str] = ("", "")  # CPUs and NUMA nodes of the machine, for containers to see
-    on_pause_exit: Callable[[str, int], None] = lambda uid, attempt: None  # uid of the pod, attempt of the sandbox
+    lessons: RealContainers | None = None  # set for replayed containers; a behaviour overrides them
+    cdi: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # environment variables from CDI devices
+    cpuset: tuple[str, str] = ("", "")  # the machine's CPUs and NUMA nodes, visible to containers
+    on_pause_exit: Callable[[str, int], None] = lambda uid, attempt: None  # pod UID, sandbox attempt
     _host_ports: Ports = field(init=False)
     _exec_stream: Stream = field(init=False)
     _host_pids: PidNamespace | None = None
@@ -136,7 +136,7 @@ class Programs:
         return files
 
     def _pid_namespace(self, context: ProcessContext, state: _PodState) -> PidNamespace | None:
-        """None: one of its own."""
+        """The namespace to join; None: a new one."""
         mode = context.config.namespaces.pid
         if mode == "CONTAINER":
             return None
@@ -151,7 +151,7 @@ class Programs:
         return state.pids
 
     def _state(self, context: ProcessContext) -> _PodState:
-        """The pod's state; a new sandbox may have given it another address."""
+        """The pod's state, with its current address."""
         pod = context.pod
         state = self._pods.get(pod.metadata.uid)
         if state is None:
@@ -170,7 +170,7 @@ class Programs:
         return state
 
     def _share_pids(self, context: ProcessContext, state: _PodState) -> None:
-        """The namespace of the sandbox; each has its own, with its pause process as the first."""
+        """The sandbox's PID namespace, where the pause process is PID 1."""
         uid, attempt = context.pod.metadata.uid, context.sandbox.attempt
         if state.pids is None or state.pids_attempt != attempt:
             state.pids_attempt = attempt
@@ -181,11 +181,11 @@ class Programs:
             self.network.detach(state.view.address)
 
     def ports_of(self, uid: str) -> Ports:
-        """Those of a pod that has run something."""
+        """The ports of a pod that has started a container."""
         return self._pods[uid].view.ports
 
     def forget(self, uid: str) -> None:
-        """The runtime knows nothing of this pod any more."""
+        """The runtime has no more records of this pod."""
         state = self._pods.pop(uid, None)
         if state is not None:
             self._leave(state)

@@ -1,6 +1,7 @@
-"""Whether the runtime has what a container's security context requests: AppArmor and seccomp profiles of the node.
+"""Checks the AppArmor and seccomp profiles of a container against those of the node.
 
-Asked by CreateContainer, after the sandbox exists; the texts are containerd's.
+CreateContainer calls it, after the sandbox exists; the messages are containerd's.
+
 Mirrors: containerd internal/cri/sputil apparmor_linux.go, seccomp_linux.go; contrib/seccomp WithProfile;
 internal/cri/server/container_create.go createContainer
 """
@@ -18,7 +19,7 @@ _LOCALHOST_PREFIX = "localhost/"
 
 @value_object
 class SecurityProfiles:
-    """What the node has. Names and paths may be globs; paths of seccomp profiles are absolute."""
+    """Profiles on the node. Names and paths may be globs; paths of seccomp profiles are absolute."""
 
     app_armor_enabled: bool = True
     app_armor: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""A container's own command line in the shell, as the runtime sees it (`Process`).
+"""A container's command line in the shell, as a `Process` of the runtime.
 
 Mirrors: what runc and containerd's exec make of it.
 """
@@ -45,31 +45,31 @@ _MESSAGE_FILE = "message"
 
 @value_object
 class ExecSession:
-    """A command that a client has started in a container."""
+    """A command that a client runs in a container."""
 
     process: ProcessOfShell
 
     def interrupt(self) -> None:
-        """Ctrl-C."""
+        """Send Ctrl-C."""
         interrupt(self.process)
 
 
 @part
 class ShellProcess:
-    """Implements `Process`."""
+    """A command line in the shell; implements `Process`."""
 
     context: ProcessContext
     clock: LoopClock
     randomness: Randomness
     view: PodView
     files: VirtualFiles
-    pids: PidNamespace | None  # None: one of its own
+    pids: PidNamespace | None  # None: a new one
     note: Callable[[str], None]
     exec_time: Callable[[], int]
-    injected: Mapping[str, str]  # the environment from CDI devices, which is not in the command line
+    injected: Mapping[str, str]  # environment from CDI devices, not expanded in the command line
     _process: ShellContainer = field(init=False)
     _on_exit: Callable[[Exit], None] = field(init=False)
-    cpuset: tuple[str, str] = ("", "")  # CPUs and NUMA nodes of the machine; empty: a container cannot see them
+    cpuset: tuple[str, str] = ("", "")  # the machine's CPUs and NUMA nodes; empty: hidden from containers
     _message: Volume | None = None
     _cgroup: Volume | None = None
     _listeners: list[Listener] = field(default_factory=list)
@@ -113,7 +113,7 @@ class ShellProcess:
         return PidNamespace.of(self._process.kernel)
 
     def _assumed(self, text: str) -> None:
-        """An unknown program counts as a server, and a server listens on the ports that its container declares."""
+        """An unknown program is assumed to be a server that listens on the container's declared ports."""
         self.note(text)
         self._listeners.extend(listen_on(self.view.ports, self.context.container))
 
@@ -129,7 +129,7 @@ class ShellProcess:
         self._process.signal(number)
 
     def signal_named(self, words: str, number: int) -> bool:
-        """Send a signal, from outside, to the processes with these words in their command line. Are there any?"""
+        """Send a signal from outside to processes whose command line contains these words; true if there are any."""
         kernel = self._process.kernel
         found = [process for process in kernel.processes.values() if words in " ".join(process.argv)]
         for process in found:
@@ -163,7 +163,7 @@ class ShellProcess:
     def begin_exec(
         self, command: tuple[str, ...], streams: Mapping[int, Stream], on_exit: Callable[[ExitStatus], None]
     ) -> ExecSession:
-        """Run a command with the streams of a client. Raises RuntimeCallError."""
+        """Run a command with a client's streams. Raises RuntimeCallError."""
         self._execs += 1
         outcome = self._process.begin_exec(command, streams, on_exit)
         if isinstance(outcome, CommandNotFound):
@@ -174,11 +174,11 @@ class ShellProcess:
 
     @property
     def input(self) -> PipedInput | Terminal | None:
-        """The input of attached clients; None: the container has no open input."""
+        """The input of attached clients; None: stdin is closed."""
         return self._process.kernel.input
 
     def resources_updated(self, resources: RuntimeResources) -> None:
-        """Show its control group as Linux does. A container without a cpuset has that of the machine."""
+        """Update the visible cgroup files. A container without a cpuset has the machine's."""
         if not self.cpuset[0] and not resources.unified:
             return
         shown = dict(resources.unified)

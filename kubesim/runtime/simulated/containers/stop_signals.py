@@ -1,4 +1,4 @@
-"""The signals that can stop a container, by the names that manifests and images use."""
+"""Stop signals by the names that pod specs and images use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ DEFAULT_STOP_SIGNAL = "SIGTERM"
 
 
 def signal_number(name: str) -> int:
-    """`SIGUSR1`, `SIGRTMIN`, `SIGRTMINPLUS3`, `SIGRTMAXMINUS1`; an unknown one is SIGTERM."""
+    """The number of `SIGUSR1`, `SIGRTMIN`, `SIGRTMINPLUS3`, `SIGRTMAXMINUS1`; an unknown name is SIGTERM."""
     base, plus, offset = name.partition("PLUS")
     if not plus:
         base, _, offset = name.partition("MINUS")

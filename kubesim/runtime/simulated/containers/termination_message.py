@@ -1,4 +1,4 @@
-"""The message that a container leaves when it ends: the end of its file, or of its log.
+"""The termination message of a container: the end of its file or of its log.
 
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_container.go getTerminationMessage, readLastStringFromContainerLogs
 """
@@ -14,7 +14,7 @@ MAX_LOG_LINES = 80
 
 
 def termination_message(container: Container, written: str, exit_code: int, log: Log) -> str:
-    """The content of the file; if it is empty and the policy allows it, the log of a container that failed."""
+    """The file's content. If it is empty and the policy allows it, the log of a failed container."""
     if written and container.termination_message_path:
         return _last(written, MAX_TERMINATION_MESSAGE)
     if exit_code == 0 or container.termination_message_policy != "FallbackToLogsOnError":

@@ -1,1 +1,1 @@
-"""The CRI plugin of the simulated runtime: its start, the steps of a sandbox, and who is notified."""
+"""The CRI plugin of the simulated runtime: start-up, sandbox steps, listeners."""

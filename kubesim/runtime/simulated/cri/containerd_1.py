@@ -1,8 +1,8 @@
-"""RunPodSandbox in containerd 1.7: its steps, and what is undone when one of them fails. Pure.
+"""RunPodSandbox in containerd 1.7: its steps, and how they are undone after a failure. Pure.
 
-There is no sandbox controller yet: all steps are RunPodSandbox' own, so that their errors have no words of a caller
-before them, and the pause container is created before the network. The runtime makes the network namespace of a pod
-with a user namespace when it creates the task; CNI is called after that, before the task starts.
+There is no sandbox controller yet: RunPodSandbox executes all steps itself, so their errors have no prefix of a caller,
+and the pause container is created before the network. For a pod with a user namespace, the runtime creates the network
+namespace with the task; CNI runs afterwards, before the task starts.
 
 Mirrors: containerd 1.7 pkg/cri/server/sandbox_run.go RunPodSandbox
 """
@@ -23,7 +23,7 @@ _NETWORK: Final[tuple[StepName, ...]] = ("netns", "network")
 _TASK: Final[tuple[StepName, ...]] = ("task", "exitWatch")
 _START: Final[tuple[StepName, ...]] = ("nri", "start")
 _NAMES: Final = (*_BEFORE_NETWORK, *_NETWORK, *_TASK, *_START)
-CLEANING_STEPS: Final = _NAMES[_NAMES.index("container") + 1 :]  # at which there is something that cannot be removed
+CLEANING_STEPS: Final = _NAMES[_NAMES.index("container") + 1 :]  # steps whose undoing can fail
 _ALWAYS_UNDONE: Final = frozenset[StepName](("task", "files", "stateDirectory", "rootDirectory"))
 
 
@@ -41,10 +41,10 @@ def steps_of_run(*, host_network: bool, user_namespace: bool) -> tuple[SandboxSt
 
 
 def undone(failed: SandboxStep, steps: tuple[SandboxStep, ...], *, kept: bool) -> Iterator[SandboxStep]:
-    """The steps of `steps` that are undone after one has failed, last first.
+    """The steps of `steps` that are undone after one has failed, in reverse order.
 
-    `kept`: the task cannot be deleted, or if there is none, the container. What is critical and would be removed after
-    it stays, with the sandbox.
+    `kept`: the task cannot be deleted (or without a task, the container). Then critical resources that would be removed
+    later stay, and so does the sandbox.
     """
     done = steps[: steps.index(failed)] + ((failed,) if failed.name == "network" else ())
     stuck, dirty = STEPS["task" if STEPS["task"] in done else "container"], False

@@ -1,6 +1,4 @@
-"""The notifications of a simulated runtime: its conditions, sandboxes, changes, exits, container events, steps
-for the
-trace."""
+"""Notifications of a simulated runtime: conditions, sandboxes, changes, exits, container events, trace steps."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ ExitListener = Callable[[str, Exit], None]
 
 
 class RuntimeListeners:
-    """The part of a runtime that others listen to; `_containers_of` is the runtime's."""
+    """The notifying part of a runtime; `_containers_of` is the runtime's."""
 
     def __init__(self, clock: LoopClock, settings: SimulatedSettings | None) -> None:
         self.settings = settings or SimulatedSettings()
@@ -51,15 +49,15 @@ class RuntimeListeners:
         self._listeners.append(listener)
 
     def on_exit(self, listener: ExitListener) -> None:
-        """Told the id of every container that ends, and how."""
+        """Call the listener with the id and exit of every container that ends."""
         self._exit_listeners.append(listener)
 
     def trace_to(self, recorder: Recorder, node: str) -> None:
-        """Steps within calls are details of this trace; faults in them happen only where there is one."""
+        """Record the steps of calls as details in this trace; faults in steps require one."""
         self._recorder, self._node = recorder, node
 
     async def get_container_events(self, listener: Callable[[ContainerEventResponse], object]) -> None:
-        """Tell the listener of every event, until the caller gives up."""
+        """Send every event to the listener until the caller stops."""
         self._event_listeners.append(listener)
         try:
             await Awaited[None]("container events")
@@ -67,12 +65,12 @@ class RuntimeListeners:
             self._event_listeners.remove(listener)
 
     def sandbox_walk(self) -> SandboxWalk | None:
-        """The steps of RunPodSandbox, if a trace wants to see them or a fault is in one."""
+        """The steps of RunPodSandbox, if a trace needs them or one has a fault."""
         recorder = self._recorder
         if recorder is None or not (recorder.details or self.settings.sandbox_faults):
             return None
         if self._walk is None:
-            from kubesim.runtime.simulated.cri.sandbox_walk import SandboxWalk  # most runs do without
+            from kubesim.runtime.simulated.cri.sandbox_walk import SandboxWalk  # needed by few runs
 
             self._walk = SandboxWalk(recorder, self._node, self.settings)
         return self._walk
@@ -81,26 +79,25 @@ class RuntimeListeners:
         return self._conditions
 
     def set_conditions(self, conditions: RuntimeConditions) -> None:
-        """The runtime or its network becomes ready, or stops being so. Listeners are notified without the uid of a
-        pod."""
+        """Set the runtime's and network's readiness. Listeners are notified without a pod UID."""
         self._conditions = replace(conditions, handlers=self.settings.reported_handlers)
         self._changed("")
 
     def go_down(self) -> None:
-        """The process of the runtime ends. What it keeps on the disk is there when it starts again."""
+        """The runtime process stops. Its state on disk survives."""
 
     def start_up(self) -> None:
-        """The runtime starts again."""
-        self.tell_start_up()
+        """The runtime process starts again."""
+        self.trace_start_up()
 
-    def tell_start_up(self) -> None:
-        """The steps of its start are details of the trace."""
+    def trace_start_up(self) -> None:
+        """Record its start-up steps as details of the trace."""
         walk = self.sandbox_walk()
         if walk is not None:
             from kubesim.runtime.simulated.cri.start_up import START_UP, START_UP_1
 
             for step in START_UP_1 if self.settings.containerd == "1.7" else START_UP:
-                walk.tell("CRI plugin", step, "")
+                walk.record_step("CRI plugin", step, "")
 
     def _changed(self, uid: str) -> None:
         for listener in self._listeners:
@@ -122,17 +119,17 @@ class RuntimeListeners:
     def _send_of(self, type: ContainerEventType, info: ContainerInfo) -> None:
         self._send(type, info.id, info.sandbox_id, info.name)
 
-    def _tell_nri(self, event: str, info: SandboxInfo) -> None:
+    def _notify_nri(self, event: str, info: SandboxInfo) -> None:
         walk = self.sandbox_walk()
         if walk is not None:
-            walk.tell("NRI", event, f"{info.pod_namespace}/{info.pod_name}")
+            walk.record_step("NRI", event, f"{info.pod_namespace}/{info.pod_name}")
 
     def _sandbox_is_up(self, info: SandboxInfo) -> None:
-        """What containerd does once a sandbox is in its store."""
+        """containerd's actions after storing a sandbox."""
         self._send("CONTAINER_CREATED_EVENT", info.id, info.id)
         walk = self.sandbox_walk()
         if walk is not None:
-            walk.tell("RunPodSandbox", "watch for the sandbox' exit", f"{info.pod_namespace}/{info.pod_name}")
+            walk.record_step("RunPodSandbox", "watch for the sandbox' exit", f"{info.pod_namespace}/{info.pod_name}")
         self._send("CONTAINER_STARTED_EVENT", info.id, info.id)
 
     async def pod_sandbox_status(self, sandbox_id: str) -> SandboxInfo:
@@ -145,7 +142,7 @@ class RuntimeListeners:
         return info
 
     def _has_network(self, sandbox_id: str) -> bool:
-        """Whether the containers of a sandbox have a network when they start: its own, or the node's."""
+        """Whether the containers of a sandbox have a network at their start: the sandbox's or the node's."""
         info = self._sandboxes[sandbox_id]
         return info.network_namespace == "NODE" or (info.network is not None and bool(info.network.ip))
 

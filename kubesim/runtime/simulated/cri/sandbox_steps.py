@@ -1,7 +1,7 @@
-"""The steps of RunPodSandbox in containerd 2, of its sandbox controller, and what a fault in one of them does. Pure.
+"""The steps of RunPodSandbox in containerd 2 and of its sandbox controller, with the effects of faults. Pure.
 
-A step that fails gives the error that containerd returns, with the texts that each caller puts before it. Then the
-results of the earlier steps are removed, last first. If the controller cannot remove what it made, the sandbox stays.
+A failed step returns containerd's error with the prefix of each caller. Then the results of earlier steps are removed
+in reverse order. If the controller cannot remove its resources, the sandbox stays.
 
 Mirrors: containerd internal/cri/server/sandbox_run.go RunPodSandbox, podsandbox/sandbox_run.go Controller.Start
 """
@@ -28,21 +28,21 @@ StepName = Literal[
 
 @value_object
 class SandboxStep:
-    """`failure` is the prefix of the step's error; `undo` is done when a later step fails."""
+    """A step. `failure` is its error prefix; `undo` is executed if a later step fails."""
 
     name: StepName
     text: str
     failure: str
     undo: str = ""
     during: During = "RunPodSandbox"
-    network: bool = False  # left out for a pod on the host's network
+    network: bool = False  # skipped for host network
 
     def own_error(self, text: str, sandbox_id: str, sandbox_name: str) -> str:
-        """What the step's own caller returns when it fails with `text`."""
+        """The error of the step's own caller for `text`."""
         return f"{self.failure.format(id=sandbox_id, name=sandbox_name, image=PAUSE_IMAGE)}: {text}"
 
     def error(self, text: str, sandbox_id: str, sandbox_name: str) -> str:
-        """What RunPodSandbox returns then."""
+        """The resulting error of RunPodSandbox."""
         before = f'failed to start sandbox "{sandbox_id}": ' if self.during == "Controller.Start" else ""
         return before + self.own_error(text, sandbox_id, sandbox_name)
 
@@ -111,18 +111,19 @@ STEPS: Final = (
     ),
     SandboxStep("nri", "RunPodSandbox", "NRI RunPodSandbox failed", during="NRI"),
 )
-AFTER_START: Final = "shut down the sandbox"  # in place of changes that the controller undoes itself
+AFTER_START: Final = "shut down the sandbox"  # replaces the undo actions inside the controller
 BY_NAME: Final = {step.name: step for step in STEPS}
 CONTROLLER_STEPS: Final = tuple(step for step in STEPS if step.during == "Controller.Start")
 _FIRST_MADE = CONTROLLER_STEPS.index(BY_NAME["rootDirectory"])
-CLEANING_STEPS: Final = tuple(step.name for step in CONTROLLER_STEPS[_FIRST_MADE + 1 :])  # after which it cleans up
+# steps after which the controller cleans up
+CLEANING_STEPS: Final = tuple(step.name for step in CONTROLLER_STEPS[_FIRST_MADE + 1 :])
 
 
 @mutable
 class SandboxFault:
-    """A step of RunPodSandbox that fails, `times` times (0: always), for pods of these names.
+    """A fault in a step of RunPodSandbox, `times` times (0: always), for pods with these names.
 
-    With `clean_up_error`, removing what the controller has made fails too: the sandbox stays as one that is not ready.
+    With `clean_up_error`, the controller's cleanup fails too: the sandbox stays as not ready.
     """
 
     step: StepName
@@ -133,7 +134,7 @@ class SandboxFault:
     happened: int = 0
 
     def strikes(self, step: StepName, pod: str) -> bool:
-        """Whether it happens now; counts that it did."""
+        """Whether the fault applies now; counts its uses."""
         due = step == self.step and (not self.times or self.happened < self.times) and fnmatchcase(pod, self.pod)
         self.happened += due
         return due
@@ -144,13 +145,13 @@ def steps_of_run(*, host_network: bool) -> tuple[SandboxStep, ...]:
 
 
 def undone(failed: SandboxStep, steps: tuple[SandboxStep, ...], *, kept: bool) -> Iterator[SandboxStep]:
-    """The steps of `steps` that are undone after one has failed, last first.
+    """The steps of `steps` that are undone after one has failed, in reverse order.
 
-    `kept`: the controller could not remove what it made; all that the sandbox has stays with it, but for its lease.
+    `kept`: the controller could not clean up; the sandbox keeps all its resources except its lease.
     """
     done = steps[: steps.index(failed)]
     if failed.name == "network":
-        done = (*done, failed)  # plugins may have done something, also when they say that they failed
+        done = (*done, failed)  # plugins may leave resources even if they fail
     for step in reversed(done):
         started = step.during == "Controller.Start"
         if step.undo and (step.name == "lease" or not (kept or (started and failed.during != "Controller.Start"))):

@@ -1,4 +1,4 @@
-"""RunPodSandbox step by step: each step goes to a trace that wants details, and fails where a fault says so."""
+"""Executes the steps of RunPodSandbox: records them in a trace with details, and injects faults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kubesim.values import replace
 
 
 class SandboxStepFailed(RuntimeCallError):
-    """A fault of the scenario. `left_behind`: why what was created could not be removed."""
+    """A fault of the scenario. `left_behind`: why created resources could not be removed."""
 
     def __init__(self, text: str, left_behind: str = "") -> None:
         self.left_behind = left_behind
@@ -27,7 +27,7 @@ class SandboxStepFailed(RuntimeCallError):
 
 
 class SandboxWalk:
-    """The steps of one node's runtime. Faults count on this node alone."""
+    """The steps of one node's runtime. Faults are counted per node."""
 
     def __init__(self, recorder: Recorder, node: str, settings: SimulatedSettings) -> None:
         self._recorder = recorder
@@ -37,7 +37,7 @@ class SandboxWalk:
         self._by_name = containerd_1.STEPS if self._is_first else BY_NAME
 
     def run(self, sandbox_id: str, config: SandboxConfig) -> SandboxStepFailed | None:
-        """All steps of a simulated RunPodSandbox; the whole error of containerd if one fails."""
+        """Execute all steps of a simulated RunPodSandbox; returns containerd's full error if one fails."""
         metadata = config.pod.metadata
         name = "_".join((metadata.name, metadata.namespace, metadata.uid, str(config.attempt)))
         pod = f"{metadata.namespace}/{metadata.name}"
@@ -52,16 +52,16 @@ class SandboxWalk:
         return None
 
     def at(self, name: StepName, pod: str) -> None:
-        """One step: recorded, or failed with the error of a fault."""
+        """Execute one step: record it, or raise its fault's error."""
         step = self._by_name[name]
         for fault in self._faults:
             if fault.strikes(name, pod.partition("/")[2]):
                 self._recorder.record(Fault(node=self._node, pod=pod, fault=f"{step.during}: {name}: {fault.error}"))
-                self.tell(step.during, step.text, pod, fault.error)
+                self.record_step(step.during, step.text, pod, fault.error)
                 raise SandboxStepFailed(fault.error, fault.clean_up_error)
-        self.tell(step.during, step.text, pod)
+        self.record_step(step.during, step.text, pod)
 
-    def tell(self, during: During, text: str, pod: str, error: str = "") -> None:
+    def record_step(self, during: During, text: str, pod: str, error: str = "") -> None:
         if self._recorder.details:
             self._recorder.detail(RuntimeStep(node=self._node, pod=pod, during=during, step=text, error=error))
 
@@ -74,7 +74,7 @@ class SandboxWalk:
 
     def _undo(self, failed: SandboxStep, steps: tuple[SandboxStep, ...], pod: str, *, kept: bool) -> None:
         if failed.name in ("store", "nri") and not self._is_first:
-            self.tell("RunPodSandbox", AFTER_START, pod)
+            self.record_step("RunPodSandbox", AFTER_START, pod)
         undone = containerd_1.undone if self._is_first else sandbox_steps.undone
         for step in undone(failed, steps, kept=kept):
-            self.tell(step.during, step.undo, pod)
+            self.record_step(step.during, step.undo, pod)

@@ -1,4 +1,4 @@
-"""What containerd's CRI plugin does when it starts, in its order: details of the trace. Pure data.
+"""Start-up steps of containerd's CRI plugin, in order: details of the trace. Pure data.
 
 Mirrors: containerd plugins/cri/cri.go initCRIService, internal/cri/server/service.go NewCRIService, Run; of 1.7
 pkg/cri/server/service.go

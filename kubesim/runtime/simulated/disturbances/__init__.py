@@ -1,1 +1,1 @@
-"""What disturbs containers from outside: stopped processes, and dependencies that are slow or down."""
+"""External disturbances of containers: frozen processes, and slow or failed dependencies."""

@@ -1,4 +1,4 @@
-"""What containers with a behaviour depend on, such as a database. All nodes share them; a step changes one."""
+"""Dependencies of containers with a behaviour, such as a database. All nodes share them; scenario steps change them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubesim.values import mutable, value_object
 
 @mutable(eq=False)
 class Dependency:
-    """`is_up` is checked in addition to `down`: whether the pod behind it is Ready."""
+    """A dependency. In addition to `down`, `is_up` checks whether its pod is Ready."""
 
     name: str
     latency: Draw
@@ -22,7 +22,7 @@ class Dependency:
 
 @value_object
 class Needed:
-    """A container calls this dependency before it answers a request with this path (a glob)."""
+    """A container calls this dependency before it responds to a request for this path (a glob)."""
 
     dependency: Dependency
     path: str = "*"
@@ -30,7 +30,7 @@ class Needed:
 
 @value_object
 class Asked:
-    """What came of asking: how long it took, and the name of the dependency that is down, if one is."""
+    """The outcome of the calls: their duration, and the name of a dependency that is down."""
 
     latency: int = 0
     down: str = ""
@@ -40,7 +40,7 @@ NOT_ASKED = Asked()
 
 
 def ask(needs: Sequence[Needed], path: str, stream: Stream) -> Asked:
-    """Call one after the other; one that is down fails immediately, and the rest are not called."""
+    """Call one after the other; the first one that is down fails immediately and ends the calls."""
     latency = 0
     for need in needs:
         if fnmatchcase(path, need.path):

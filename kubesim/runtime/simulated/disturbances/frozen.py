@@ -1,7 +1,7 @@
-"""A container whose processes are stopped, as by SIGSTOP or a full disk: it runs, and nothing in it answers.
+"""A container whose processes are frozen, as by SIGSTOP or a full disk: it runs but does not respond.
 
-The kernel still accepts connections. Commands do not return, HTTP requests get no answer, and signals other than KILL
-wait. What its command line does by itself (sleep, exit) continues.
+The kernel still accepts connections. Commands do not return, HTTP requests get no response, and signals other than KILL
+are pending. Its own command line (sleep, exit) continues.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kubesim.values import part
 
 @part
 class FrozenProcess:
-    """Implements `ContainerProcess` in place of the process that it stops."""
+    """Replaces the frozen process; implements `ContainerProcess`."""
 
     process: ContainerProcess
     _signals: list[int] = field(default_factory=list)
@@ -55,7 +55,7 @@ class FrozenProcess:
 
 
 def freeze(container: SimulatedContainer, ports: Ports) -> Callable[[], None]:
-    """Stop the processes of a container; the answer lets them continue. `ports` are those of its pod."""
+    """Freeze the processes of a container; the returned function unfreezes them. `ports` are those of its pod."""
     process = container.process
     assert process is not None
     container.process = frozen = FrozenProcess(process)

@@ -1,1 +1,1 @@
-"""Streams of clients into simulated containers and pods: exec, attach, port forwarding."""
+"""Client streams into simulated containers and pods: exec, attach, port forwarding."""

@@ -1,4 +1,4 @@
-"""exec and attach: a command, or the main process of a simulated container, with the streams of a client.
+"""exec and attach: connect a client's streams to a command or to a container's main process.
 
 Mirrors: kubelet/pkg/cri/streaming/remotecommand (exec.go, attach.go)
 """
@@ -28,7 +28,7 @@ _SUCCESS = {"metadata": {}, "status": "Success"}
 
 @value_object
 class StreamOptions:
-    """The streams that a client asks for."""
+    """The streams that a client requests."""
 
     stdin: bool = False
     stdout: bool = False
@@ -36,7 +36,7 @@ class StreamOptions:
     tty: bool = False
 
     def channels(self) -> set[str]:
-        """Of a terminal, the error output is part of the output."""
+        """The channels; with a terminal, stderr is part of stdout."""
         wanted = {"stdin": self.stdin, "stdout": self.stdout, "stderr": self.stderr and not self.tty}
         return {name for name, is_wanted in wanted.items() if is_wanted}
 
@@ -51,7 +51,7 @@ async def stream_exec(
     options: StreamOptions,
     clock: LoopClock,
 ) -> web.StreamResponse:
-    """Raises ApiError if the client does not ask for streams."""
+    """Raises ApiError if the client does not request streaming."""
     async with open_channels(request, options.channels(), clock) as channels:
         try:
             if isinstance(process, ShellProcess):
@@ -75,7 +75,7 @@ async def stream_attach(
     options: StreamOptions,
     clock: LoopClock,
 ) -> web.StreamResponse:
-    """Raises ApiError if the client does not ask for streams."""
+    """Raises ApiError if the client does not request streaming."""
     async with open_channels(request, options.channels(), clock) as channels:
         if await _attach(_Client(channels, options, clock), container, process):
             await channels.finish(_SUCCESS)
@@ -90,7 +90,7 @@ class _Client:
 
 
 def _ended(command: tuple[str, ...], code: int | None) -> dict[str, Any] | None:
-    """None: the client has gone."""
+    """The exit code; None if the client has disconnected."""
     if code is None or code == 0:
         return None if code is None else _SUCCESS
     shown = f"error executing command [{' '.join(command)}], exit code {code}"
@@ -115,7 +115,7 @@ def _internal(problem: str) -> dict[str, Any]:
 
 
 async def _exec_whole(channels: Channels, process: ContainerProcess, command: tuple[str, ...]) -> int:
-    """In a container that a behaviour of the scenario plays: there is nothing to type into."""
+    """Exec in a container with a behaviour: without input."""
     result = await process.exec(command)
     for name, text in (("stdout", result.stdout), ("stderr", result.stderr)):
         if text:
@@ -137,7 +137,7 @@ async def _exec(client: _Client, process: ShellProcess, command: tuple[str, ...]
         tasks.start("exec client", _when_gone(channels, lambda: _settle(ended, None)))
         try:
             status = await ended
-        finally:  # without its client the command continues, as with containerd, but without input
+        finally:  # without its client the command continues without input, as with containerd
             if isinstance(source, PipedInput):
                 source.feed(b"")
     return None if status is None else status.code
@@ -163,7 +163,7 @@ async def _stir(client: _Client, screens: list[Screen]) -> None:
 
 
 def _streams(client: _Client) -> tuple[dict[int, Stream], PipedInput | Terminal | None, list[Screen]]:
-    """Descriptors of the command, what the client types into, and what it sees."""
+    """File descriptors of the command, the client's input and its output."""
     channels, options = client.channels, client.options
 
     def screen(name: str) -> Screen:
@@ -181,7 +181,7 @@ def _streams(client: _Client) -> tuple[dict[int, Stream], PipedInput | Terminal 
 
 
 async def _attach(client: _Client, container: SimulatedContainer, process: ContainerProcess) -> bool:
-    """Until the container ends (True), or the client goes."""
+    """Stream until the container ends (True) or the client disconnects."""
     channels, options = client.channels, client.options
     over: Awaited[bool] = Awaited("the end of an attached container")
     log: Log | None = getattr(process, "log", None)

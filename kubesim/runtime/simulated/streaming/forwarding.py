@@ -1,6 +1,6 @@
-"""Port forwarding: connections of a client, on one connection, to ports of a simulated pod.
+"""Port forwarding: multiplexes a client's connections to ports of a simulated pod.
 
-A port of a simulated pod is answered by the program that listens there; it speaks HTTP, or accepts and says nothing.
+The program that listens on the port responds; it supports HTTP, or accepts and sends nothing.
 
 Mirrors: kubelet/pkg/cri/streaming/portforward (httpstream.go, websocket.go, tunneling)
 """
@@ -27,7 +27,7 @@ _NO_BODY = (204, 304)
 
 
 async def stream_ports(request: web.BaseRequest, uid: str, ports: Ports | None) -> web.StreamResponse:
-    """Forward to a pod with this uid; None: nothing ever ran in it. Raises ApiError if the client asks for nothing."""
+    """Forward to a pod; `ports` is None if nothing ever ran in it. Raises ApiError without a request to stream."""
     forwarder = _Forwarder(uid, ports)
     if is_websocket(request):
         return await _tunnel(forwarder, request)
@@ -65,7 +65,7 @@ async def _tunnel(forwarder: _Forwarder, request: web.BaseRequest) -> web.Stream
 
 
 class _Outgoing:
-    """Bytes on their way into a WebSocket."""
+    """Bytes to send over a WebSocket."""
 
     def __init__(self, socket: web.WebSocketResponse) -> None:
         self._socket = socket
@@ -90,7 +90,7 @@ class _Outgoing:
 
 
 class _Forwarder:
-    """Pairs the two streams of each connection, one for data and one for an error, and answers on them."""
+    """Pairs the data stream and error stream of each connection, and responds on them."""
 
     def __init__(self, uid: str, ports: Ports | None) -> None:
         self._uid = uid
@@ -98,7 +98,7 @@ class _Forwarder:
         self._errors: dict[str, SpdyStream] = {}
 
     def opened(self, stream: SpdyStream) -> None:
-        """The client opens the stream for errors first."""
+        """Handle a new stream; the client opens the error stream first."""
         kind, request = stream.headers.get("streamtype", ""), stream.headers.get("requestid", "")
         if kind == "error":
             self._errors[request] = stream
@@ -130,7 +130,7 @@ class _Forwarder:
 
 
 class ServedHttp:
-    """HTTP/1 requests as they come in, answered by a listener of the simulation."""
+    """Serves HTTP/1 requests from a simulated listener."""
 
     def __init__(self, listener: Listener, write: Callable[[bytes], None], end: Callable[[], None]) -> None:
         self._listener = listener
@@ -176,7 +176,7 @@ class ServedHttp:
 
 
 def parse_request(head: bytes) -> tuple[HttpRequest | None, int, bool]:
-    """A request without its body, the length of that, and whether the client wants no more after it."""
+    """A request head, the length of its body, and whether the client closes afterwards."""
     first, *lines = head.decode("latin-1").split("\r\n")
     words = first.split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
