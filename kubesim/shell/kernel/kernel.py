@@ -432,7 +432,7 @@ class Kernel:
     # Signals and memory.
 
     def deliver(self, process: Process, number: int, *, outside: bool = False) -> None:
-        """Deliver a signal. `from_outside`: sent by the runtime, not by a process of the container."""
+        """Deliver a signal. `outside`: sent by the runtime, not by a process of the container."""
         if process.status is not None or number == 0:
             return
         protected = process.pid == 1
