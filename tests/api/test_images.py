@@ -1,6 +1,6 @@
 """The tag that an image is pulled by.
 
-Re-told from: pkg/util/parsers/parsers_test.go; distribution/reference normalize_test.go
+Adapted from: pkg/util/parsers/parsers_test.go; distribution/reference normalize_test.go
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which texts are names of labels and resources.
 
-Re-told from: apimachinery/pkg/util/validation/validation_test.go TestIsQualifiedName, TestIsValidLabelValue;
+Adapted from: apimachinery/pkg/util/validation/validation_test.go TestIsQualifiedName, TestIsValidLabelValue;
 pkg/apis/core/v1/helper/helpers_test.go TestIsNativeResource, TestIsExtendedResourceName
 """
 

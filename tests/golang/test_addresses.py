@@ -1,6 +1,6 @@
 """Addresses as Go reads and prints them.
 
-Re-told from: net/ip_test.go parseIPTests, parseCIDRTests
+Adapted from: net/ip_test.go parseIPTests, parseCIDRTests
 """
 
 from __future__ import annotations

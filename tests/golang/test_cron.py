@@ -1,6 +1,6 @@
 """Cron expressions as the Go library reads them.
 
-Re-tells: github.com/robfig/cron/v3 parser_test.go, spec_test.go
+Adapted from: github.com/robfig/cron/v3 parser_test.go, spec_test.go
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Durations in Go's format.
 
-Re-told from: time/time_test.go parseDurationTests, parseDurationErrorTests
+Adapted from: time/time_test.go parseDurationTests, parseDurationErrorTests
 """
 
 from __future__ import annotations

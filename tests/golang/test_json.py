@@ -1,6 +1,6 @@
 """JSON as Go reads and writes it.
 
-Re-told from: encoding/json scanner_test.go, encode_test.go
+Adapted from: encoding/json scanner_test.go, encode_test.go
 """
 
 from __future__ import annotations

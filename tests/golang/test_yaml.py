@@ -1,6 +1,6 @@
 """YAML as Kubernetes reads it: YAML 1.1, with the manners of Go's package.
 
-Re-told from: sigs.k8s.io/yaml yaml_test.go; go.yaml.in/yaml/v2 decode_test.go
+Adapted from: sigs.k8s.io/yaml yaml_test.go; go.yaml.in/yaml/v2 decode_test.go
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Objects read by their declared types, with Go's words for what does not fit, and written in Go's format.
 
-Re-told from: sigs.k8s.io/json decode_test.go; apimachinery/pkg/util/intstr/intstr_test.go;
+Adapted from: sigs.k8s.io/json decode_test.go; apimachinery/pkg/util/intstr/intstr_test.go;
 apimachinery/pkg/apis/meta/v1/time_test.go
 """
 

@@ -1,6 +1,6 @@
 """Which nodes, and which neighbours.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidatePod (affinity cases)
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidatePod (affinity cases)
 """
 
 # ruff: noqa: E501  the API's messages are quoted whole

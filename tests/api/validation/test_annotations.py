@@ -1,6 +1,6 @@
 """Annotations that mean something to a pod. (Those about profiles are with the profiles.)
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidatePod; pkg/apis/core/helper/helpers_test.go
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidatePod; pkg/apis/core/helper/helpers_test.go
 TestGetDeletionCostFromPodAnnotations
 """
 

@@ -1,6 +1,6 @@
 """metadata: names, labels, owners, finalizers, managed fields; and label selectors.
 
-Re-told from: apimachinery/pkg/api/validation/objectmeta_test.go; apis/meta/v1/validation/validation_test.go;
+Adapted from: apimachinery/pkg/api/validation/objectmeta_test.go; apis/meta/v1/validation/validation_test.go;
 pkg/apis/core/validation/validation_test.go TestValidatePod
 """
 

@@ -1,6 +1,6 @@
 """Names and networks of a pod: DNS, host aliases, the host's network and users, host names.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidatePodDNSConfig, TestValidateDNSPolicy,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidatePodDNSConfig, TestValidateDNSPolicy,
 TestValidatePodDNSConfigWithRelaxedSearchDomain, TestValidatePodSpec, TestValidateHostUsers, TestValidatePodHostName
 """
 

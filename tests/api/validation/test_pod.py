@@ -1,6 +1,6 @@
 """The pod as a whole: the order of the errors, how they print, and the small fields of the spec.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidatePodSpec, TestValidateRestartPolicy, TestValidatePod
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidatePodSpec, TestValidateRestartPolicy, TestValidatePod
 """
 
 # ruff: noqa: E501  the API's messages are quoted whole

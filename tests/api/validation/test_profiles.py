@@ -1,6 +1,6 @@
 """Seccomp and AppArmor profiles, and old annotations that must not contradict them.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateSeccompAnnotationAndField,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateSeccompAnnotationAndField,
 TestValidateSeccompAnnotationsAndFieldsMatch, TestValidatePodTemplateSpecSeccomp, TestValidatePod (AppArmor),
 TestValidateAppArmorProfileFormat
 """

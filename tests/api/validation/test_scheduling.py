@@ -1,6 +1,6 @@
 """How evenly pods are spread, what they wait for before they are scheduled, and readiness gates.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateTopologySpreadConstraints,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateTopologySpreadConstraints,
 TestValidateSchedulingGates, TestValidatePodCreateWithSchedulingGates, TestValidatePodSchedulingGroup,
 TestValidatePodReadinessGates
 """

@@ -1,6 +1,6 @@
 """Which taints a pod bears.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidatePod (toleration cases),
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidatePod (toleration cases),
 TestNumericTolerationsWithFeatureGate
 """
 

@@ -1,4 +1,4 @@
-"""CEL expressions about devices. Re-tells in part: dynamic-resource-allocation/cel/compile_test.go TestCEL."""
+"""CEL expressions about devices. Adapted from parts of: dynamic-resource-allocation/cel/compile_test.go TestCEL."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Which claim a pod uses, and whether it was made for it.
 
-Re-tells: dynamic-resource-allocation/resourceclaim/claim_test.go
+Adapted from: dynamic-resource-allocation/resourceclaim/claim_test.go
 """
 
 from __future__ import annotations

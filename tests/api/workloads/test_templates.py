@@ -1,6 +1,6 @@
 """The hash of a pod template: ten letters for the digits, the same for the same template.
 
-Re-told from: pkg/controller/deployment/util/hash_test.go TestPodTemplateSpecHash
+Adapted from: pkg/controller/deployment/util/hash_test.go TestPodTemplateSpecHash
 """
 
 from __future__ import annotations

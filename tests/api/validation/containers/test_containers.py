@@ -1,6 +1,6 @@
 """Regular containers: names, images, ports.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateContainers, TestValidatePorts,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateContainers, TestValidatePorts,
 TestValidatePullPolicy, TestValidatePodSpec
 """
 

@@ -1,6 +1,6 @@
 """Environment variables: plain, from fields, resources, keys and files, and whole sets of them.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateEnv, TestValidateEnvFrom, TestHugePagesEnv,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateEnv, TestValidateEnvFrom, TestHugePagesEnv,
 TestLocalStorageEnvWithFeatureGate, TestValidateEnvVarValueFromFileKeyRef, TestValidateFileKeyRefVolume
 """
 

@@ -1,6 +1,6 @@
 """Ephemeral containers: never in a new pod, but looked at nevertheless.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateEphemeralContainers
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateEphemeralContainers
 """
 
 from __future__ import annotations

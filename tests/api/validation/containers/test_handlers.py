@@ -1,6 +1,6 @@
 """Probes, lifecycle hooks and stop signals.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateProbe, Test_validateProbe, TestValidateHandler,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateProbe, Test_validateProbe, TestValidateHandler,
 TestValidateSleepAction, TestValidateStopSignal
 """
 

@@ -1,6 +1,6 @@
 """Init containers: what they share with others, and what only those may have that stay (restartPolicy: Always).
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateInitContainers, TestValidateContainerRestartPolicy
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateInitContainers, TestValidateContainerRestartPolicy
 """
 
 # ruff: noqa: E501  the API's messages are quoted whole

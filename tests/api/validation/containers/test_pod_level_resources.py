@@ -1,6 +1,6 @@
 """`spec.resources`: what the pod as a whole may use, and how that bounds its containers.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidatePodResources, TestValidatePodResourceConsistency,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidatePodResources, TestValidatePodResourceConsistency,
 TestValidatePodResourceNames
 """
 

@@ -1,6 +1,6 @@
 """When a container is restarted, and what a resize does to it.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateContainerRestartPolicy, TestValidateResizePolicy
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateContainerRestartPolicy, TestValidateResizePolicy
 """
 
 # ruff: noqa: E501  the API's messages are quoted whole

@@ -1,6 +1,6 @@
 """Requests and limits of containers, and the claims they refer to.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateResourceNames, TestValidateResourceRequirements,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateResourceNames, TestValidateResourceRequirements,
 TestHugePagesIsolation, TestValidateOverhead, TestValidateDynamicResourceAllocation
 """
 

@@ -1,6 +1,6 @@
 """Security contexts of containers and pods.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateSecurityContext, TestValidateLinuxSecurityContext,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateSecurityContext, TestValidateLinuxSecurityContext,
 TestValidatePodSpec, TestValidateSELinuxChangePolicy, TestValidateSysctls, TestIsValidSysctlName
 """
 

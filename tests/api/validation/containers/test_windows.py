@@ -1,6 +1,6 @@
 """Windows: user names and credentials, host-process pods, and what does not exist there (or only there).
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateWindowsSecurityContextOptions,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateWindowsSecurityContextOptions,
 TestValidateWindowsHostProcessPod, TestValidateOS, TestValidateOSFields, TestValidateWindowsPodSecurityContext,
 TestValidateLinuxPodSecurityContext
 """

@@ -1,6 +1,6 @@
 """The claim that an ephemeral volume makes for itself.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidatePersistentVolumeClaim, TestValidateEphemeralVolume,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidatePersistentVolumeClaim, TestValidateEphemeralVolume,
 TestAlphaVolumePVCDataSource, TestAnyDataSource, TestCrossNamespaceSource, TestVolumeAttributesClass
 """
 

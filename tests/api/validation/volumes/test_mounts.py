@@ -1,6 +1,6 @@
 """Where volumes appear in a container.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateVolumeMounts, TestValidateSubpathMutuallyExclusive,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateVolumeMounts, TestValidateSubpathMutuallyExclusive,
 TestValidateMountPropagation, TestAlphaValidateVolumeDevices
 """
 

@@ -1,6 +1,6 @@
 """Volumes put together from secrets, config maps, the downward API, tokens, trust bundles and certificates.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateVolumes (projected and downward API parts);
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateVolumes (projected and downward API parts);
 names_test.go
 """
 

@@ -1,6 +1,6 @@
 """What each kind of volume must say.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateVolumes, TestValidateKeyToPath,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateVolumes, TestValidateKeyToPath,
 TestValidateNFSVolumeSource, TestValidateGlusterfs, TestValidateCSIVolumeSource, TestValidateFlexVolumeSource
 """
 

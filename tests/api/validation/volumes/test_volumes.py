@@ -1,6 +1,6 @@
 """The volumes of a pod: names, and one source each.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateVolumes, TestValidateEphemeralVolume
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateVolumes, TestValidateEphemeralVolume
 """
 
 # ruff: noqa: E501  the API's messages are quoted whole

@@ -1,6 +1,6 @@
 """Defaults, generated labels and validation of Jobs.
 
-Re-tells: pkg/apis/batch/validation/validation_test.go; pkg/apis/batch/v1/defaults_test.go;
+Adapted from: pkg/apis/batch/validation/validation_test.go; pkg/apis/batch/v1/defaults_test.go;
 pkg/registry/batch/job/strategy_test.go TestJobStrategy_PrepareForCreate
 """
 

@@ -1,6 +1,6 @@
 """What of a Job can change.
 
-Re-tells: pkg/apis/batch/validation/validation_test.go TestValidateJobUpdate
+Adapted from: pkg/apis/batch/validation/validation_test.go TestValidateJobUpdate
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the API server fills in and refuses in Deployments, ReplicaSets and ReplicationControllers.
 
-Re-told from: pkg/apis/apps/v1/defaults_test.go TestSetDefaultDeployment; pkg/apis/apps/validation/validation_test.go
+Adapted from: pkg/apis/apps/v1/defaults_test.go TestSetDefaultDeployment; pkg/apis/apps/validation/validation_test.go
 TestValidateDeployment, TestValidateReplicaSet; pkg/apis/core/validation TestValidateReplicationController
 """
 
