@@ -1,4 +1,4 @@
-"""Go's way of printing strings, slices and durations.
+"""Strings, slices and durations in Go's format.
 
 Adapted from: strconv/quote_test.go; time/time_test.go TestDurationString
 """
