@@ -4,8 +4,6 @@ Adapted from: pkg/apis/core/validation/validation_test.go TestValidatePodSpec, T
 TestValidatePod
 """
 
-# ruff: noqa: E501  the API's messages are quoted whole
-
 from __future__ import annotations
 
 import pytest

@@ -46,9 +46,7 @@ def expect(**form: Any) -> Expect:
         ({"event": "Killing"}, TRUE, True, False),
     ],
 )
-def test_a_time_and_the_end_of_the_interval(
-    form: dict[str, Any], facts: Facts, moment: bool | None, over: bool
-) -> None:
+def test_a_time_and_the_end_of_an_interval(form: dict[str, Any], facts: Facts, moment: bool | None, over: bool) -> None:
     assert at_moment(expect(**form), facts) is moment
     assert when_over(expect(**form), facts) is over
 

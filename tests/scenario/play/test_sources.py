@@ -260,7 +260,7 @@ def test_a_paced_run_notices_changes_while_it_runs(tmp_path: Path) -> None:
     changed = threading.Event()
 
     class Watcher:
-        """Writes the second file when the pod of the first one runs, from another thread."""
+        """A thread that writes the second file when the pod of the first one runs."""
 
         def __init__(self) -> None:
             self.records: list[Record] = []
@@ -289,7 +289,7 @@ def test_a_paced_run_notices_changes_while_it_runs(tmp_path: Path) -> None:
     assert second - first < 15_000_000, "not at the check, twenty seconds of the node later"
 
 
-def test_a_real_url_that_does_not_answer_blocks_nothing(tmp_path: Path) -> None:
+def test_a_url_that_does_not_answer_blocks_nothing(tmp_path: Path) -> None:
     reported = scenario(sources={"http": {"url": "http://127.0.0.1:9/"}}, objects=[pod("api")], duration="120s")
     result, records = play(reported)
     assert result.phases == {"default/api": "Running"}
