@@ -25,10 +25,12 @@ from kubesim.errors import KubesimError, UsageError
 
 # The module of each command.
 COMMANDS = {
-    "run": "run", "up": "up.command", "node": "up.node", "test": "testing.command", "scenario": "testing.scenario",
+    "run": "run", "up": "up.command", "node": "up.node", "clock": "up.clock",
+    "test": "testing.command", "scenario": "testing.scenario",
+    "explore": "explore.command",
     "diff": "diff", "get": "views.get", "describe": "views.describe", "logs": "views.logs", "events": "views.events",
-    "lab": "lab", "explain": "explain", "attach": "attach", "cni": "cni.command", "conformance": "conformance",
-    "completion": "testing.completion",
+    "lab": "lab", "explain": "explain", "attach": "attach", "cni": "cni.command", "cri": "cri.group",
+    "conformance": "conformance", "completion": "testing.completion",
 }  # fmt: skip
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 

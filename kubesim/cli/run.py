@@ -23,8 +23,8 @@ from kubesim.cli.output.terminal import say, warn
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
-    from kubesim.app import RunResult
     from kubesim.cli.output.report import Report
+    from kubesim.scenario.ending.result import RunResult
     from kubesim.scenario.language.document import Scenario
     from kubesim.scenario.load.assembly.added import AddedItem
     from kubesim.scenario.load.overlay import Overlay
@@ -131,11 +131,12 @@ def _play(
     args: argparse.Namespace, scenarios: list[tuple[str, Scenario]], serve: tuple[str, int] | None, **settings: Any
 ) -> int:
     """Run them in order. A signal ends the current run and prints its partial result."""
-    from kubesim.app import RunInterrupted, run_scenario
+    from kubesim.app import run_scenario
     from kubesim.cli.output.container_logs import ContainerLogs
     from kubesim.cli.output.effects import EffectSink
     from kubesim.cli.progress.run_progress import RunProgress
     from kubesim.clock.garbage import collected_rarely
+    from kubesim.scenario.ending.result import RunInterrupted
     from kubesim.trace import HashSink
 
     live = any(scenario.spec.sources.apiserver is not None for _, scenario in scenarios)

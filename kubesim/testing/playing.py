@@ -6,10 +6,11 @@ import os
 from io import StringIO
 from traceback import extract_tb
 
-from kubesim.app import RunResult, run_scenario
+from kubesim.app import run_scenario
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.errors import Deadlock, KubesimError
 from kubesim.scenario.ending.failure import Failure
+from kubesim.scenario.ending.result import RunResult
 from kubesim.testing.cases import ScenarioCase
 from kubesim.testing.results import CaseResult
 from kubesim.testing.snapshots import compare_snapshot, write_snapshot

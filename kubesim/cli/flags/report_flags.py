@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
-    from kubesim.app import RunResult
     from kubesim.cli.pictures.report import ReportedRun
     from kubesim.cluster.saved.lines import RunHeader
     from kubesim.kubelet.server import Pages, Serving
+    from kubesim.scenario.ending.result import RunResult
     from kubesim.scenario.language.document import Scenario
     from kubesim.trace import Sink
 

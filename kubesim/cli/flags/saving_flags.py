@@ -11,9 +11,9 @@ from kubesim.cli.flags import options
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
-    from kubesim.app import RunResult
     from kubesim.cluster.saved.lines import RunHeader
     from kubesim.cluster.saved.observer import SavedRunWriter
+    from kubesim.scenario.ending.result import RunResult
     from kubesim.scenario.language.document import Scenario
     from kubesim.trace import Sink
 

@@ -15,7 +15,7 @@ from kubesim.cli.flags import options
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
-    from kubesim.app import RunResult
+    from kubesim.scenario.ending.result import RunResult
     from kubesim.scenario.language.document import Scenario
     from kubesim.trace import Sink
     from kubesim.trace.spans.export import SpanWriter

@@ -10,9 +10,9 @@ from collections import Counter
 from typing import Any, Protocol, TextIO
 
 from kubesim.api.timestamps import MILLISECOND
-from kubesim.app import RunResult
 from kubesim.golang.json import printable_json
 from kubesim.golang.text import duration, printable
+from kubesim.scenario.ending.result import RunResult
 from kubesim.trace import Record
 from kubesim.trace.sinks.console import ConsoleSink, Level
 from kubesim.trace.sinks.jsonl import JsonLinesSink, record_line
@@ -22,6 +22,7 @@ _FAILED = {
     "expectation": "FAILED",
     "step": "step FAILED",
     "invariant": "invariant VIOLATED",
+    "convergence": "NO CONVERGENCE",
     "deadlock": "DEADLOCK",
 }
 _TIME = re.compile(r"^deleted at [\d.]+ s,")

@@ -7,7 +7,6 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import BinaryIO, TextIO
 
-from kubesim.app import RunResult
 from kubesim.cli.pictures.network import NetworkDrawing
 from kubesim.cluster.saved.history import ObjectChange
 from kubesim.cluster.saved.observer import RunObserver
@@ -15,6 +14,7 @@ from kubesim.cluster.saved.pod_summary import shown_pod
 from kubesim.cluster.store.store import Store
 from kubesim.errors import UsageError
 from kubesim.golang.text import duration, printable
+from kubesim.scenario.ending.result import RunResult
 from kubesim.trace import Record
 from kubesim.trace.lanes.bands import LaneSink
 from kubesim.trace.perfetto.encode import encoded

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from kubesim import __version__
-from kubesim.app import RunResult
 from kubesim.cli.output.report import summary
 from kubesim.cli.pictures.network import NetworkDrawing
 from kubesim.cluster.saved.history import ObjectChange
@@ -15,6 +14,7 @@ from kubesim.cluster.saved.observer import RunObserver
 from kubesim.cluster.saved.pod_summary import shown_pod
 from kubesim.cluster.saved.rows import RowTimeline
 from kubesim.runtime.containerd.cni_settings import NetworkPicture
+from kubesim.scenario.ending.result import RunResult
 from kubesim.trace import Record, Sink
 from kubesim.trace.pictures.svg import escaped
 from kubesim.trace.pictures.timeline import WIDTH

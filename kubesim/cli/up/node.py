@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kubesim.cli.flags import manifest_flags, options
@@ -34,6 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--speed", type=options.positive_number, metavar="N", help="N seconds of the nodes for each real second"
     )
     parser.add_argument("--for", dest="duration", type=options.duration, metavar="DURATION", help="stop after that")
+    parser.add_argument(
+        "--control", metavar="PATH", help="a Unix socket on which `kubesim clock` controls the time of the nodes"
+    )
     parser.add_argument("--timeline", action="store_true", help="print what the nodes do and why")
     options.add_seed(parser)
     options.add_feature_gates(parser)
@@ -68,6 +72,7 @@ def execute(args: argparse.Namespace) -> int:
         duration=args.duration,
         seed=options.seed(args) or 0,
         allow_real_nodes=args.allow_real_nodes,
+        control=Path(args.control) if args.control else None,
     )
     with terminated_as_interrupted():
         try:

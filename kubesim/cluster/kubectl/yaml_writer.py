@@ -24,9 +24,11 @@ class _Writer(yaml.SafeDumper):
         return True
 
 
-def to_yaml(value: Any) -> str:
+def to_yaml(value: Any, *, in_order: bool = False) -> str:
+    """The value as YAML; with `in_order`, keys keep their order."""
+    shown = value if in_order else _sorted(value)
     return yaml.dump(
-        _sorted(value), Dumper=_Writer, sort_keys=False, default_flow_style=False, width=1 << 30, allow_unicode=True
+        shown, Dumper=_Writer, sort_keys=False, default_flow_style=False, width=1 << 30, allow_unicode=True
     )
 
 

@@ -13,11 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubesim.api.meta import ApiObject
-from kubesim.api.schema.codec import DecodeError
 from kubesim.api.timestamps import format_time
 from kubesim.api.validation.field import Errors, FieldError, JsonObject
-from kubesim.cluster.patches.json_patch import PatchError, json_patch, merge_patch
-from kubesim.cluster.patches.strategic_merge import StrategicPatchError, go_value, strategic_merge_patch
 from kubesim.cluster.problems import (
     MODIFIED,
     already_exists,
@@ -28,7 +25,6 @@ from kubesim.cluster.problems import (
     invalid_object,
     not_found,
     precondition_failed,
-    rejected,
     unsupported_media_type,
 )
 from kubesim.cluster.registry.admission import (
@@ -39,32 +35,27 @@ from kubesim.cluster.registry.admission import (
     admit_pod_resize,
     admit_pod_update,
 )
+from kubesim.cluster.registry.bodies.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, patched_object
+from kubesim.cluster.registry.bodies.reading import read_body
 from kubesim.cluster.registry.deletion import DeleteOptions
 from kubesim.cluster.registry.metadata_updates import keep_system_fields, validate_object_meta_update
 from kubesim.cluster.registry.new_pods.security import admit_pod_security
 from kubesim.cluster.registry.new_pods.warnings import pod_warnings, template_of
-from kubesim.cluster.registry.strategies import internal, internal_of, prepare_for_create, strategy_of, validate_create
-from kubesim.cluster.store.kinds import DEFINITION, RESOURCES, Resource, resource_of
+from kubesim.cluster.registry.strategies import internal_of, prepare_for_create, strategy_of, validate_create
+from kubesim.cluster.store.kinds import DEFINITION, Resource
 from kubesim.cluster.store.store import Store
-from kubesim.cluster.wire import encoded_fields, json_text, misfit, shown_as, unknown_in
+from kubesim.cluster.wire import encoded_fields, shown_as
 from kubesim.errors import ApiError
 from kubesim.values import value_object
 
 if TYPE_CHECKING:  # without a field manager: simulated components
     from kubesim.cluster.managed.managers import Entry, FieldWriter
 
-MERGE_PATCH = "application/merge-patch+json"
-JSON_PATCH = "application/json-patch+json"
-STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
-
-_PATCH_PROBLEM = "error decoding patch: "
-_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _NAME_MAX = 63
 _SUFFIX_LENGTH = 5
 _SET_BY_THE_SERVER = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
                       "selfLink")  # fmt: skip
-_GO_TYPES = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
 
 
 Warn = Callable[[str], None]
@@ -82,37 +73,6 @@ class Target:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
-
-
-def read_body(resource: Resource, body: JsonObject) -> JsonObject:
-    """Decode the object of a POST or a PUT, with defaults. Without a kind, the path determines it."""
-    kind, version = body.get("kind") or resource.kind_name, body.get("apiVersion") or resource.api_version
-    named = f'{kind} in version "{version.rpartition("/")[2]}" cannot be handled as a {resource.kind_name}: '
-    wrong = _wrong_kind(resource, kind, version)
-    if wrong:
-        raise bad_request(named + wrong)
-    try:
-        obj = internal(resource, body)
-    except DecodeError as error:
-        shown = resource.kind_name
-        raise bad_request(f'{shown} in version "{resource.version}" cannot be handled as a {shown}: {error}') from None
-    version = resource_of(resource.kind).api_version if resource.converted else resource.api_version
-    return {**obj, "kind": resource.kind, "apiVersion": version}
-
-
-def _wrong_kind(resource: Resource, kind: str, version: str) -> str:
-    """The error if this kind and version do not match the resource."""
-    if resource.custom_kind:
-        wanted = f"{resource.api_version}, Kind={resource.kind_name}"
-        if (kind, version) == (resource.kind_name, resource.api_version):
-            return ""
-        return f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}", expected {wanted}'
-    if (kind, version) == (resource.kind, resource.api_version):
-        return ""
-    known = kind.removesuffix("List") in RESOURCES or kind in ("DeleteOptions", "Binding", "Eviction")
-    if version != resource.api_version or not known:
-        return f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"'
-    return f"converting (v1.{kind}) to (core.{resource.kind}): unknown conversion" if kind != resource.kind else ""
 
 
 # -- create ---------------------------------------------------------------------------------------------------------
@@ -379,7 +339,7 @@ def patch(
     if content_type not in (MERGE_PATCH, JSON_PATCH, STRATEGIC_MERGE_PATCH):
         raise unsupported_media_type()
     current = store.get(target.resource.kind, target.namespace, target.name)
-    new, unknown = _patched(
+    new, unknown = patched_object(
         target.resource, shown_as(target.resource, current), content_type, body, repeated if strict else None
     )
     _check_name(target, new)
@@ -428,64 +388,6 @@ def apply(
         raise conflict(resource, target.name, "uid mismatch: the provided object specified uid "
                        f"{new['metadata']['uid']}, and no existing object was found")  # fmt: skip
     return _create(store, target, new, dry_run), True
-
-
-def _patched(
-    resource: Resource, document: JsonObject, content_type: str, body: Any, strict: Sequence[str] | None
-) -> tuple[JsonObject, list[str]]:
-    merged, shown = _apply(resource, document, content_type, body)
-    unknown = list(unknown_in(resource, merged))
-    kind, version = merged.get("kind", ""), merged.get("apiVersion", "")
-    try:
-        problem = misfit(resource.type_name, merged) if content_type == STRATEGIC_MERGE_PATCH else None
-        if problem:
-            raise DecodeError(problem)
-        obj = internal(resource, merged)
-        problem = _wrong_kind(resource, kind, version) or _strict_error(unknown, strict)
-        if problem:
-            raise DecodeError(problem)
-    except DecodeError as error:
-        raise invalid("", "", "", (FieldError("Invalid value", "patch", shown, str(error)),)) from None
-    stored = resource_of(resource.kind).api_version if resource.converted else version
-    return {**obj, "kind": resource.kind, "apiVersion": stored}, unknown
-
-
-def _strict_error(unknown: list[str], repeated: Sequence[str] | None) -> str:
-    """The error about unknown and duplicate fields. None unless validation is strict."""
-    if repeated is None or not (unknown or repeated):
-        return ""
-    found = [f'duplicate field "{path}"' for path in repeated] + [f'unknown field "{path}"' for path in unknown]
-    return "strict decoding error: " + ", ".join(found)
-
-
-def _apply(resource: Resource, document: JsonObject, content_type: str, body: Any) -> tuple[JsonObject, str]:
-    """The patched document, and the text that its errors quote."""
-    if content_type == JSON_PATCH:
-        if not isinstance(body, list):
-            raise _undecodable(body, "[]handlers.jsonPatchOp")
-        for operation in body:
-            if operation is not None and not isinstance(operation, dict):
-                raise _undecodable(operation, "handlers.jsonPatchOp")
-        try:
-            merged = json_patch(document, [operation or {} for operation in body])
-        except PatchError:
-            raise rejected() from None
-        return (merged if isinstance(merged, dict) else {}), json_text(merged)
-    if not isinstance(body, dict):
-        refusal = _undecodable(body, "map[string]interface {}")
-        raise refusal if content_type == MERGE_PATCH else bad_request(refusal.message.removeprefix(_PATCH_PROBLEM))
-    if content_type == MERGE_PATCH:
-        merged = merge_patch(document, body)
-        return merged, json_text(merged)
-    try:
-        return strategic_merge_patch(resource.type_name, document, body), go_value(body)
-    except StrategicPatchError as error:
-        raise (bad_request if error.bad_request else internal_error)(str(error)) from None
-
-
-def _undecodable(body: Any, wanted: str) -> ApiError:
-    found = _GO_TYPES.get(type(body), "null")
-    return bad_request(f"{_PATCH_PROBLEM}json: cannot unmarshal {found} into Go value of type {wanted}")
 
 
 # -- delete ---------------------------------------------------------------------------------------------------------

@@ -28,10 +28,9 @@ from kubesim.clock import Clock
 from kubesim.cluster.remote.access import Access, AccessLoader
 from kubesim.cluster.remote.bodies import BadBody, BodyBudget, unpacked
 from kubesim.cluster.remote.resolver import OwnThreadResolver
-from kubesim.cluster.remote.transport import PATIENCE_S, Call, Reply
+from kubesim.cluster.remote.transport import CONNECT_S, PATIENCE_S, Call, Reply
 from kubesim.errors import TransportError, UsageError
 
-CONNECT_S = 30.0
 REQUEST_TIMEOUT_S = PATIENCE_S
 MAX_HEADER = 16 << 10
 READ_BUFFER = 2**18
@@ -44,10 +43,17 @@ class HttpTransport:
     `request_timeout_s` limits each get and list, including the body; None: no limit.
     """
 
-    def __init__(self, loader: AccessLoader, clock: Clock, request_timeout_s: float | None = REQUEST_TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        loader: AccessLoader,
+        clock: Clock,
+        request_timeout_s: float | None = REQUEST_TIMEOUT_S,
+        connect_timeout_s: float | None = CONNECT_S,
+    ) -> None:
         self._loader = loader
         self._clock = clock
         self._timeout_s = request_timeout_s
+        self._connect_s = connect_timeout_s
         self._access: Access | None = None
         self._session: _Session | None = None
         self._retired: set[_Session] = set()  # of earlier credentials, still used by other calls
@@ -136,7 +142,7 @@ class HttpTransport:
             headers[hdrs.CONTENT_TYPE] = call.content_type
         total = None if call.verb == "watch" else self._timeout_s
         silence = None if call.patience_s == PATIENCE_S else call.patience_s
-        timeout = ClientTimeout(total=total, sock_connect=CONNECT_S, sock_read=silence)
+        timeout = ClientTimeout(total=total, sock_connect=self._connect_s, sock_read=silence)
         try:
             return await session.http.request(
                 call.method,

@@ -27,7 +27,7 @@ METHODS: Mapping[Verb, str] = {
     "deletecollection": "DELETE",
 }
 READS: frozenset[Verb] = frozenset({"get", "list", "watch"})
-PATIENCE_S = 60.0
+PATIENCE_S, CONNECT_S = 60.0, 30.0
 # A GET of these gives access to a container or a node. The API server counts it as reading, but the container can
 # change.
 CONNECTS = frozenset({"attach", "exec", "portforward", "proxy"})

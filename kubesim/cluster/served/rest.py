@@ -22,8 +22,10 @@ from kubesim.cluster.managed.tracking import track_create, writer
 from kubesim.cluster.patches.json_patch import PatchError, json_patch, merge_patch
 from kubesim.cluster.problems import bad_request, rejected, status_of, unsupported_media_type
 from kubesim.cluster.registry import registry
+from kubesim.cluster.registry.bodies.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from kubesim.cluster.registry.bodies.reading import read_body
 from kubesim.cluster.registry.deletion import DeleteOptions, check_delete_options
-from kubesim.cluster.registry.registry import STRATEGIC_MERGE_PATCH, Target
+from kubesim.cluster.registry.registry import Target
 from kubesim.cluster.registry.subresources.binding import bind
 from kubesim.cluster.registry.subresources.eviction import evict
 from kubesim.cluster.served.access import ApiUser, RoleAccess, attributes_of, impersonated, refusal
@@ -52,7 +54,7 @@ from kubesim.values import replace, value_object
 
 __all__ = ["Request", "Response", "WatchStream", "handle"]
 
-_PATCHES = (registry.MERGE_PATCH, registry.JSON_PATCH, STRATEGIC_MERGE_PATCH)
+_PATCHES = (MERGE_PATCH, JSON_PATCH, STRATEGIC_MERGE_PATCH)
 
 
 @value_object
@@ -238,7 +240,7 @@ def _review(store: Store, call: _Call) -> Response:
     """Answer a review, which is not stored."""
     options, resource = call.options, call.resource
     body, warnings = _read(call, options)
-    obj = registry.read_body(resource, body)
+    obj = read_body(resource, body)
     now = format_time(call.now)
     track_create(writer(resource, "", options.manager, now), resource, obj)
     answer = reviews.answered(store, resource.kind, obj, call.user, call.access, now)
@@ -325,7 +327,7 @@ def _patch(store: Store, call: _Call) -> Response:
         return _apply(store, call, options)
     store.get(call.resource.kind, target.namespace, target.name)
     body: Any = json.loads(_patch_text(call))
-    repeated = () if content_type == registry.JSON_PATCH else json_duplicates(call.request.body)
+    repeated = () if content_type == JSON_PATCH else json_duplicates(call.request.body)
     written = registry.patch(
         store,
         target,

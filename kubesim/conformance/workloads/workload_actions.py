@@ -8,8 +8,9 @@ from typing import Any
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.cluster.registry import registry
+from kubesim.cluster.registry.bodies.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from kubesim.cluster.registry.deletion import DeleteOptions
-from kubesim.cluster.registry.registry import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Target
+from kubesim.cluster.registry.registry import Target
 from kubesim.cluster.registry.subresources.eviction import evict
 from kubesim.cluster.store.kinds import RESOURCES, resource_of
 from kubesim.cluster.store.selectors import parse_label_selector

@@ -18,9 +18,10 @@ from kubesim.cluster.controllers.volumes.standard_class import yield_to_user_cla
 from kubesim.cluster.patches.json_patch import PatchError, json_patch, merge_patch
 from kubesim.cluster.problems import not_found, rejected
 from kubesim.cluster.registry import registry
+from kubesim.cluster.registry.bodies.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from kubesim.cluster.registry.deletion import DeleteOptions
 from kubesim.cluster.registry.kind_rules import SYSTEM_PRIORITIES
-from kubesim.cluster.registry.registry import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Target
+from kubesim.cluster.registry.registry import Target
 from kubesim.cluster.registry.services.kubernetes_service import yield_to_user_service
 from kubesim.cluster.store.kinds import RESOURCES, resource_of
 from kubesim.cluster.store.served_kinds import resource_for

@@ -11,7 +11,8 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.validation.field import Errors
 from kubesim.cluster.problems import bad_request, invalid
 from kubesim.cluster.registry import registry
-from kubesim.cluster.registry.registry import MERGE_PATCH, Target
+from kubesim.cluster.registry.bodies.patching import MERGE_PATCH
+from kubesim.cluster.registry.registry import Target
 from kubesim.cluster.store.store import Store
 
 JsonObject = dict[str, Any]
