@@ -55,7 +55,7 @@ def test_other_processes_with_other_hash_seeds_have_the_same_hashes() -> None:
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_another_seed_is_another_run(path: Path) -> None:
+def test_another_seed_gives_another_hash(path: Path) -> None:
     first = run(path, 7).trace_hash
     assert any(run(path, seed).trace_hash != first for seed in range(10))
 

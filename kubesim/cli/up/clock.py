@@ -1,4 +1,4 @@
-"""`kubesim clock`: reads and moves the clock of a running `kubesim up` or `kubesim node`."""
+"""`kubesim clock`: shows and advances the clock of a running `kubesim up` or `kubesim node`."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Stream:
         return ""
 
     def push_back(self, text: str) -> None:
-        """Return text that was read too far to the next read."""
+        """Put back text that was read too far, for the next read."""
 
     def poll_write(self, text: str) -> bool:
         """Whether the text was accepted; False if there is no room yet."""
