@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from kubesim.shell.kernel.devices import absolute
-from kubesim.shell.kernel.kernel import Process, rest
+from kubesim.shell.kernel.kernel import Process, suspend
 from kubesim.shell.kernel.signals import SIGNAL_NAMES, signal_number
 from kubesim.shell.programs import QUICK, is_known
 from kubesim.shell.programs.registry import emit
@@ -265,7 +265,7 @@ async def wait(shell: Shell, argv: list[str]) -> int:
         running = [job for job in chosen if job.status is None]
         if not running or (any_one and len(running) < len(chosen)):
             break
-        await rest()
+        await suspend()
     for job in chosen:
         if process in job.waiters:
             job.waiters.remove(process)

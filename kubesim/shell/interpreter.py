@@ -19,7 +19,7 @@ from kubesim.shell.builtin import (
 from kubesim.shell.interactive import interact
 from kubesim.shell.kernel.devices import open_for_reading
 from kubesim.shell.kernel.files import FileFault
-from kubesim.shell.kernel.kernel import CannotFork, Process, rest
+from kubesim.shell.kernel.kernel import CannotFork, Process, suspend
 from kubesim.shell.kernel.signals import inherited
 from kubesim.shell.kernel.streams import Capture, Stream, make_pipe
 from kubesim.shell.kernel.terminal import is_terminal
@@ -189,7 +189,7 @@ class Shell(ShellState):
         self.jobs[child.process.pid] = child.process
         self.last_background = str(child.process.pid)
         self.process.kernel.run(child.process, child._run_block((foreground,)))
-        await self.process.give_way()
+        await self.process.yield_turn()
 
     async def command_output(self, script: Script) -> str:
         """The output of a script in a subshell; waits until no process holds its stdout."""
@@ -200,7 +200,7 @@ class Shell(ShellState):
         self.substitution_status = (await self.process.wait_for(child.process)).code
         while capture.holders:
             capture.watch(self.process.wake)
-            await rest()
+            await suspend()
         text = capture.text()
         self.spend_on(text)
         return text
@@ -287,7 +287,7 @@ class Shell(ShellState):
 
     @staticmethod
     def _stays_in_loop(leaving: LeaveLoop) -> bool:
-        """Whether this loop continues. Raises further if an outer loop is meant."""
+        """Whether this loop continues. Re-raises if an outer loop is meant."""
         if leaving.levels > 1:
             raise LeaveLoop(leaving.levels - 1, leaving.again)
         return leaving.again
@@ -335,7 +335,7 @@ class Shell(ShellState):
             return await self.run_argv(argv, tail=tail)
         finally:
             for name, old, was_exported in reversed(before):
-                self.put_back(name, old)
+                self.restore_variable(name, old)
                 if not was_exported:
                     self.exported.discard(name)
 
@@ -385,7 +385,7 @@ class Shell(ShellState):
             self.positional, self.loops = outer, loops
             self.depth -= 1
             for name, old in self.local_frames.pop().items():
-                self.put_back(name, old)
+                self.restore_variable(name, old)
 
     def _enter(self) -> None:
         if self.depth >= NESTING:

@@ -136,7 +136,7 @@ class ShellState:
         if old is not None:
             self.process.hold(-(VARIABLE_SIZE + len(name) + len(old)))
 
-    def put_back(self, name: str, old: str | None) -> None:
+    def restore_variable(self, name: str, old: str | None) -> None:
         """Restore the previous value of a variable; None unsets it."""
         if old is None:
             self.release(name)

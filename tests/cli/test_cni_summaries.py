@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kubesim.cli.cni.summaries import gc_summary, status_summary, without_rights
+from kubesim.cli.cni.summaries import gc_summary, permission_hint, status_summary
 from kubesim.cni.bench import time_left
 from kubesim.cni.conf.network_lists import NetworkConfigList, network_conf_from_bytes
 
@@ -47,10 +47,10 @@ def test_gc_disabled_by_the_configuration_does_nothing() -> None:
 
 def test_only_permission_errors_of_a_user_get_a_hint() -> None:
     refused = "failed to create bridge: operation not permitted"
-    assert "unshare -rnm" in without_rights(refused, 1000)
-    assert "kubesim run --runtime cni" in without_rights(refused, 1000)
-    assert without_rights(refused, 0) == ""
-    assert without_rights("no IP addresses available", 1000) == ""
+    assert "unshare -rnm" in permission_hint(refused, 1000)
+    assert "kubesim run --runtime cni" in permission_hint(refused, 1000)
+    assert permission_hint(refused, 0) == ""
+    assert permission_hint("no IP addresses available", 1000) == ""
 
 
 def test_the_remaining_time_is_that_of_the_previous_pairs() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubesim.cli.flags.kubelet_flags import spell_out
+from kubesim.cli.flags.kubelet_flags import expand_switches
 from kubesim.cli.main import main
 
 ROOT = Path(__file__).parent.parent.parent
@@ -66,8 +66,8 @@ def test_fields_without_effect_are_listed_once(capsys: pytest.CaptureFixture[str
 
 
 def test_a_switch_has_no_separate_value(capsys: pytest.CaptureFixture[str], pods: str) -> None:
-    assert spell_out(["--serialize-image-pulls", pods]) == ["--serialize-image-pulls=true", pods]
-    assert spell_out(["--serialize-image-pulls=false"]) == ["--serialize-image-pulls=false"]
+    assert expand_switches(["--serialize-image-pulls", pods]) == ["--serialize-image-pulls=true", pods]
+    assert expand_switches(["--serialize-image-pulls=false"]) == ["--serialize-image-pulls=false"]
     assert run(capsys, "--serialize-image-pulls", pods)[0] == 0
 
 

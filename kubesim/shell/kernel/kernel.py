@@ -75,7 +75,7 @@ class CannotFork(Exception):
 
 
 @types.coroutine
-def rest() -> Generator[None, None, None]:
+def suspend() -> Generator[None, None, None]:
     """Yield to the kernel until this process is woken."""
     yield
 
@@ -116,20 +116,20 @@ class Process:
         timer = clock.call_at(due, self.kernel.wake, self)
         try:
             while not (interruptible and self.pending):
-                await rest()
+                await suspend()
                 if clock.now() >= due:
                     break
         finally:
             timer.cancel()
 
-    async def give_way(self) -> None:
+    async def yield_turn(self) -> None:
         """Yield to other processes, without time passing."""
         self.wake()
-        await rest()
+        await suspend()
 
     async def sleep_forever(self) -> int:
         while True:
-            await rest()
+            await suspend()
 
     def spend(self, steps: int = 1) -> bool:
         """Count work; returns whether the process should pause."""
@@ -183,7 +183,7 @@ class Process:
             await self.pause()
         while (text := stream.poll_read()) is None:
             stream.watch(self.wake)
-            await rest()
+            await suspend()
         if len(text) > LONG_TEXT:
             self.spend(len(text) // LONG_TEXT)
         return text
@@ -214,13 +214,13 @@ class Process:
             held.append(text)
         return "".join(held)
 
-    async def outside(self, work: Coroutine[Any, Any, T]) -> T:
+    async def await_real(self, work: Coroutine[Any, Any, T]) -> T:
         """Await a real operation, which runs as a task of the event loop."""
         task = go(work, f"{self.argv[0]} outside")
         task.add_done_callback(lambda _: self.wake())
         try:
             while not task.done():
-                await rest()
+                await suspend()
         finally:
             task.cancel()
         return task.result()
@@ -233,7 +233,7 @@ class Process:
         try:
             while not stream.poll_write(text):
                 stream.watch(self.wake)
-                await rest()
+                await suspend()
         except BrokenPipe:
             self.kernel.deliver(self, PIPE)
             self.check_alive()
@@ -269,7 +269,7 @@ class Process:
         if child.status is None:
             child.waiters.append(self)
             while child.status is None:
-                await rest()
+                await suspend()
         if child._spent_at == self.kernel.clock.now():
             self._continue_work_of(child)
         return child.status

@@ -152,7 +152,7 @@ class _Buffer:
     writable: bool = True  # has a writer
     waiting: list[Wake] = field(default_factory=list)
 
-    def stir(self) -> None:
+    def notify(self) -> None:
         waiting, self.waiting = self.waiting, []
         for wake in waiting:
             wake()
@@ -179,7 +179,7 @@ class PipeReader(_PipeEnd):
         text = "".join(buffer.pieces)
         buffer.pieces.clear()
         buffer.size = 0
-        buffer.stir()
+        buffer.notify()
         return text
 
     def push_back(self, text: str) -> None:
@@ -188,7 +188,7 @@ class PipeReader(_PipeEnd):
 
     def close(self) -> None:
         self._buffer.readable = False
-        self._buffer.stir()
+        self._buffer.notify()
 
 
 class PipeWriter(_PipeEnd):
@@ -202,12 +202,12 @@ class PipeWriter(_PipeEnd):
             return False
         buffer.pieces.append(text)
         buffer.size += len(text)
-        buffer.stir()
+        buffer.notify()
         return True
 
     def close(self) -> None:
         self._buffer.writable = False
-        self._buffer.stir()
+        self._buffer.notify()
 
 
 class IdlePipe(PipeReader):

@@ -93,7 +93,7 @@ class Screen(Stream):
     def watch(self, wake: Wake) -> None:
         self._waiting.append(wake)
 
-    def stir(self) -> None:
+    def notify(self) -> None:
         """The client has room again."""
         waiting, self._waiting = self._waiting, []
         for wake in waiting:

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from kubesim.shell.kernel.devices import absolute, open_for_reading, open_for_writing
 from kubesim.shell.kernel.files import FileFault
-from kubesim.shell.kernel.kernel import Process, rest
+from kubesim.shell.kernel.kernel import Process, suspend
 from kubesim.shell.kernel.streams import Stream
 from kubesim.shell.limits import CHARACTERS_PER_STEP
 from kubesim.shell.programs.options import ParsedOptions, number, parse_options
@@ -130,7 +130,7 @@ async def _follow(process: Process, paths: list[str], shown: dict[str, int]) -> 
                 if process.spend():
                     await process.pause()
                 await process.write(file.text[before:] if file.size > before else file.text)
-            await rest()
+            await suspend()
     finally:
         for volume in volumes.values():
             volume.watchers.pop(process.wake, None)

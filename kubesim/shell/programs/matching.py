@@ -76,11 +76,11 @@ async def _matching_lines(process: Process, stream: Stream, compiled: Expression
                 matches.extend(numbered + match.group() for match in compiled.matches(line) if match.group())
             else:
                 matches.append(numbered + line)
-        await _pay(process, line, compiled.work - before)
+        await _count_work(process, line, compiled.work - before)
     return matches[: number(options.get("m", "")) or None]
 
 
-async def _pay(process: Process, line: str, work: int) -> None:
+async def _count_work(process: Process, line: str, work: int) -> None:
     process.spend_on(line)
     if process.spend(work // _INSTRUCTIONS_PER_STEP):
         await process.pause()
@@ -150,7 +150,7 @@ async def sed(process: Process, argv: list[str]) -> int:
                 return await process.complain(f"sed: {problem}")
             process.hold(max(0, len(changed) - len(line)))
             lines.append(changed + end)
-            await _pay(process, line, sum(command.old.work for command in commands) - before)
+            await _count_work(process, line, sum(command.old.work for command in commands) - before)
         text = "".join(lines)
         if "i" in options and path != "-":
             open_for_writing(process, path, append=False).poll_write(text)

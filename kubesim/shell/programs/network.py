@@ -7,7 +7,7 @@ import re
 
 from kubesim.shell.kernel.devices import absolute, open_for_writing
 from kubesim.shell.kernel.files import FileFault
-from kubesim.shell.kernel.kernel import Process, rest
+from kubesim.shell.kernel.kernel import Process, suspend
 from kubesim.shell.kernel.ports import (
     AddressInUse,
     Answer,
@@ -133,7 +133,7 @@ async def _nc_listen(process: Process, argv: list[str], options: ParsedOptions) 
     listener.on_connect = on_connect
     while True:
         while not connected:
-            await rest()
+            await suspend()
         connected = False
         if command:
             child = process.fork(command)
@@ -157,13 +157,13 @@ class _Connection:
     async def touch(self, process: Process) -> None:
         """Connect without a request."""
         if self.remote is not None:
-            await process.outside(self.remote.connect())
+            await process.await_real(self.remote.connect())
         elif self.listener is not None:
             self.listener.connect()
 
     async def request(self, process: Process, request: HttpRequest) -> HttpAnswer | None:
         if self.remote is not None:
-            return await process.outside(self.remote.request(request))
+            return await process.await_real(self.remote.request(request))
         return None if self.listener is None else self.listener.request(request)
 
     @property
@@ -179,7 +179,7 @@ async def _connect(process: Process, host: str, port: int, timeout: int) -> _Con
     remote = network.remote(address, port)
     if remote is not None:
         began = process.kernel.clock.now()
-        failure = await process.outside(remote.open(timeout))
+        failure = await process.await_real(remote.open(timeout))
         if failure == "timeout":
             await process.sleep(max(0, began + timeout - process.kernel.clock.now()))
         return _Connection(address, failure=failure, remote=remote)

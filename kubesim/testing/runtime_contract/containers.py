@@ -144,7 +144,7 @@ async def changes(subject: Subject) -> None:
     deadline = subject.clock.now() + LIMIT
     await subject.runtime.remove_container(identifier)
     while "uid-of-changes" not in heard and "" not in heard:
-        assert subject.clock.now() < deadline, "no listener hears of a removal"
+        assert subject.clock.now() < deadline, "no listener is notified of a removal"
         await subject.clock.sleep(STEP)
         await subject.runtime.list_containers()
 

@@ -31,7 +31,7 @@ def test_the_lines_of_a_failure() -> None:
     assert Failure("step", "step at 1s: kill", "no such pod").lines() == ["step at 1s: kill: no such pod"]
 
 
-def test_steps_and_expectations_have_their_lines() -> None:
+def test_failures_name_the_line_of_the_step_or_expectation() -> None:
     result = run_scenario(parse_scenario(WEB, "web.yaml"))
     assert [(failure.kind, failure.where, failure.at) for failure in result.failures] == [
         ("step", "web.yaml:7: ", 5_000_000),
