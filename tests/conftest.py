@@ -1,5 +1,6 @@
-"""Random tests are the same every time in `make test`, and new ones in `make soak`; none is judged by its speed. No run
-of any test may violate a built-in invariant, unless the test is marked with `violates_invariants`."""
+"""Random tests are deterministic in `make test`, and vary in `make soak`. Speed is never tested. No run in a test may
+violate a built-in invariant, unless the test is marked with `violates_invariants`.
+"""
 
 from __future__ import annotations
 

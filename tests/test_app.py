@@ -1,4 +1,4 @@
-"""Whole runs through the composition root: what a user's manifest comes to."""
+"""Whole runs of a user's manifest through the composition root."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def last_status(sink: MemorySink) -> dict[str, Any]:
     return dict(writes[-1].summary)
 
 
-def test_a_plain_manifest_lives_and_is_deleted() -> None:
+def test_the_lifecycle_of_a_plain_manifest() -> None:
     result, sink = play(pod(image="nginx"))
     calls = [record.call for record in sink.records if isinstance(record, CriCall)]
     assert calls == ["RunPodSandbox", "PullImage", "CreateContainer", "StartContainer", "StopContainer",
@@ -56,13 +56,13 @@ def test_a_plain_manifest_lives_and_is_deleted() -> None:
     assert result.records == len(sink.records)
 
 
-def test_time_begins_with_the_first_object() -> None:
+def test_time_starts_with_the_first_object() -> None:
     _, sink = play(pod())
     first = sink.records[0]
     assert (first.seq, first.t, first.KIND) == (1, 0, "api.write")
 
 
-def test_everything_has_a_cause_that_leads_back_to_the_user() -> None:
+def test_every_record_has_causes_that_lead_to_the_user() -> None:
     _, sink = play(pod("[sleep, '100']"))
     started = next(r for r in sink.records if isinstance(r, EventRecorded) and r.reason == "Started")
     kinds = []
@@ -81,13 +81,13 @@ def test_a_program_that_ignores_term_is_killed_after_its_grace_period() -> None:
     assert "terminated/137/Error" in str(last_status(sink))
 
 
-def test_what_is_not_known_is_a_server_and_the_trace_says_so() -> None:
+def test_an_unknown_program_is_a_server_and_the_trace_says_so() -> None:
     _, sink = play(pod(image="example.com/shop/frontend:3"))
     notes = [record.text for record in sink.records if isinstance(record, Note) and "server" in record.text]
     assert notes == ["frontend is not simulated: it runs as a server until it is stopped"]
 
 
-def test_a_pod_that_ends_by_itself_ends_in_the_same_phase_for_every_seed() -> None:
+def test_a_pod_that_terminates_has_the_same_phases_for_every_seed() -> None:
     for seed in range(5):
         assert play(pod("[sh, -c, 'exit 3']", restart="Never"), seed=seed)[0].phases == {"default/web": "Failed"}
 
@@ -104,7 +104,7 @@ def test_a_failed_expectation_is_in_the_result() -> None:
     assert result.expectations_failed == ("pod web must have phase Failed by 3s, but the phase is Running at 3s",)
 
 
-def test_pods_go_to_the_first_node_unless_they_name_another() -> None:
+def test_pods_are_bound_to_the_first_node_unless_they_name_another() -> None:
     nodes = SCENARIO % "{duration: 5s, nodes: [{name: a}, {name: b}]}"
     other = pod().replace("{name: web}", "{name: other}").replace("spec:", "spec:\n  nodeName: b")
     _, sink = play(nodes + pod() + "---" + other)
@@ -112,14 +112,14 @@ def test_pods_go_to_the_first_node_unless_they_name_another() -> None:
     assert placed == {"default/web": "a", "default/other": "b"}
 
 
-def test_a_node_takes_no_more_pods_than_it_may() -> None:
+def test_a_node_admits_no_more_than_its_maximum_of_pods() -> None:
     text = SCENARIO % "{duration: 5s, kubeletConfiguration: {maxPods: 1}}" + pod()
     result, sink = play(text + "---" + pod().replace("{name: web}", "{name: extra}"))
     assert result.phases == {"default/web": "Running", "default/extra": "Failed"}
     assert "OutOfpods" in [record.reason for record in sink.records if isinstance(record, EventRecorded)]
 
 
-def test_a_run_without_sinks_is_the_same_run() -> None:
+def test_sinks_do_not_change_the_run() -> None:
     scenario = parse_scenario(pod(), "tale.yaml")
     silent, received = run_scenario(scenario), run_scenario(scenario, sinks=(HashSink(),))
     assert (silent.duration, silent.phases, silent.events) == (received.duration, received.phases, received.events)
@@ -128,7 +128,7 @@ def test_a_run_without_sinks_is_the_same_run() -> None:
 
 
 def test_an_error_in_a_callback_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """asyncio would only log what a timer's callback raises, and the run would continue as if nothing had happened."""
+    """asyncio would only log an exception in a timer's callback, and the run would continue."""
 
     def broken(self: SimulatedRuntime, container: object, exit: object) -> None:
         raise ValueError("a bug")
@@ -138,7 +138,7 @@ def test_an_error_in_a_callback_ends_the_run(monkeypatch: pytest.MonkeyPatch) ->
         play(pod("[sh, -c, 'sleep 1; exit 1']"))
 
 
-def test_speed_paces_the_run_against_the_wall() -> None:
+def test_speed_paces_the_run_in_real_time() -> None:
     watch = Stopwatch()
     result, _ = play(pod(), until=SECOND, speed=10.0)
     assert result.duration == SECOND

@@ -1,4 +1,4 @@
-"""(scenario, seed) -> the same trace hash: repeatedly, in another process, and with or without idle ticks."""
+"""A scenario and a seed give the same trace hash: repeatedly, in another process, and with or without idle ticks."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def run(path: Path, seed: int, *, every_tick: bool = False) -> RunResult:
 
 
 @pytest.mark.parametrize("name", ["hello-pod", "two-containers"])
-def test_fifty_runs_give_one_hash(name: str) -> None:
+def test_fifty_runs_have_one_hash(name: str) -> None:
     path = ROOT / "scenarios" / f"{name}.yaml"
     assert len({run(path, 7).trace_hash for _ in range(50)}) == 1
 
 
-def test_other_processes_with_other_hash_seeds_give_the_same_hashes() -> None:
+def test_other_processes_with_other_hash_seeds_have_the_same_hashes() -> None:
     here = [run(path, 7).trace_hash for path in SCENARIOS]
     for hash_seed in ("0", "1", "4242"):
         answer = subprocess.run(
@@ -55,7 +55,7 @@ def test_other_processes_with_other_hash_seeds_give_the_same_hashes() -> None:
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_another_seed_is_another_run(path: Path) -> None:
+def test_another_seed_gives_another_hash(path: Path) -> None:
     first = run(path, 7).trace_hash
     assert any(run(path, seed).trace_hash != first for seed in range(10))
 
@@ -72,7 +72,7 @@ def test_executing_every_idle_tick_changes_nothing(path: Path) -> None:
         assert run(path, seed, every_tick=True).trace_hash == run(path, seed).trace_hash
 
 
-# While the runtime is away or its listings hang, the sync loop stands still, and what was skipped falls due.
+# While the runtime is down or its list calls hang, the sync loop is blocked, and skipped ticks become due.
 IN_TROUBLE = """
 apiVersion: kubesim.dev/v1alpha1
 kind: Scenario

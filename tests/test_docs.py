@@ -1,4 +1,4 @@
-"""The documentation: pages made from the code are current, every command that is shown works, links lead somewhere."""
+"""The documentation: generated pages are current, shown commands work, links are valid."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def commands(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_that_is_made_from_the_code_is_current(name: str) -> None:
+def test_a_generated_page_is_current(name: str) -> None:
     assert (DOCS / name).read_text() == PAGES[name](), f"docs/{name} is old: run make docs"
 
 
@@ -44,7 +44,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(command: str, demo: Path, clone: Path) -> None:
-    """Run a command as a reader would, in a clone and with the packages of `make demo`. Its files stay in `clone`."""
+    """Run a command like a reader, in a clone with the packages of `make demo`. Its files stay in `clone`."""
     first, _, second = command.rpartition(" | ")
     given = ""
     if first.startswith("cat "):
@@ -75,19 +75,19 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path
 
 
-# The commands of the walk have a test of their own, which also looks at what they print.
+# The commands of the walk have their own test, which also checks their output.
 @pytest.mark.parametrize(
     "page",
     [path for path in PROSE if path.name != "walk.md" and commands(path.read_text())],
     ids=page_name,
 )
-def test_the_commands_of_a_page_work_in_their_order(page: Path, demo: Path, clone: Path) -> None:
+def test_the_commands_of_a_page_work_in_order(page: Path, demo: Path, clone: Path) -> None:
     for command in commands(page.read_text()):
         run(command, demo, clone)
 
 
 def test_every_command_is_run_by_a_test() -> None:
-    """By this file if it follows a `$`. The pages with other commands have tests of their own."""
+    """Commands after a `$` are run by this file. Pages with other commands have their own tests."""
     without = {
         page_name(page)
         for page in PROSE
@@ -98,7 +98,7 @@ def test_every_command_is_run_by_a_test() -> None:
 
 
 def networking_commands(folder: str) -> list[str]:
-    """The commands of the page, on a host of their own with the namespace that the page creates."""
+    """The commands of the page, on a private host with the namespace that the page creates."""
     page = (DOCS / "how-to" / "cni-engineers.md").read_text()
     os.environ.update(KUBESIM_CNI_CONF_DIR="scenarios/net.d", KUBESIM_CNI_BIN_DIR="/usr/lib/cni")
     netns.new_netns("/var/run/netns/blue")
@@ -114,7 +114,7 @@ def networking_commands(folder: str) -> list[str]:
     return failed
 
 
-def test_the_networking_commands_work_in_their_order(tmp_path: Path) -> None:
+def test_the_networking_commands_work_in_order(tmp_path: Path) -> None:
     assert on_host(networking_commands, folder=str(tmp_path)) == []
 
 
@@ -128,8 +128,8 @@ def test_the_commands_in_a_labs_text_work(lab: object, demo: Path, clone: Path) 
         run(command, demo, clone)
 
 
-def test_commands_within_sentences_exist() -> None:
-    """Those with placeholders (`start N`) cannot be run; their parser at least must know them, and their options."""
+def test_commands_in_sentences_exist() -> None:
+    """Those with placeholders (`start N`) cannot run, but the parser must know the commands and options."""
     found = 0
     for path in [*PROSE, README]:
         for command in INLINE.findall(path.read_text()):
@@ -146,13 +146,13 @@ def test_commands_within_sentences_exist() -> None:
 
 
 @pytest.mark.parametrize("page", [*PROSE, README], ids=page_name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_are_valid(page: Path) -> None:
     for target in re.findall(r"\]\((?!https://)([^)#]+)(?:#[^)]*)?\)", page.read_text()):
         assert (page.parent / target).exists(), target
 
 
 @pytest.mark.parametrize("page", [*PROSE, README], ids=page_name)
-def test_links_to_a_section_lead_to_one(page: Path) -> None:
+def test_links_to_sections_are_valid(page: Path) -> None:
     for target, section in re.findall(r"\]\((?!https://)([^)#]*)#([^)]+)\)", page.read_text()):
         text = (page.parent / target if target else page).read_text()
         assert section in {anchor(title) for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}, (
@@ -161,7 +161,7 @@ def test_links_to_a_section_lead_to_one(page: Path) -> None:
 
 
 def anchor(title: str) -> str:
-    """As GitHub makes it from a title."""
+    """The anchor that GitHub generates from a heading."""
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
@@ -171,7 +171,7 @@ def test_the_index_lists_every_page() -> None:
 
 
 @pytest.mark.parametrize("page", [*PROSE, README, ROOT / "CONTRIBUTING.md"], ids=page_name)
-def test_modules_that_are_named_exist(page: Path) -> None:
+def test_named_modules_exist(page: Path) -> None:
     folders = ("kubesim", "tests", "tools")
     modules = [f"/{path.relative_to(ROOT)}" for folder in folders for path in (ROOT / folder).rglob("*.py")]
     for named in re.findall(r"`([a-z_0-9/]+\.py)`", page.read_text()):

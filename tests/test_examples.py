@@ -1,4 +1,4 @@
-"""The projects of `examples/`, run in an environment of their own with an installed kubesim."""
+"""The projects in `examples/`, run in a separate environment with an installed kubesim."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return environment / "bin" / "python"
 
 
-def test_the_project_with_pytest_passes_and_finds_a_change(python: Path, tmp_path: Path) -> None:
+def test_the_pytest_project_passes_and_detects_a_change(python: Path, tmp_path: Path) -> None:
     project = shutil.copytree(PROJECT, tmp_path / "project", ignore=shutil.ignore_patterns("__pycache__"))
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:

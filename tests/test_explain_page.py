@@ -1,4 +1,4 @@
-"""docs/explain.md: every command of the page works in the environment that `make demo` makes, with a served cluster."""
+"""docs/explain.md: every command works in the environment of `make demo`, with a served cluster."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CONFIGZ = "/api/v1/nodes/worker-1/proxy/configz"
 
 
 def answer(store: Store, request: Request, access: RoleAccess | None = None) -> Response:
-    """Like the API server, which passes a request for /configz on to the kubelet of the node."""
+    """Forward requests for /configz to the node's kubelet, like the API server."""
     if request.path.partition("?")[0] == CONFIGZ:
         return Response(200, {"kubeletconfig": {"syncFrequency": "20s"}})
     return handle(store, request, access)
@@ -44,7 +44,7 @@ def answer(store: Store, request: Request, access: RoleAccess | None = None) -> 
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Of a reader whose kubeconfig leads to a cluster with the node and a pod that the page names."""
+    """The environment of a reader whose kubeconfig refers to a cluster with the node and the pod of the page."""
     folder = tmp_path_factory.mktemp("reader")
     _, variables = python(link_packages(folder / "packages"))
     worker = node("True").to_json() | {"metadata": {"name": "worker-1"}}
@@ -63,7 +63,7 @@ def test_the_page_has_commands() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_command_works(command: str, environment: dict[str, str], tmp_path: Path) -> None:
-    """A command that follows the node is interrupted, as by Ctrl-C, after its first line."""
+    """A command that follows the node is interrupted after its first line, as by Ctrl-C."""
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "tests").symlink_to(ROOT / "tests")
@@ -72,7 +72,7 @@ def test_the_command_works(command: str, environment: dict[str, str], tmp_path: 
     given = json.dumps(
         {"kind": "List", "apiVersion": "v1", "items": [WEB.to_json()]} if kind == "List" else WEB.to_json()
     )
-    words = shlex.split(second.replace("--serve 9100", "--serve 0"))  # a port that no other program of the machine has
+    words = shlex.split(second.replace("--serve 9100", "--serve 0"))  # an unused port of the machine
     assert words[0] == "kubesim"
     with subprocess.Popen(
         [*python(tmp_path)[0], "-m", "kubesim", *words[1:]],

@@ -1,4 +1,4 @@
-"""Feature gates: known by profile, set as a kubelet lets them be set."""
+"""Feature gates: known by profile, with a kubelet's rules about setting them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kubesim.features.table import DEPENDENCIES, PROFILES
 
 def test_defaults_belong_to_a_profile() -> None:
     assert DEFAULT_GATES.enabled("PLEGOnDemandRelist")
-    assert not FeatureGates(profile="v1.30").enabled("PLEGOnDemandRelist")  # nobody had thought of it yet
+    assert not FeatureGates(profile="v1.30").enabled("PLEGOnDemandRelist")  # it did not exist yet
     defaults = {profile: FeatureGates(profile=profile).enabled("SidecarContainers") for profile in PROFILES}
     assert defaults == {"v1.6": False, "v1.12": False, "v1.30": True, "v1.35": True, "v1.36": True, "v1.37": True}
-    # A v1.30 kubelet that restarts calls running containers not ready; v1.36 has a gate to have that back.
+    # A v1.30 kubelet that restarts marks running containers not ready; v1.36 has a gate to restore this.
     assert FeatureGates(profile="v1.30").enabled("ChangeContainerStatusOnKubeletRestart")
     assert not DEFAULT_GATES.enabled("ChangeContainerStatusOnKubeletRestart")
 
@@ -29,7 +29,7 @@ def test_each_profile_knows_its_own_gates() -> None:
     assert not configured_gates({"PodShareProcessNamespace": False}, "v1.12").enabled("PodShareProcessNamespace")
 
 
-def test_an_unknown_gate_is_answered_with_the_nearest_one() -> None:
+def test_an_unknown_gate_gets_the_closest_name() -> None:
     with pytest.raises(GateError, match=r"unknown feature gate 'PodLevelResource'; did you mean 'PodLevelResources'\?"):
         configured_gates({"PodLevelResource": True})
     with pytest.raises(GateError, match=r"unknown feature gate 'QQQQ'$"):
@@ -38,7 +38,7 @@ def test_an_unknown_gate_is_answered_with_the_nearest_one() -> None:
         DEFAULT_GATES.enabled("QQQQ")
 
 
-def test_a_locked_gate_stays_as_it_is() -> None:
+def test_a_locked_gate_cannot_be_changed() -> None:
     problem = "cannot set feature gate SidecarContainers to false, feature is locked to true"
     with pytest.raises(GateError, match=problem):
         configured_gates({"SidecarContainers": False})
@@ -46,7 +46,7 @@ def test_a_locked_gate_stays_as_it_is() -> None:
     assert not configured_gates({"SidecarContainers": False}, "v1.30").enabled("SidecarContainers")
 
 
-def test_a_gate_needs_those_it_depends_on() -> None:
+def test_a_gate_needs_its_dependencies() -> None:
     problem = r"RestartAllContainersOnContainerExits is enabled, but depends on .* disabled: \[ContainerRestartRules\]"
     with pytest.raises(GateError, match=problem):
         configured_gates({"ContainerRestartRules": False})
@@ -54,14 +54,14 @@ def test_a_gate_needs_those_it_depends_on() -> None:
     assert not off.enabled("ContainerRestartRules")
 
 
-def test_a_whole_stage_is_set_but_not_what_was_set_by_name() -> None:
+def test_a_whole_stage_is_set_except_for_named_gates() -> None:
     gates = configured_gates({"EventedPLEG": False, "AllAlpha": True, "GenericWorkload": True})
     assert gates.enabled("ContainerStopSignals")
     assert not gates.enabled("EventedPLEG")
     assert not configured_gates({"AllBeta": False, "ImageVolumeWithDigest": False}).enabled("PLEGOnDemandRelist")
 
 
-def test_dependencies_speak_of_gates_that_exist() -> None:
+def test_dependencies_name_existing_gates() -> None:
     for profile, rows in DEPENDENCIES.items():
         assert configured_gates({}, profile)
         assert set(rows.replace(":", "").split()) <= set().union(*map(known_gates, DEPENDENCIES))
@@ -80,7 +80,7 @@ def test_dependencies_differ_by_version() -> None:
         configured_gates({**settings, **dict.fromkeys(others, False)}, "v1.36")
 
 
-def test_a_behaviour_that_outlived_its_gate_is_on() -> None:
+def test_a_behaviour_whose_gate_was_removed_is_on() -> None:
     assert FeatureGates(profile="v1.37").enabled("PreventStaticPodAPIReferences")
     with pytest.raises(GateError, match="unknown feature gate 'PreventStaticPodAPIReferences'"):
         configured_gates({"PreventStaticPodAPIReferences": True}, "v1.37")

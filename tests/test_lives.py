@@ -1,4 +1,4 @@
-"""Random pods under random faults: phases continue, restarts grow, stages keep their order, grace is kept, pods end."""
+"""Random pods with random faults: invariants of phases, restarts, order and grace periods hold, and pods terminate."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ LIVES = 2000
 
 @settings(max_examples=rounds(LIVES), print_blob=True)
 @given(story=stories())
-def test_every_life_keeps_the_rules(story: Story) -> None:
+def test_every_life_follows_the_rules(story: Story) -> None:
     live(story)
 
 
 @settings(max_examples=rounds(LIVES // 4), print_blob=True)
 @given(story=stories().filter(lambda story: story.faults.none))
-def test_ticks_that_change_nothing_may_be_skipped(story: Story) -> None:
-    """Two probes that time out in one instant may be heard in another order."""
+def test_idle_ticks_may_be_skipped(story: Story) -> None:
+    """Two probes that time out at the same instant may be handled in another order."""
     assert happened(replace(story, every_tick=True)) == happened(replace(story, every_tick=False))
 
 
-def test_a_life_is_the_same_again() -> None:
+def test_a_seed_reproduces_its_run() -> None:
     story = Story(4, spec(main(DEAF)), Faults(0.1, 0.01, 0.1), (Happening(20 * SECOND, "kill sandbox"),))
     assert live(story) == live(story)
     assert live(story) != live(replace(story, seed=5))
@@ -75,7 +75,7 @@ def at(second: int, what: str, number: int = 0) -> tuple[Happening, ...]:
 
 
 def returns(target: Any, name: str, answer: Any) -> Break:
-    """A function gives this whatever it is asked."""
+    """Replace a function by one that always returns this value."""
     return lambda patch: patch.setattr(target, name, lambda *_, **__: answer)
 
 
@@ -87,7 +87,7 @@ def returns_later(target: Any, name: str, answer: Any) -> Break:
 
 
 def counts_nothing(target: Any, name: str) -> Break:
-    """A wait is created, but not told."""
+    """A wait happens, but its duration is not counted."""
     original = getattr(target, name)
 
     async def waits(*args: Any) -> int:
@@ -208,7 +208,9 @@ UNHEALTHY = Story(1, spec(main(DEAF, livenessProbe={**FALSE, "terminationGracePe
     ],
 )  # fmt: skip
 @pytest.mark.violates_invariants
-def test_a_broken_rule_is_noticed(broken: Break, story: Story, complaint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_rule_is_detected(
+    broken: Break, story: Story, complaint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     live(story)
     broken(monkeypatch)
     with pytest.raises(AssertionError, match=complaint):

@@ -1,7 +1,7 @@
-"""Shipped scenarios fail when the rule that they show is broken: their expectations do not hold by accident.
+"""Shipped scenarios fail when their rule is broken, so their expectations do not hold by accident.
 
-`make soak` breaks the rule of every scenario, everything else those of ten. `test_versions.py` does the same for the
-scenarios about versions: they fail with the rules of another one.
+`make soak` breaks the rule of every scenario, other runs those of ten. `test_versions.py` does the same for the
+scenarios about versions: they fail with the rules of another version.
 """
 
 from __future__ import annotations

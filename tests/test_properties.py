@@ -1,4 +1,4 @@
-"""Whatever is created, changed, deleted and killed, in whatever order: a node keeps its promises (see `DrivenNode`)."""
+"""Random sequences of creating, changing, deleting and killing: a node keeps its invariants (see `DrivenNode`)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def pods(draw: st.DrawFn) -> dict[str, Any]:
 
 
 class AnyStory(RuleBasedStateMachine):
-    """Everything is done to a pod that exists, and followed by a moment or a while."""
+    """Any action on an existing pod, followed by a pause."""
 
     node: DrivenNode | None = None
 
@@ -108,7 +108,7 @@ class AnyStory(RuleBasedStateMachine):
         return self.node is not None and len(self.node.pods()) < len(NAMES)
 
     def _pod(self, number: int) -> str:
-        """One of those that exist."""
+        """An existing pod."""
         pods = self._node.pods()
         return pods[number % len(pods)].metadata.name
 
@@ -182,7 +182,7 @@ test_a_node_keeps_its_promises = AnyStory.TestCase
 @pytest.mark.parametrize(
     ("grace_s", "complaint"), [(None, "was deleted and is still there"), (0, "is gone still runs")]
 )
-def test_a_broken_promise_is_noticed(grace_s: int | None, complaint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_violated_invariant_is_detected(grace_s: int | None, complaint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a kubelet that does not stop containers the checks fail."""
 
     async def stops_nothing(*_: object) -> PodSyncResult:

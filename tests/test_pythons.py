@@ -1,4 +1,4 @@
-"""The Pythons that the package claims, that `make matrix` tests, and that the documentation names are the same."""
+"""The Python versions in the package metadata, in `make matrix` and in the documentation are the same."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_the_classifiers_are_the_tested_versions() -> None:
     assert [line.rpartition(" ")[2] for line in PROJECT["classifiers"] if line.startswith(prefix)] == TESTED
 
 
-def test_requires_python_and_the_makefile_span_them() -> None:
+def test_requires_python_and_the_makefile_match_them() -> None:
     after = f"3.{int(LAST.removeprefix('3.')) + 1}"
     assert PROJECT["requires-python"] == f">={FIRST},<{after}"
     makefile = (ROOT / "Makefile").read_text()
@@ -34,7 +34,7 @@ def test_the_documentation_names_them() -> None:
         assert listed in (ROOT / name).read_text()
 
 
-def test_the_container_has_one_of_them() -> None:
+def test_the_container_uses_one_of_them() -> None:
     (image,) = re.findall(
         r"^ARG PYTHON=.*python:([\d.]+)", (ROOT / "deploy" / "Containerfile").read_text(), re.MULTILINE
     )

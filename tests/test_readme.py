@@ -1,4 +1,4 @@
-"""README: its commands work in the environment that `make demo` makes, and its excerpts are what they print."""
+"""The README: its commands work in the environment of `make demo`, and its excerpts are real output."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"(?:^    .*\n|^\n(?=    ))+", README, re.MULTILINE)
 LINES = [line.strip() for block in BLOCKS for line in block.splitlines() if line.strip()]
-WIDTH = "96"  # of the terminal that README shows
+WIDTH = "96"  # width of the terminal in the README
 COMMANDS = [line.removeprefix("$ ") for line in LINES if re.match(r"(\$ )?(kubesim |kubectl )", line)]
-POD = "tests/attach/crashloop.json"  # stands for the output of kubectl
+POD = "tests/attach/crashloop.json"  # replaces the output of kubectl
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Of a cluster with the node and a pod that README names."""
+    """The kubeconfig of a cluster with the node and the pod in the README."""
     with served_cluster(tokens=["t0ken"]) as served:
         served.call(served.store.create, pod(running(), metadata={"uid": ""}, spec={"nodeName": "worker-1"}))
         folder = tmp_path_factory.mktemp("kubeconfig")
@@ -41,7 +41,7 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def run(command: str, demo: Path, folder: Path, kubeconfig: str = "") -> str:
-    """A command of README, with the packages of `make demo`; its output files go to `folder`."""
+    """Run a command of the README with the packages of `make demo`; its output files go to `folder`."""
     first, _, second = command.rpartition(" | ")
     given = (ROOT / POD).read_text() if first.startswith("kubectl ") else ""
     words = [str(folder / word) if word == "kubelet.log" else word for word in shlex.split(second)]
@@ -52,7 +52,7 @@ def run(command: str, demo: Path, folder: Path, kubeconfig: str = "") -> str:
     line = [*interpreter, "-m", "kubesim", *words[1:]]
     done = subprocess.run(line, input=given, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0 or (words[1] == "diff" and done.returncode == 1), done.stderr
-    assert not done.stderr or words[1] == "attach", done.stderr  # attach warns about rights that it cannot see
+    assert not done.stderr or words[1] == "attach", done.stderr  # attach warns about permissions that it cannot see
     return done.stdout
 
 
@@ -86,8 +86,8 @@ def test_the_command_works(command: str, demo: Path, kubeconfig: str, tmp_path: 
 
 
 @pytest.mark.parametrize("block", [block for block in BLOCKS if "$ kubesim " in block])
-def test_the_excerpt_is_real(block: str, demo: Path, tmp_path: Path) -> None:
-    """Between `...` and `...` every line is as it is printed, and nothing is left out."""
+def test_the_excerpt_is_real_output(block: str, demo: Path, tmp_path: Path) -> None:
+    """Between `...` and `...`, lines are printed as shown and without gaps."""
     command, *shown = textwrap.dedent(block).strip("\n").splitlines()
     printed = "\n".join(line.strip() for line in run(command.removeprefix("$ "), demo, tmp_path).splitlines())
     parts = "\n".join(line.strip() for line in shown).split("...")
@@ -95,7 +95,7 @@ def test_the_excerpt_is_real(block: str, demo: Path, tmp_path: Path) -> None:
     assert [part for part in parts if part.strip() not in printed] == []
 
 
-def test_the_numbers_are_right() -> None:
+def test_the_numbers_are_correct() -> None:
     from kubesim.conformance import narrowing
     from kubesim.conformance.frame import read_cases
     from tests.support.corpora import CORPORA, STORIES, WORKLOADS
@@ -114,7 +114,7 @@ def test_the_numbers_are_right() -> None:
     assert f"there are {words[rules]}" in " ".join(page.split())
 
 
-def test_every_make_target_it_names_exists() -> None:
+def test_every_make_target_in_it_exists() -> None:
     makefile = (ROOT / "Makefile").read_text()
     targets = {one or other for one, other in re.findall(r"^    make (\w+)|`make (\w+)`", README, re.MULTILINE)}
     assert {"demo", "test", "soak"} <= targets

@@ -1,4 +1,4 @@
-"""The rules of this code base that a machine can check."""
+"""Rules of this code base that can be checked automatically."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "kubesim"
 
-# Lowest first: a package or module imports only from itself and from those before it.
+# Lowest first: a package or module imports only from itself and the ones before it.
 LAYERS = (
     "values", "errors", "golang", "shipped", "features", "api", "kubeletconfig", "clock", "concurrency", "trace",
     "linux", "cluster", "cni", "sources", "shell", "runtime", "podworkers", "kubelet", "scenario", "attach", "labs",
@@ -29,13 +29,13 @@ BANNED_CALLS = {
     "anyio.sleep_until", "anyio.current_time", "uuid.uuid1", "uuid.uuid4", "os.urandom", "loop.time",
 }  # fmt: skip
 BANNED_MODULES = {"random", "secrets"}
-# What a file of this project has no business to know: other places on a disk, and how the work was done.
+# Texts that must not be in the project: paths outside the repository, and how the work was done.
 PLACES = rf"(?<![\w.])({re.escape(str(ROOT))}/|/home/\w+/|/root/|/Users/)"
 FOREIGN = re.compile(rf"{PLACES}|\b(language model|sub-?agent|the brief|issue #?\d)\b", re.IGNORECASE)
 
 
 def sources() -> list[Path]:
-    """All but what is generated."""
+    """All Python files except generated ones."""
     return sorted(path for path in PACKAGE.rglob("*.py") if not path.name.endswith("_pb2.py"))
 
 
@@ -45,7 +45,7 @@ def python_files() -> list[Path]:
 
 
 def text_files() -> list[Path]:
-    """All files that are, or are about to be, under version control and hold text."""
+    """All text files that are, or will be, under version control."""
     command = ["git", "-c", f"safe.directory={ROOT}", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, text=True)
     if listed.returncode != 0:
@@ -61,7 +61,7 @@ def named(paths: list[Path]) -> list[object]:
 
 
 def layer(module: str) -> str:
-    """`kubesim.api.pod` -> `api`; the package itself has none."""
+    """`kubesim.api.pod` -> `api`; empty for the package itself."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else ""
 
@@ -89,7 +89,7 @@ def upward_imports(own: str, tree: ast.Module) -> list[str]:
     return found
 
 
-def test_imports_point_down_the_flow() -> None:
+def test_imports_follow_the_layers() -> None:
     wrong = {}
     for path in sources():
         parts = path.relative_to(PACKAGE).with_suffix("").parts
@@ -101,8 +101,8 @@ def test_imports_point_down_the_flow() -> None:
     assert not wrong
 
 
-def test_no_test_imports_from_another() -> None:
-    """What several tests use is in tests/support."""
+def test_tests_do_not_import_from_each_other() -> None:
+    """Shared code is in tests/support."""
     modules = {
         str(path.relative_to(ROOT)): [module for module, _ in imported_modules(ast.parse(path.read_text()))]
         for path in python_files()
@@ -111,14 +111,14 @@ def test_no_test_imports_from_another() -> None:
     assert not {path: found for path, found in wrong.items() if found}
 
 
-def test_the_layer_rule_sees_an_upward_import() -> None:
+def test_the_layer_rule_detects_an_upward_import() -> None:
     tree = ast.parse("def f():\n    from kubesim.kubelet import agent\n")
     assert upward_imports("runtime", tree) == ["line 2: kubesim.kubelet"]
     assert upward_imports("cli", tree) == []
 
 
 def forbidden_time_or_chance(tree: ast.Module) -> Iterator[str]:
-    """Wall clocks, real sleeping and unseeded chance, also under another name (`import time as t`)."""
+    """Wall clocks, real sleeping and unseeded randomness, even under another name (`import time as t`)."""
     names: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -139,7 +139,7 @@ def forbidden_time_or_chance(tree: ast.Module) -> Iterator[str]:
                 yield f"line {node.lineno}: {dotted}"
 
 
-def test_time_and_chance_come_from_the_clock_package() -> None:
+def test_time_and_randomness_come_from_the_clock_package() -> None:
     wrong = {}
     for path in sources():
         if path.relative_to(PACKAGE).parts[0] == "clock":
@@ -164,16 +164,16 @@ def test_time_and_chance_come_from_the_clock_package() -> None:
         "from random import choice",
     ],
 )
-def test_the_ban_sees(code: str) -> None:
+def test_the_ban_detects_violations(code: str) -> None:
     assert list(forbidden_time_or_chance(ast.parse(code)))
 
 
-def test_the_ban_lets_other_things_pass() -> None:
+def test_the_ban_allows_other_names() -> None:
     harmless = "import asyncio\nimport datetime\nasyncio.Future()\ndatetime.datetime(2000, 1, 1)\nclock.sleep(1)\n"
     assert not list(forbidden_time_or_chance(ast.parse(harmless)))
 
 
-def test_every_module_says_what_it_is() -> None:
+def test_every_module_has_a_docstring() -> None:
     silent = []
     for path in python_files():
         tree = ast.parse(path.read_text())
@@ -182,7 +182,7 @@ def test_every_module_says_what_it_is() -> None:
     assert not silent
 
 
-def test_no_file_is_a_house() -> None:
+def test_files_are_short() -> None:
     long = {
         str(path.relative_to(ROOT)): lines
         for path in python_files()
@@ -192,7 +192,7 @@ def test_no_file_is_a_house() -> None:
 
 
 def oversized(tree: ast.Module) -> Iterator[str]:
-    """Functions that do not fit a screen, and constructors that take more than a handful of things."""
+    """Functions longer than a screen, and constructors with too many parameters."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or 0) - node.lineno + 1
@@ -203,13 +203,13 @@ def oversized(tree: ast.Module) -> Iterator[str]:
                 yield f"line {node.lineno}: __init__ has {parameters} parameters"
 
 
-def test_functions_fit_a_screen_and_constructors_take_a_handful() -> None:
+def test_functions_and_constructors_are_small() -> None:
     found = {str(path.relative_to(ROOT)): list(oversized(ast.parse(path.read_text()))) for path in sources()}
     wrong = {name: each for name, each in found.items() if each}
     assert not wrong
 
 
-def test_the_size_rule_sees() -> None:
+def test_the_size_rule_detects_violations() -> None:
     def sized(lines: int, parameters: int) -> list[str]:
         names = ", ".join(f"p{number}" for number in range(parameters))
         body = "".join("    pass\n" for _ in range(lines - 1))
@@ -233,7 +233,7 @@ def test_text_files_are_clean() -> None:
     assert not wrong
 
 
-def test_nothing_is_left_to_do_or_foreign() -> None:
+def test_there_are_no_todos_and_no_forbidden_words() -> None:
     wrong = []
     unfinished = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
     for path in text_files():
@@ -254,7 +254,7 @@ def test_requirements_are_exact_have_hashes_and_name_no_index() -> None:
         assert [entry[:60] for entry in entries if not re.fullmatch(pin, entry)] == []
 
 
-def test_the_changelog_has_a_dated_section_for_each_version_and_begins_with_this_one() -> None:
+def test_the_changelog_has_a_dated_section_per_version_and_starts_with_this_one() -> None:
     from kubesim import __version__
 
     headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
@@ -263,17 +263,17 @@ def test_the_changelog_has_a_dated_section_for_each_version_and_begins_with_this
 
 
 @pytest.mark.parametrize("path", named(sorted((ROOT / "scenarios").rglob("*.yaml"))))
-def test_scenarios_parse(path: Path) -> None:
+def test_scenarios_are_valid(path: Path) -> None:
     from kubesim.scenario.load.loader import load_scenario
 
     load_scenario(str(path))
 
 
-# One file for each corpus, each stretch of a pod's life, each part of a lab.
-LARGE_ROOMS = {"kubesim/attach/rules", "kubesim/conformance/corpora", "kubesim/labs"}
+# One file for each corpus, phase of a pod's life, or part of a lab.
+LARGE_FOLDERS = {"kubesim/attach/rules", "kubesim/conformance/corpora", "kubesim/labs"}
 
 
-def rooms() -> dict[str, list[Path]]:
+def folders() -> dict[str, list[Path]]:
     """The modules of every folder."""
     found: dict[str, list[Path]] = {}
     for path in sources():
@@ -281,12 +281,12 @@ def rooms() -> dict[str, list[Path]]:
     return found
 
 
-def test_a_room_has_at_most_ten_modules() -> None:
-    modules = {room: [path.stem for path in paths if path.stem != "__init__"] for room, paths in rooms().items()}
-    assert not {room: names for room, names in modules.items() if len(names) > 10 and room not in LARGE_ROOMS}
+def test_a_folder_has_at_most_ten_modules() -> None:
+    modules = {folder: [path.stem for path in paths if path.stem != "__init__"] for folder, paths in folders().items()}
+    assert not {folder: names for folder, names in modules.items() if len(names) > 10 and folder not in LARGE_FOLDERS}
 
 
-def test_one_name_is_one_thing() -> None:
+def test_class_names_are_unique() -> None:
     owners: dict[str, list[str]] = {}
     for path in sources():
         if path.parent.name == "corpora":
@@ -297,11 +297,11 @@ def test_one_name_is_one_thing() -> None:
     assert not {name: paths for name, paths in owners.items() if len(paths) > 1}
 
 
-def test_the_design_shows_every_room() -> None:
+def test_the_design_lists_every_folder() -> None:
     shown: set[str] = set()
     above: list[str] = []
     tree = re.compile(r"^    ((?:│   |    )*)[├└]── ([a-z_]+)/", re.MULTILINE)
     for bars, name in tree.findall((ROOT / "docs" / "design.md").read_text()):
         above = [*above[: len(bars) // 4], name]
         shown.add("/".join(["kubesim", *above]))
-    assert shown == set(rooms()) - {"kubesim", "kubesim/shipped"}
+    assert shown == set(folders()) - {"kubesim", "kubesim/shipped"}

@@ -1,4 +1,4 @@
-"""Dataclasses that nobody changes: compared and hashed by value, copied with other values."""
+"""Immutable dataclasses: compared and hashed by value, copied with changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Counter:
         self.twice = 2 * self.start
 
 
-def test_fields_of_a_mutable_one_may_change() -> None:
+def test_fields_of_a_mutable_object_may_change() -> None:
     counter = Counter(start=2)
     counter.count += 1
     assert (counter, counter.twice) == (Counter(start=2, count=1), 4)
@@ -43,14 +43,14 @@ def test_equal_values_are_equal_and_have_the_same_hash() -> None:
     assert len({Point(1), Point(1), Point(2)}) == 2
 
 
-def test_a_copy_has_other_values_and_leaves_the_original_alone() -> None:
+def test_a_copy_has_new_values_and_keeps_the_original() -> None:
     point = Point(1, names=("a",))
     assert replace(point, y=5) == Point(1, 5, ("a",))
     assert point == Point(1, 0, ("a",))
 
 
-def test_all_objects_of_a_class_are_made_in_the_same_way() -> None:
-    """The first ones without a compiled constructor, the others with one."""
+def test_all_objects_of_a_class_are_created_in_the_same_way() -> None:
+    """The first ones without a compiled constructor, the others with it."""
 
     @mutable
     class Made:
@@ -77,7 +77,7 @@ def test_all_objects_of_a_class_are_made_in_the_same_way() -> None:
         ((1,), {"z": 2}, "got an unexpected keyword argument 'z'"),
     ],
 )
-def test_a_wrong_argument_of_the_first_object_is_refused(
+def test_a_wrong_argument_of_the_first_object_is_rejected(
     args: tuple[int, ...], kwargs: dict[str, int], problem: str
 ) -> None:
     @value_object
@@ -89,14 +89,14 @@ def test_a_wrong_argument_of_the_first_object_is_refused(
         Fresh(*args, **kwargs)
 
 
-def test_there_is_no_room_for_other_fields() -> None:
+def test_other_fields_cannot_be_set() -> None:
     with pytest.raises(AttributeError):
         Point(1).z = 3  # type: ignore[attr-defined]
     with pytest.raises(KeyError):
         replace(Point(1), z=3)  # type: ignore[call-arg]
 
 
-def test_a_default_that_objects_would_share_is_refused() -> None:
+def test_a_shared_mutable_default_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"Shared\.names: objects would share \[\]; use field\(default_factory=...\)"):
 
         @value_object

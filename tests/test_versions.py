@@ -1,4 +1,4 @@
-"""Versions: named rules by profile, each with a row, and a scenario that shows it."""
+"""Versions: named rules by profile, each with a table row and a scenario that demonstrates it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_default_profile_has_the_default_rules() -> None:
 
 
 @ROWS
-def test_a_row_names_profiles_that_differ(row: object) -> None:
+def test_the_profiles_of_a_row_differ(row: object) -> None:
     assert isinstance(row, tuple)
     rule, values, what, upstream, _ = row
     default = getattr(Rules(), rule)
@@ -57,7 +57,7 @@ def test_a_row_names_profiles_that_differ(row: object) -> None:
 
 
 @ROWS
-def test_a_row_has_a_scenario_of_a_profile_that_differs(row: object) -> None:
+def test_a_row_has_a_scenario_with_one_of_the_profiles(row: object) -> None:
     assert isinstance(row, tuple)
     _, values, _, _, scenario = row
     found = load_scenario(str(SCENARIOS / scenario))
@@ -68,7 +68,7 @@ def test_a_row_has_a_scenario_of_a_profile_that_differs(row: object) -> None:
 @pytest.mark.violates_invariants
 @ROWS
 def test_the_scenario_of_a_row_fails_without_its_rule(row: Difference) -> None:
-    """Its own kubelet with this one rule of v1.36: so what the row states is what the scenario expects."""
+    """The scenario runs with its own kubelet but this one rule of v1.36, so its expectations depend on the rule."""
     scenario = load_scenario(str(SCENARIOS / row.scenario))
     rule = DifferingValue("rule", row.rule, row.values[scenario.gates.profile], getattr(Rules(), row.rule))
     assert not run_scenario(scenario, trial=Trial(mixed(scenario.gates, FeatureGates(), [rule]))).ok
@@ -88,7 +88,7 @@ def test_a_rule_has_an_effect_in_each_version_of_its_row(row: Difference, profil
 
 
 def _in_version(path: Path, profile: str) -> Scenario:
-    """No kubelet takes over from v1.6: there, a scenario is played without its upgrade."""
+    """The scenario in another version. No kubelet takes over from v1.6, so it runs there without its upgrade."""
     overlay, text = Overlay(profile=profile), path.read_text()
     if profile == "v1.6":
         text = re.sub(r"^ *- \{at: \S+, upgrade: .*\n", "", text, flags=re.MULTILINE)
@@ -103,8 +103,8 @@ def test_the_command_line_overrides_the_profile_of_a_scenario() -> None:
 
 
 @pytest.mark.parametrize("row", GATE_DIFFERENCES, ids=lambda row: row.gate)
-def test_a_gate_with_a_row_is_on_in_one_of_two_versions(row: GateDifference) -> None:
-    """By default, or because the scenario of one switches it on and the other does not know it."""
+def test_a_gate_with_a_row_is_on_in_only_one_version(row: GateDifference) -> None:
+    """By default, or because the scenario of one version enables it and the other version does not know it."""
     gates = load_scenario(str(SCENARIOS / row.scenario)).gates
     default = FeatureGates(profile=gates.profile).enabled(row.gate)
     is_new = gates.overrides.get(row.gate) and row.gate not in known_gates()
@@ -114,7 +114,7 @@ def test_a_gate_with_a_row_is_on_in_one_of_two_versions(row: GateDifference) -> 
 @pytest.mark.violates_invariants
 @pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.stem)
 def test_a_scenario_of_a_version_fails_in_another(path: Path) -> None:
-    """With v1.36, or if it is about v1.36 with a version beside it: else it would show no difference."""
+    """In v1.36, or for a scenario about v1.36 in a nearby version: otherwise it would show no difference."""
     own = load_scenario(str(path)).spec.profile
     assert any(_fails(path, other) for other in (NEIGHBOURS if own == DEFAULT_PROFILE else (DEFAULT_PROFILE,)))
 
@@ -122,7 +122,7 @@ def test_a_scenario_of_a_version_fails_in_another(path: Path) -> None:
 def _fails(path: Path, profile: str) -> bool:
     try:
         return not run_scenario(load_scenario(str(path), overlay=Overlay(profile=profile))).ok
-    except UsageError:  # that kubelet does not have the setting that the scenario is about
+    except UsageError:  # that kubelet lacks the setting of the scenario
         return True
 
 

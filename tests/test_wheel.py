@@ -1,5 +1,6 @@
-"""A wheel, built from the files that the container recipe copies and installed without a network into a separate
-environment, works in any directory and ships all labs and scenarios."""
+"""A wheel built from the files of the container recipe, and installed without a network, works in any directory and
+includes all labs and scenarios.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def kubesim(environment: Path) -> Kubesim:
-    """The installed command, called from an empty directory. Its dependencies are those of the tests."""
+    """Run the installed command in an empty directory, with the dependencies of the tests."""
     install_wheel(environment)
     place = environment.parent
     plain = plain_environment()
@@ -47,7 +48,7 @@ def kubesim(environment: Path) -> Kubesim:
     return call
 
 
-def test_it_has_its_labs(kubesim: Kubesim) -> None:
+def test_it_includes_the_labs(kubesim: Kubesim) -> None:
     listed = kubesim("lab", "list")
     assert (listed.returncode, listed.stderr) == (0, "")
     assert [line.split()[0] for line in listed.stdout.splitlines() if line.strip()[:1].isdigit()] == [
@@ -66,7 +67,7 @@ def test_it_writes_the_report(kubesim: Kubesim, environment: Path) -> None:
         assert (path.read_text() in html) == (path.name in SCRIPTS)
 
 
-def test_it_has_its_scenarios(kubesim: Kubesim) -> None:
+def test_it_includes_the_scenarios(kubesim: Kubesim) -> None:
     for asked in ("crashloop", "scenarios/crashloop.yaml"):
         played = kubesim("run", "-q", asked)
         assert played.returncode == 0, played.stderr
@@ -79,12 +80,12 @@ def test_every_file_of_a_shipped_folder_is_installed(kubesim: Kubesim, environme
     assert files_below(installed) == files_below(ROOT / kind)
 
 
-def test_it_walks_and_explains(kubesim: Kubesim) -> None:
+def test_stepping_and_explain_work(kubesim: Kubesim) -> None:
     assert kubesim("lab", "walk").returncode == 0
     assert kubesim("attach", "--print-rbac").stdout.startswith("apiVersion: rbac")
 
 
-def test_a_scenario_that_does_not_exist_is_reported_with_those_that_do(kubesim: Kubesim) -> None:
+def test_an_unknown_scenario_is_reported_with_the_known_ones(kubesim: Kubesim) -> None:
     absent = kubesim("run", "absent")
     assert absent.returncode == 2
     assert absent.stderr.startswith("kubesim: error: absent: no such file, and no bundled scenario has this name")

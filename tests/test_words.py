@@ -1,4 +1,4 @@
-"""Phrases that readers found hard to understand stay out of code, documentation, scenarios and messages."""
+"""Phrases that readers found hard to understand are banned from code, documentation, scenarios and messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-# Each with the plain words to use instead.
+# Each with a plain replacement.
 BANNED = {
     r"anew": "again",
     r"for ever": "forever, until ...",
@@ -45,7 +45,7 @@ BANNED = {
     r"whoever": "any client, the caller that",
 }
 PATTERN = re.compile(rf"\b(?:{'|'.join(BANNED)})(?!\w)", re.IGNORECASE)
-# The words of a name: `test_a_mistake_is_told`, `_was_heard`.
+# Words of names: `test_a_mistake_is_told`, `_was_heard`.
 BANNED_IN_NAMES = {"told", "anew", "meanwhile", "whoever", "affair", "rouse", "surroundings"}
 NAME = re.compile(r"^ *(?:async )?(?:def|class) (\w+)", re.MULTILINE)
 SUFFIXES = (".py", ".md", ".yaml", ".toml", "Makefile")
@@ -74,20 +74,20 @@ def banned_names(text: str) -> list[str]:
     return [name for name in NAME.findall(text) if {*name.lower().split("_")} & BANNED_IN_NAMES]
 
 
-def test_no_name_has_a_banned_word() -> None:
+def test_no_name_contains_a_banned_word() -> None:
     found = {str(path.relative_to(ROOT)): banned_names(path.read_text()) for path in files() if path.suffix == ".py"}
     assert {name: names for name, names in found.items() if names} == {}
 
 
-def test_the_rule_sees_names() -> None:
+def test_the_rule_detects_names() -> None:
     assert banned_names("def test_a_mistake_is_told() -> None:\nclass Report:") == ["test_a_mistake_is_told"]
 
 
 @pytest.mark.parametrize("text", ["The API server is told.", "read anew", "Flags go before the environment"])
-def test_the_rule_sees(text: str) -> None:
+def test_the_rule_detects_phrases(text: str) -> None:
     assert banned(text)
 
 
 @pytest.mark.parametrize("text", ["the two are told apart", "go forward", "a partial answer", "the rest of the list"])
-def test_the_rule_lets_plain_words_pass(text: str) -> None:
+def test_the_rule_allows_plain_words(text: str) -> None:
     assert not banned(text)

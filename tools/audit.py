@@ -16,16 +16,16 @@ from tools.pins import files, pins
 VULNERABLE, UNKNOWN = 1, 3
 
 
-def judged(name: str, version: str, answer: str) -> list[str] | None:
+def advisories(name: str, version: str, answer: str) -> list[str] | None:
     """A line for each current advisory; None if the response has no vulnerability data."""
     try:
         reported: Any = json.loads(answer)
     except ValueError:
         return None
-    advisories = reported.get("vulnerabilities") if isinstance(reported, dict) else None
-    if not isinstance(advisories, list):
+    listed = reported.get("vulnerabilities") if isinstance(reported, dict) else None
+    if not isinstance(listed, list):
         return None
-    return [_line(name, version, each) for each in advisories if not each.get("withdrawn")]
+    return [_line(name, version, each) for each in listed if not each.get("withdrawn")]
 
 
 def _line(name: str, version: str, advisory: dict[str, Any]) -> str:
@@ -40,7 +40,7 @@ def main() -> int:
     pinned = sorted({pin for path in files() for pin in pins(path.read_text())})
     for name, version in pinned:
         try:
-            lines = judged(name, version, index.release(name, version))
+            lines = advisories(name, version, index.release(name, version))
         except OSError as error:
             print(f"audit: nothing is known: the index of pip does not answer about {name} {version}: {error}")
             return UNKNOWN

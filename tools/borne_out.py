@@ -53,7 +53,7 @@ def _in_time(step: NextStep, change: ObservedChange) -> bool:
     return window.latest is None or change.earliest <= window.latest + LATE
 
 
-def judged(name: str) -> list[tuple[Bearing, Bearing, Statement, tuple[ObservedChange, ...]]]:
+def verdicts(name: str) -> list[tuple[Bearing, Bearing, Statement, tuple[ObservedChange, ...]]]:
     """The verdict on each status with a successor: from the status alone, and with the watcher's knowledge."""
     shadow = Shadow()
     waiting: dict[str, tuple[Pod, int, Statement, Statement]] = {}
@@ -91,7 +91,7 @@ def shares() -> tuple[Counter[str], Counter[str], list[str]]:
     watched: Counter[str] = Counter()
     wrong = []
     for name in STORIES:
-        for by_itself, by_watching, statement, found in judged(name):
+        for by_itself, by_watching, statement, found in verdicts(name):
             alone[by_itself] += 1
             watched[by_watching] += 1
             if "wrong" in (by_itself, by_watching):

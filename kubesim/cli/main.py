@@ -66,9 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given = list(sys.argv[1:] if arguments is None else arguments)
         _check_streams()
         if given[:1] in (["run"], ["up"]):
-            from kubesim.cli.flags.kubelet_flags import spell_out
+            from kubesim.cli.flags.kubelet_flags import expand_switches
 
-            given = spell_out(given)
+            given = expand_switches(given)
         args = make_parser(*given[:1]).parse_args(given)
         code: int = import_module(f"kubesim.cli.{COMMANDS[args.command]}").execute(args)
         sys.stdout.flush()

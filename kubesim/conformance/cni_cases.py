@@ -38,15 +38,15 @@ class PathNames:
     def __init__(self, **names: Path | str) -> None:
         self._names = {str(path): f"@{name}@" for name, path in names.items()}
 
-    def hide(self, value: Any) -> Any:
+    def with_placeholders(self, value: Any) -> Any:
         """The value with placeholders for directories in all texts."""
         if isinstance(value, str):
             for path, name in self._names.items():
                 value = value.replace(path, name)
             return value
         if isinstance(value, dict):
-            return {self.hide(key): self.hide(item) for key, item in value.items()}
-        return [self.hide(item) for item in value] if isinstance(value, list) else value
+            return {self.with_placeholders(key): self.with_placeholders(item) for key, item in value.items()}
+        return [self.with_placeholders(item) for item in value] if isinstance(value, list) else value
 
     def show(self, text: str) -> str:
         for path, name in self._names.items():

@@ -44,7 +44,9 @@ class RealHost:
 
     async def run(self) -> list[dict[str, Any]]:
         path_names = PathNames(REC=self.recorder.path)
-        hidden: list[dict[str, Any]] = path_names.hide([await self.step(step) for step in self.case["steps"]])
+        hidden: list[dict[str, Any]] = path_names.with_placeholders(
+            [await self.step(step) for step in self.case["steps"]]
+        )
         return hidden
 
     async def step(self, step: Step) -> dict[str, Any]:

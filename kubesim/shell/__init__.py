@@ -1,6 +1,6 @@
-"""A small POSIX shell in virtual time: simulated containers run their own command line.
+"""A small POSIX shell in virtual time, which runs the command lines of simulated containers.
 
-`ShellContainer` is what a runtime uses; `VirtualFiles` and `Volume` are its files, `Ports` its network.
+A runtime uses `ShellContainer`, with files from `VirtualFiles` and `Volume`, and the network from `Ports`.
 """
 
 from kubesim.shell.kernel.files import File, FileFault, VirtualFiles, Volume

@@ -1,4 +1,4 @@
-"""agnhost, the test image of the Kubernetes documentation: the ports that its commands hold, and what they answer.
+"""agnhost, the test image in the Kubernetes documentation: ports and responses of its commands.
 
 Mirrors: kubernetes test/images/agnhost
 """
@@ -16,7 +16,7 @@ _NOT_FOUND = HttpAnswer(404, "404 page not found\n")
 
 
 def agnhost(kernel: Kernel, argv: list[str]) -> list[Listener]:
-    """`liveness` is well for ten seconds and then no more."""
+    """Run an agnhost command. `liveness` is healthy for ten seconds, then unhealthy."""
     command = argv[1] if len(argv) > 1 else ""
     flags = _flags(argv[2:])
     began = kernel.clock.now()
@@ -51,7 +51,7 @@ def agnhost(kernel: Kernel, argv: list[str]) -> list[Listener]:
 
 
 def _grpc_health_checking(clock: LoopClock, flags: dict[str, str]) -> list[Listener]:
-    """Its one service is healthy until its other port sets it unhealthy or its time is over."""
+    """A gRPC health service: healthy until a request to the other port or a timeout makes it unhealthy."""
     began, known = clock.now(), flags.get("service", "")
     well_for_s = _number(flags, "delay-unhealthy-sec", -1)
     forced_unhealthy = False
@@ -76,7 +76,7 @@ def _grpc_health_checking(clock: LoopClock, flags: dict[str, str]) -> list[Liste
 
 
 def _flags(words: list[str]) -> dict[str, str]:
-    """`--name=value` and `--name value`; what is followed by another flag is one that says yes."""
+    """Parse `--name=value` and `--name value`; a flag followed by another flag is true."""
     flags: dict[str, str] = {}
     for word, following in pairwise([*words, "--"]):
         if word.startswith("--"):

@@ -1,6 +1,6 @@
-"""`tar`, as `kubectl cp` uses it: archives on standard input and output, or in files.
+"""`tar` as `kubectl cp` uses it, on standard streams or files.
 
-The bytes of an archive that are no UTF-8 travel through streams of text as they are (`surrogateescape`).
+Bytes that are not UTF-8 pass through text streams unchanged (`surrogateescape`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kubesim.shell.programs.registry import program
 from kubesim.values import part
 
 _WITH_VALUE = {"f": "file", "C": "directory"}
-_IGNORED = frozenset("zmpovhk-")  # only their compression would be visible
+_IGNORED = frozenset("zmpovhk-")  # only the compression would differ
 
 
 @part
@@ -104,7 +104,7 @@ async def _create(process: Process, options: _Options) -> int:
 
 
 def _walk(process: Process, path: str, member: str) -> Iterator[tuple[str, str]]:
-    """A path, and if it is a directory all that is in it."""
+    """A path and, for a directory, everything below it."""
     files = process.kernel.files
     yield path, member
     if files.file(path) is None:

@@ -1,6 +1,6 @@
-"""Commands that only the shell itself can do: they change its variables, its course, its traps or its jobs.
+"""Shell builtins: commands that change the shell's variables, control flow, traps or jobs.
 
-Everything else (`echo`, `test`, `kill` of a pid) is a program like any other.
+Everything else (`echo`, `test`, `kill` of a pid) is an ordinary program.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from kubesim.shell.kernel.devices import absolute
-from kubesim.shell.kernel.kernel import Process, rest
+from kubesim.shell.kernel.kernel import Process, suspend
 from kubesim.shell.kernel.signals import SIGNAL_NAMES, signal_number
 from kubesim.shell.programs import QUICK, is_known
 from kubesim.shell.programs.registry import emit
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ExitShell(Exception):
-    """The shell ends with this code."""
+    """Exit the shell with this code."""
 
     def __init__(self, code: int) -> None:
         self.code = code
@@ -58,7 +58,7 @@ async def _complain(shell: Shell, text: str, code: int = 2) -> int:
     return code
 
 
-# The course of a script.
+# Control flow.
 
 
 @builtin("exit")
@@ -89,7 +89,7 @@ async def evaluate(shell: Shell, argv: list[str]) -> int:
 @builtin("exec")
 async def execute_in_place(shell: Shell, argv: list[str]) -> int:
     if len(argv) == 1:
-        return 0  # its redirections stay; the interpreter sees to that
+        return 0  # the interpreter keeps its redirections
     return await shell.replace(argv[1:], shell.environment())
 
 
@@ -230,7 +230,7 @@ async def trap(shell: Shell, argv: list[str]) -> int:
         for trapped, text in sorted(shell.traps.items()):
             await shell.process.write(f"trap -- '{text}' {SIGNAL_NAMES.get(trapped, 'EXIT')}\n")
         return 0
-    # With a single word, or a number first, the signals get their default back.
+    # With a single word, or a number first, the signals are reset to their defaults.
     action = None if len(words) == 1 or words[0] == "-" or words[0].isdigit() else words[0]
     names = words if action is None and words[0] != "-" else words[1:]
     code = 0
@@ -245,7 +245,7 @@ async def trap(shell: Shell, argv: list[str]) -> int:
 
 @builtin("wait")
 async def wait(shell: Shell, argv: list[str]) -> int:
-    """Waits for jobs; a signal with a trap ends the waiting immediately (and its trap runs afterwards)."""
+    """Wait for jobs. A signal with a trap ends the wait immediately; its trap runs afterwards."""
     process = shell.process
     any_one = "-n" in argv
     wanted: list[Process] = []
@@ -265,7 +265,7 @@ async def wait(shell: Shell, argv: list[str]) -> int:
         running = [job for job in chosen if job.status is None]
         if not running or (any_one and len(running) < len(chosen)):
             break
-        await rest()
+        await suspend()
     for job in chosen:
         if process in job.waiters:
             job.waiters.remove(process)
@@ -294,7 +294,7 @@ async def foreground(shell: Shell, argv: list[str]) -> int:
 
 @builtin("kill")
 async def kill(shell: Shell, argv: list[str]) -> int:
-    """The program, but jobs may be named as `%1`."""
+    """Like the program `kill`, but jobs may be named `%1`."""
     words: list[str] = []
     for word in argv:
         job = shell.job(word) if word.startswith("%") else None

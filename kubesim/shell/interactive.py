@@ -1,4 +1,4 @@
-"""A shell at a terminal: it prompts, runs each command when it is complete, and goes on after mistakes."""
+"""An interactive shell: prompts, runs each complete command, and continues after errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INCOMPLETE = ("unexpected end of file", "unterminated quoted string")
 
 
 def is_incomplete(script: Script) -> bool:
-    """Would more lines make sense of it?"""
+    """Whether more lines could complete the command."""
     return script.error.startswith(_INCOMPLETE)
 
 
@@ -31,7 +31,7 @@ def prompt(shell: ShellState) -> str:
 
 
 async def interact(shell: ShellState, run: Callable[[Script], Awaitable[int]]) -> int:
-    """Until `exit`, or the end of the input. Gives the exit code. `run` is the shell's own way to run lines."""
+    """Run until `exit` or the end of the input; returns the exit code. `run` executes lines."""
     process, text = shell.process, ""
     process.dispositions = {**process.dispositions, INT: Disposition.CATCH}
     while True:

@@ -1,8 +1,9 @@
-"""The shell: walks a syntax tree, runs its commands in processes of the kernel, keeps variables, traps and jobs.
+"""The shell interpreter: walks a syntax tree, runs its commands in the kernel's processes, and manages variables, traps
+and jobs.
 
-It behaves like busybox ash started by a container's command line. In particular: a trap runs when the command in the
-foreground has ended (but `wait` is interrupted); the last command of a script replaces the shell, so that a server
-started by `sh -c "prepare; server"` is PID 1 and receives the runtime's signals itself.
+It behaves like busybox ash as a container's command. In particular: a trap runs after the foreground command has ended
+(but interrupts `wait`). The last command of a script replaces the shell, so that a server started by `sh -c "prepare;
+server"` is PID 1 and receives the runtime's signals.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from kubesim.shell.builtin import (
 from kubesim.shell.interactive import interact
 from kubesim.shell.kernel.devices import open_for_reading
 from kubesim.shell.kernel.files import FileFault
-from kubesim.shell.kernel.kernel import CannotFork, Process, rest
+from kubesim.shell.kernel.kernel import CannotFork, Process, suspend
 from kubesim.shell.kernel.signals import inherited
 from kubesim.shell.kernel.streams import Capture, Stream, make_pipe
 from kubesim.shell.kernel.terminal import is_terminal
@@ -52,14 +53,14 @@ SHELLS = ("sh", "ash", "bash", "dash")
 
 
 class Shell(ShellState):
-    """One shell process. A subshell is a copy of it in a process of its own."""
+    """A shell process. A subshell is a copy in its own process."""
 
     __slots__ = ()
 
     # Whole scripts.
 
     async def run(self, script: Script) -> int:
-        """Run a script to its end, with its EXIT trap; gives the exit code."""
+        """Run a script and its EXIT trap; returns the exit code."""
         try:
             await self.run_lines(script, last=True)
         except ExitShell as leaving:
@@ -77,7 +78,7 @@ class Shell(ShellState):
         return await self._run_exit_trap()
 
     async def run_lines(self, script: Script, *, last: bool = False) -> int:
-        """The lines of a script; with `last`, its last command may take this process over."""
+        """Run the lines of a script; with `last`, its last command may replace this process."""
         for index, line in enumerate(script.lines, 1):
             await self._block(line, tail=last and index == len(script.lines) and not script.error)
         if script.error:
@@ -86,7 +87,7 @@ class Shell(ShellState):
         return self.status
 
     async def run_text(self, text: str) -> int:
-        """A text inside the running script: eval, or a trap."""
+        """Run a text inside the current script: eval, or a trap."""
         self._enter()
         self.spend_on(text)
         try:
@@ -174,7 +175,7 @@ class Shell(ShellState):
         return self.copy_for(self.process.fork(self.process.argv))
 
     async def _run_command(self, command: Command) -> int:
-        """All that a subshell does, if it is one command."""
+        """Run a subshell's only command."""
         return await self.run(Script(((ShellStatement(Pipeline((command,), False), (), False),),)))
 
     async def _run_block(self, block: Block) -> int:
@@ -188,10 +189,10 @@ class Shell(ShellState):
         self.jobs[child.process.pid] = child.process
         self.last_background = str(child.process.pid)
         self.process.kernel.run(child.process, child._run_block((foreground,)))
-        await self.process.give_way()
+        await self.process.yield_turn()
 
     async def command_output(self, script: Script) -> str:
-        """The output of a script, run in a subshell; waits until no process holds its output any more."""
+        """The output of a script in a subshell; waits until no process holds its stdout."""
         child = self._fork()
         capture = Capture(self.process.kernel.claim_memory)
         set_stream(child.process, 1, capture)
@@ -199,7 +200,7 @@ class Shell(ShellState):
         self.substitution_status = (await self.process.wait_for(child.process)).code
         while capture.holders:
             capture.watch(self.process.wake)
-            await rest()
+            await suspend()
         text = capture.text()
         self.spend_on(text)
         return text
@@ -228,7 +229,7 @@ class Shell(ShellState):
         if isinstance(command, Group):
             return await self._block(command.body, tested=tested, tail=tail)
         if isinstance(command, Subshell):
-            if tail and not self.traps:  # nothing comes after it, so it needs no process of its own
+            if tail and not self.traps:  # nothing follows, so it needs no process of its own
                 raise ExitShell(await self._block(command.body, tail=True))
             child = self._fork()
             child.errexit = self.errexit and not tested
@@ -286,7 +287,7 @@ class Shell(ShellState):
 
     @staticmethod
     def _stays_in_loop(leaving: LeaveLoop) -> bool:
-        """Does this loop continue? Raises it further if an outer loop is meant."""
+        """Whether this loop continues. Re-raises if an outer loop is meant."""
         if leaving.levels > 1:
             raise LeaveLoop(leaving.levels - 1, leaving.again)
         return leaving.again
@@ -323,7 +324,7 @@ class Shell(ShellState):
                 restore(process, saved)
 
     async def _run_with(self, assignments: list[tuple[str, str]], argv: list[str], tail: bool) -> int:
-        """A command with assignments before it, which hold only for that command."""
+        """Run a command with assignments that apply only to it."""
         if not assignments:
             return await self.run_argv(argv, tail=tail)
         before = [(name, self.variables.get(name), name in self.exported) for name, _ in assignments]
@@ -334,12 +335,12 @@ class Shell(ShellState):
             return await self.run_argv(argv, tail=tail)
         finally:
             for name, old, was_exported in reversed(before):
-                self.put_back(name, old)
+                self.restore_variable(name, old)
                 if not was_exported:
                     self.exported.discard(name)
 
     async def run_argv(self, argv: list[str], *, tail: bool = False) -> int:
-        """A command by its words: function, builtin, or program (in place, if it is the last one)."""
+        """Run a command by its words: function, builtin, or program (in place if it is the last one)."""
         while program_name(argv[0]) == "busybox" and len(argv) > 1:
             argv = argv[1:]
         name = argv[0]
@@ -364,7 +365,7 @@ class Shell(ShellState):
         return (await self.process.wait_for(child)).code
 
     async def replace(self, argv: list[str], environment: dict[str, str]) -> int:
-        """Continue as another program, in the same process."""
+        """Replace this process by another program (exec)."""
         self.process.environment = environment
         self.process.dispositions = inherited(self.process.dispositions)
         self.process.pending.clear()
@@ -384,7 +385,7 @@ class Shell(ShellState):
             self.positional, self.loops = outer, loops
             self.depth -= 1
             for name, old in self.local_frames.pop().items():
-                self.put_back(name, old)
+                self.restore_variable(name, old)
 
     def _enter(self) -> None:
         if self.depth >= NESTING:
@@ -402,7 +403,7 @@ class Shell(ShellState):
 
 @program(*SHELLS)
 async def shell_program(process: Process, argv: list[str]) -> int:
-    """`sh -c TEXT [NAME ARGUMENT...]`, `sh FILE [ARGUMENT...]`, or a script on standard input."""
+    """The program `sh`: `sh -c TEXT [NAME ARGUMENT...]`, `sh FILE [ARGUMENT...]`, or a script on standard input."""
     words = argv[1:]
     shell = Shell(process, argv[0], [])
     from_text = False
@@ -441,7 +442,9 @@ async def shell_program(process: Process, argv: list[str]) -> int:
 
 
 async def _missing_script(process: Process, arg0: str, words: list[str]) -> int:
-    """What an image holds is not known, so in a container's own command a script that does not exist is a server."""
+    """A script that does not exist. The content of an image is unknown, so as the container's own command it is assumed
+    to be a server.
+    """
     if process.strict:
         await process.complain(f"{arg0}: can't open '{words[0]}': No such file or directory")
         return 2

@@ -1,7 +1,7 @@
-"""The container's process as a runtime sees it: start it, signal it, exec into it, read its log, await its end.
+"""A container's process for the runtime: start, signal, exec, log, and wait for the end.
 
-`ShellContainer` is the entrance to this package. What a command line comes to is decided once for each command line
-(`plan`): the most common ones need no shell, only a timer (`sleep 3600`, `sh -c "exit 1"`) or not even that (a server).
+`ShellContainer` is the entry point of this package. `plan` decides once per command line how to run it: the most common
+ones need no shell, only a timer (`sleep 3600`, `sh -c "exit 1"`) or nothing at all (a server).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from kubesim.values import part, value_object
 
 @value_object
 class CommandResult:
-    """An exec that has ended."""
+    """The result of an exec."""
 
     exit_code: int
     stdout: str
@@ -41,14 +41,14 @@ class CommandResult:
 
 @value_object
 class CommandNotFound:
-    """There is no such program: the runtime could not even start the exec (OCI exit code 126 or 127)."""
+    """The program does not exist, so the runtime could not start the exec (OCI exit code 126 or 127)."""
 
     program: str
 
 
 @value_object
 class TimedOut:
-    """The exec took too long and was killed; what it had written by then."""
+    """The exec timed out and was killed; contains its output so far."""
 
     stdout: str
     stderr: str
@@ -56,7 +56,7 @@ class TimedOut:
 
 @value_object
 class NotRunning:
-    """The container has no process to exec beside."""
+    """The container has no running process."""
 
 
 ExecOutcome = CommandResult | CommandNotFound | TimedOut | NotRunning
@@ -71,7 +71,7 @@ class PlanKind(Enum):
 
 @value_object
 class Plan:
-    """What a command line comes to. `value` is a duration in microseconds (-1 forever) or an exit code."""
+    """How to run a command line. `value` is a duration in microseconds (-1 forever) or an exit code."""
 
     kind: PlanKind
     argv: tuple[str, ...]
@@ -80,7 +80,7 @@ class Plan:
 
 @lru_cache(maxsize=4096)
 def plan(argv: tuple[str, ...]) -> Plan:
-    """Decide from the command line alone, if that is possible; `argv` of the plan is the program that really runs."""
+    """Plan from the command line alone, if possible; the plan's `argv` is the program that really runs."""
     words = _simple_words(argv)
     if words is None:
         return Plan(PlanKind.INTERPRET, argv)
@@ -98,7 +98,7 @@ def plan(argv: tuple[str, ...]) -> Plan:
 
 
 def _simple_words(argv: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The one command that is run: `argv` itself, or what a shell's text consists of; None if it is more than that."""
+    """The single command: `argv` itself, or the content of a shell's text; None if there is more."""
     if not argv or program_name(argv[0]) not in SHELLS:
         return argv or None
     words = argv[3:] if argv[2:3] == ("--",) else argv[2:]
@@ -120,9 +120,9 @@ def _simple_words(argv: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 def is_missing_program(argv: Sequence[str], files: VirtualFiles) -> bool:
-    """Is the command surely not in the image, so that the runtime cannot start the container?
+    """Whether the command is certainly not in the image, so that the runtime cannot start the container.
 
-    What an image holds is not known; but a path below a directory that no image has (`/no/such/command`) is a mistake.
+    The content of an image is unknown, but no image has a directory as in `/no/such/command`.
     """
     command = argv[0] if argv else ""
     first, slash, _ = command.lstrip("/").partition("/")
@@ -133,7 +133,7 @@ def is_missing_program(argv: Sequence[str], files: VirtualFiles) -> bool:
 
 @part
 class ShellContainer:
-    """PID 1 of a container with everything it starts. `argv` is command and arguments, merged and expanded."""
+    """PID 1 of a container and its child processes. `argv` is command and arguments, merged and expanded."""
 
     argv: tuple[str, ...]
     kernel: Kernel
@@ -156,13 +156,15 @@ class ShellContainer:
         return self.kernel.init is not None and self.status is None
 
     def processes(self) -> list[tuple[int, str]]:
-        """(pid, command line) of running processes."""
+        """The running processes: (pid, command line)."""
         return [(process.pid, " ".join(process.argv)) for process in self.kernel.processes.values()]
 
     # Life.
 
     def start(self) -> None:
-        """Begin. The first commands run at this instant, but after this call: no end is reported before it returns."""
+        """Start the process. Its first commands run at this instant, but after this call: no end is reported before it
+        returns.
+        """
         kernel = self.kernel
         process = kernel.new_process(list(self.argv), self.environment, self.working_directory)
         process.on_exit = self._ended
@@ -197,7 +199,7 @@ class ShellContainer:
         kernel.run(process, execute(process, list(self.argv)))
 
     def signal(self, number: int) -> None:
-        """Send a signal from outside, as the runtime does. KILL ends every process immediately, before this returns."""
+        """Send a signal as the runtime does. KILL ends every process before this call returns."""
         if self.kernel.init is not None:
             self.kernel.deliver(self.kernel.init, number, outside=True)
 
@@ -205,7 +207,7 @@ class ShellContainer:
         self.signal(KILL)
 
     def kill_out_of_memory(self) -> None:
-        """The node's OOM killer chose this container."""
+        """Kill the container as the node's OOM killer does."""
         if self.kernel.init is not None:
             self.kernel.finish(self.kernel.init, ExitStatus(128 + KILL, KILL, oom_killed=True))
 
@@ -232,9 +234,9 @@ class ShellContainer:
     # Exec.
 
     async def exec(self, argv: Sequence[str], timeout: int | None = None) -> ExecOutcome:
-        """Run a command beside the main process, with its files, ports and environment. The timeout is in microseconds.
+        """Run a command in the container, with its files, ports and environment. The timeout is in microseconds.
 
-        A command that does not wait is done without giving up control. Cancelling the call kills the command.
+        A command that does not wait completes without yielding. Cancelling the call kills the command.
         """
         kernel = self.kernel
         if not self.running:
@@ -254,7 +256,7 @@ class ShellContainer:
     def begin_exec(
         self, argv: Sequence[str], streams: Mapping[int, Stream], on_exit: Callable[[ExitStatus], None]
     ) -> Process | CommandNotFound | NotRunning:
-        """Start a command beside the main process with streams of a client; `on_exit` is called when it ends."""
+        """Start a command in the container with a client's streams; `on_exit` is called when it ends."""
         kernel = self.kernel
         if not self.running:
             return NotRunning()
@@ -268,7 +270,7 @@ class ShellContainer:
         return process
 
     async def _await_exec(self, process: Process, timeout: int | None) -> bool:
-        """Did it exit (or end with its container) in time?"""
+        """Whether it exited (or ended with its container) in time."""
         kernel = self.kernel
         future: Awaited[bool] = Awaited(f"the end of exec {' '.join(process.argv)!r}")
 

@@ -1,4 +1,4 @@
-"""Redirections: opening their targets, putting them in the place of a process's streams, and back again."""
+"""Redirections: opens their targets, replaces a process's streams, and restores them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from kubesim.shell.kernel.files import NOT_FOUND, FileFault
 from kubesim.shell.kernel.kernel import Process
 from kubesim.shell.kernel.streams import Stream, TextSource
 
-Saved = list[tuple[int, Stream | None]]  # descriptors and what they led to before, in order
+Saved = list[tuple[int, Stream | None]]  # descriptors and their previous streams, in order
 
 
 class CannotRedirect(Exception):
-    """The target cannot be opened; the text is ash's."""
+    """The target cannot be opened; the message is ash's."""
 
 
 def redirect(process: Process, descriptor: int, operator: str, target: str, saved: Saved) -> None:
-    """Apply one redirection, noting what it replaced."""
+    """Apply one redirection, remembering the replaced stream."""
     try:
         stream = _open(process, operator, target)
     except FileFault as fault:
@@ -52,7 +52,7 @@ def set_stream(process: Process, descriptor: int, stream: Stream) -> None:
 
 
 def restore(process: Process, saved: Saved) -> None:
-    """Put back what redirections replaced; a process that has ended has nothing to restore."""
+    """Restore the replaced streams; a process that has ended has none."""
     for descriptor, before in reversed(saved):
         streams = process.streams
         if streams is None:
@@ -65,7 +65,7 @@ def restore(process: Process, saved: Saved) -> None:
 
 
 def keep(saved: Saved) -> None:
-    """Redirections of `exec` stay: what they replaced is given up."""
+    """Make redirections permanent, for `exec`."""
     for _, before in saved:
         if before is not None:
             before.release()

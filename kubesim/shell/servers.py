@@ -1,7 +1,7 @@
-"""Programs that serve until they are stopped: the well-known ones with their ports, and everything unknown.
+"""Server programs: well-known ones with their ports, and all unknown programs.
 
-A server here is a process without code: what it does about signals, and which ports it holds. Unknown programs are
-assumed to exit with 0 on their stop signal, as a well-behaved server does; interpreters have no handler.
+A server is a process without code: it has signal dispositions and ports. Unknown programs are assumed to exit with 0 on
+their stop signal, as a well-behaved server does; interpreters have no handler.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ AnswerOf = Callable[[Process], Answer]
 
 
 def directory_answer(files: VirtualFiles, directory: str, listing: bool, request: HttpRequest) -> HttpAnswer:
-    """What a file server answers: the file, the index of a directory, or that there is none."""
+    """The response of a file server: the file, a directory index, or 404."""
     path = f"{directory.rstrip('/')}/{request.path.partition('?')[0].lstrip('/')}".rstrip("/") or "/"
     if files.is_directory(path):
         index = files.file(f"{path}/index.html")
@@ -82,16 +82,16 @@ SERVERS: dict[str, Server] = {
 }
 _AGNHOST = ("agnhost", "/agnhost")
 SERVERS.update(dict.fromkeys(_AGNHOST, Server((), None, _GO)))
-# Interpreters run whatever they were given; none of them handles TERM by itself, so as PID 1 they ignore it.
+# Interpreters run arbitrary code and do not handle TERM themselves, so as PID 1 they ignore it.
 _INTERPRETERS = frozenset({"python", "python3", "node", "ruby", "perl"})
-# Wrappers that images have around their server: the last word names it.
+# Wrappers that images use to start their server, which is the last word.
 _ENTRYPOINTS = (
     "docker-entrypoint.sh",
     "/docker-entrypoint.sh",
     "/entrypoint.sh",
     "/usr/local/bin/docker-entrypoint.sh",
 )
-# Not simulated, and certainly no servers.
+# Not simulated, and certainly not servers.
 TOOLS = frozenset(
     """
     apk apt apt-get awk bunzip2 bzip2 chgrp dd df dmesg dnf du find free git gunzip gzip ip iptables md5sum mount
@@ -103,7 +103,7 @@ _PATH = frozenset({"/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin", "
 
 @lru_cache(maxsize=1024)
 def program_name(command: str) -> str:
-    """`/bin/sh` is `sh`; a path outside the usual directories stays itself."""
+    """`/bin/sh` is `sh`; a path outside the usual directories is unchanged."""
     directory, name = posixpath.split(command)
     return name if not directory or directory in _PATH else command
 
@@ -117,7 +117,7 @@ def is_tool(name: str) -> bool:
 
 
 def send_nginx_signal(process: Process, argv: list[str]) -> int:
-    """`nginx -s quit` and its like: a message to the nginx that runs already."""
+    """`nginx -s quit` and similar: signals the running nginx."""
     masters = [
         other
         for other in process.kernel.processes.values()
@@ -130,9 +130,9 @@ def send_nginx_signal(process: Process, argv: list[str]) -> int:
 
 
 def begin_server(process: Process, argv: list[str]) -> str:
-    """Turn a process into the server that this command line starts; it needs no code from here on.
+    """Turn a process into the server of this command line, without code.
 
-    Gives what the server says if it cannot start (and exits with 1), else nothing.
+    Returns the error if the server cannot start (and exits with 1), else an empty text.
     """
     if argv[0] in _ENTRYPOINTS and len(argv) > 1:
         argv = argv[1:]

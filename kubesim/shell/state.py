@@ -1,6 +1,6 @@
-"""What a shell remembers: variables, parameters, options, functions, traps, jobs.
+"""The state of a shell: variables, parameters, options, functions, traps, jobs.
 
-The interpreter acts on it, expansion and builtins read and change it. A subshell begins with a copy.
+The interpreter uses it; expansion and builtins read and change it. A subshell starts with a copy.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _OPTIONS = {
 
 @part
 class ShellState:
-    """The memory of one shell process. `pid` stays that of the first process, as `$$` does in a subshell."""
+    """The state of a shell process. `pid` stays that of the first process, like `$$` in a subshell."""
 
     process: Process
     arg0: str
@@ -61,14 +61,15 @@ class ShellState:
         self.exported = {*self.process.environment}
 
     def copy_for(self, process: Process) -> Self:
-        """What a subshell in this process starts with."""
+        """The initial state of a subshell in this process."""
         copy = copy_object(self)
         copy.process = process
         copy.variables = dict(self.variables)
         copy.exported = set(self.exported)
         copy.functions = dict(self.functions)
         copy.positional = list(self.positional)
-        copy.traps = {number: text for number, text in self.traps.items() if not text}  # only what is ignored stays so
+        # only ignored signals stay ignored
+        copy.traps = {number: text for number, text in self.traps.items() if not text}
         copy.jobs = {}
         copy.local_frames = []
         copy.loops = 0
@@ -83,7 +84,7 @@ class ShellState:
         self.process.spend_on(text)
 
     def claim(self, size: int) -> None:
-        """So many characters are about to be put together."""
+        """Allocate this many characters."""
         if size > LONG_TEXT:
             self.process.kernel.claim_memory(size)
 
@@ -130,13 +131,13 @@ class ShellState:
         self.variables[name] = value
 
     def release(self, name: str) -> None:
-        """A variable is no more."""
+        """Free an unset variable."""
         old = self.variables.pop(name, None)
         if old is not None:
             self.process.hold(-(VARIABLE_SIZE + len(name) + len(old)))
 
-    def put_back(self, name: str, old: str | None) -> None:
-        """Give a variable the value that it had before; None: it did not exist."""
+    def restore_variable(self, name: str, old: str | None) -> None:
+        """Restore the previous value of a variable; None unsets it."""
         if old is None:
             self.release(name)
         else:
@@ -154,7 +155,7 @@ class ShellState:
             setattr(self, _OPTIONS[name], on)
 
     def set_trap(self, number: int, action: str | None) -> None:
-        """None restores the default, empty ignores the signal."""
+        """Set a trap. None restores the default, empty ignores the signal."""
         if action is None:
             self.traps.pop(number, None)
         else:
@@ -177,7 +178,7 @@ class ShellState:
     # Jobs.
 
     def forget_ended_jobs(self) -> None:
-        """Ended jobs can still be waited for by their number, but not without limit."""
+        """Drop old ended jobs. They can be waited for by number, up to a limit."""
         ended = [pid for pid, job in self.jobs.items() if job.status is not None]
         for pid in islice(ended, max(0, len(ended) - _JOB_LIMIT)):
             del self.jobs[pid]

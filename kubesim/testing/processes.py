@@ -1,4 +1,4 @@
-"""Cases on an executor: each is one task, and a case whose process is lost fails alone."""
+"""Runs cases on an executor, one task per case. If a process dies, only its case fails."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Play = Callable[[ScenarioCase], CaseResult]
 def run_in_processes(
     cases: Sequence[ScenarioCase], play: Play, jobs: int, limit_s: float | None = None
 ) -> Iterator[tuple[int, CaseResult]]:
-    """Results with the numbers of their cases, as they come. A case may take `limit_s` seconds of the wall clock."""
+    """Yields results with case numbers as they complete. `limit_s` is the real-time limit per case."""
     yield from run_cases(ProcessPool(jobs, limit_s), cases, play)
 
 

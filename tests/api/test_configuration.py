@@ -1,4 +1,4 @@
-"""What a config map or a secret holds, as text."""
+"""The data of ConfigMaps and Secrets as text."""
 
 from __future__ import annotations
 

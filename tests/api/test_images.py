@@ -1,6 +1,6 @@
-"""The tag that an image is pulled by.
+"""Tags of image names.
 
-Re-told from: pkg/util/parsers/parsers_test.go; distribution/reference normalize_test.go
+Adapted from: pkg/util/parsers/parsers_test.go; distribution/reference normalize_test.go
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ SHA = "a" * 64
         ("localhost:5000/a/b", "latest"),
         ("localhost/a:1", "1"),
         ("index.docker.io/busybox:1", "1"),
-        ("Example/a:1", "1"),  # a capital makes it a domain
+        ("Example/a:1", "1"),  # upper case makes it a domain
         ("[fd00::1]:5000/a:1", "1"),
         (f"busybox@sha256:{SHA}", ""),
         (f"busybox:1@sha256:{SHA}", "1"),
         ("a__b/c-d.e:v_1.0-x", "v_1.0-x"),
-        # What is no image name has no tag.
+        # An invalid image name has no tag.
         ("", ""),
         ("Busybox", ""),
         ("a:b:c", ""),
@@ -50,6 +50,6 @@ def test_tags(image: str, tag: str) -> None:
         ("example.com/app::1", "invalid reference format"),
     ],
 )
-def test_what_is_not_a_reference(text: str, problem: str) -> None:
+def test_invalid_references(text: str, problem: str) -> None:
     with pytest.raises(InvalidReference, match=problem):
         parse(text)

@@ -1,4 +1,4 @@
-"""API types: nothing is lost in a round trip, zero values are Go's, copies share what did not change."""
+"""API types: lossless round trips, Go's zero values, and copies that share unchanged parts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ MANIFEST: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_a_pod_survives_the_round_trip_with_everything_we_do_not_know() -> None:
+def test_unknown_fields_of_a_pod_survive_a_round_trip() -> None:
     assert Pod.from_json(MANIFEST).to_json() == MANIFEST
     assert Pod.from_json(json.loads(json.dumps(MANIFEST))).to_json() == MANIFEST
 
@@ -90,7 +90,7 @@ def test_null_where_there_is_no_pointer_is_an_absent_field() -> None:
     assert pod.to_json() == {"metadata": {"name": "x"}, "spec": {}}
 
 
-def test_null_where_one_of_several_types_would_do() -> None:
+def test_null_for_an_int_or_string() -> None:
     probe, resources = {"tcpSocket": {"port": None}}, {"limits": {"cpu": None, "memory": 1}}
     container = {"name": "c", "livenessProbe": probe, "resources": resources, "args": ["x"]}
     (found,) = Pod.from_json({"spec": {"containers": [container]}}).spec.containers
@@ -116,7 +116,7 @@ def test_null_is_not_an_object() -> None:
         Pod.from_json(None)  # type: ignore[arg-type]
 
 
-def test_copies_share_the_rest() -> None:
+def test_copies_share_unchanged_parts() -> None:
     pod = Pod.from_json(MANIFEST)
     other = pod.changed(status=PodStatus(phase="Failed"))
     assert other.status.phase == "Failed"
@@ -127,17 +127,17 @@ def test_copies_share_the_rest() -> None:
     assert other.changed(status=pod.status) == pod
 
 
-def test_objects_are_written_as_go_writes_them() -> None:
-    """Zero values are left out, except those of fields without omitempty."""
+def test_objects_are_encoded_as_in_go() -> None:
+    """Zero values are omitted, except those of fields without omitempty."""
     terminated = ContainerStateTerminated(exit_code=0, reason="", signal=0, finished_at="2026-01-01T00:00:00Z")
     assert terminated.to_json() == {"exitCode": 0, "finishedAt": "2026-01-01T00:00:00Z"}
     status = ContainerStatus(name="main", ready=False, restart_count=0, image="x", image_id="", container_id="")
     assert status.to_json() == {"name": "main", "ready": False, "restartCount": 0, "image": "x", "imageID": ""}
-    assert ContainerStatus(started=False).to_json() == {"started": False}  # what a pointer points to is written
+    assert ContainerStatus(started=False).to_json() == {"started": False}  # targets of pointers are written
     assert Pod.from_json({"spec": {"hostNetwork": False, "nodeSelector": {}}}).to_json() == {"spec": {}}
 
 
-def test_objects_cannot_be_changed_in_place_and_have_no_hash() -> None:
+def test_objects_are_immutable_and_unhashable() -> None:
     status = PodStatus(phase="Running")
     with pytest.raises(AttributeError, match=r"cannot be changed: use changed\(phase=...\)"):
         status.phase = "Failed"  # type: ignore[misc]
@@ -155,9 +155,9 @@ def test_an_absent_field_equals_a_zero_value() -> None:
     [("pod_ip", "podIP"), ("pod_ips", "podIPs"), ("container_id", "containerID"), ("host_pid", "hostPID"),
      ("restart_policy", "restartPolicy"), ("uid", "uid"), ("pod_cidrs", "podCIDRs"), ("dns_policy", "dnsPolicy")],
 )  # fmt: skip
-def test_names_are_spelled_as_kubernetes_spells_them(field: str, name: str) -> None:
+def test_names_have_kubernetes_spelling(field: str, name: str) -> None:
     assert json_name(field) == name
 
 
-def test_a_value_can_be_read_in_a_message() -> None:
+def test_repr_is_readable() -> None:
     assert repr(PodStatus(phase="Running")) == "PodStatus({'phase': 'Running'})"

@@ -1,6 +1,6 @@
-"""Which texts are names of labels and resources.
+"""Validation of label and resource names.
 
-Re-told from: apimachinery/pkg/util/validation/validation_test.go TestIsQualifiedName, TestIsValidLabelValue;
+Adapted from: apimachinery/pkg/util/validation/validation_test.go TestIsQualifiedName, TestIsValidLabelValue;
 pkg/apis/core/v1/helper/helpers_test.go TestIsNativeResource, TestIsExtendedResourceName
 """
 
@@ -27,7 +27,7 @@ def test_qualified_names(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["", "-a", "a-", "a b", "a/", "/a", "a/b/c", "Example.com/a", "n" * 64, f"{'p' * 254}/a", "a@b"]
 )
-def test_what_is_not_a_qualified_name(name: str) -> None:
+def test_invalid_qualified_names(name: str) -> None:
     assert not is_qualified_name(name)
 
 

@@ -1,4 +1,4 @@
-"""Quantities are exact, remember their notation, and print as Kubernetes prints them."""
+"""Quantities are exact, keep their notation, and are printed as in Kubernetes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ binary = st.builds(
 
 
 @given(written)
-def test_a_quantity_is_what_its_text_says_rounded_up_to_nanos(pair: tuple[str, str]) -> None:
+def test_a_quantity_is_rounded_up_to_nanos(pair: tuple[str, str]) -> None:
     text, suffix = pair
     said = Fraction(text.removesuffix(suffix)) * FACTORS[suffix]
     rest = abs(exact(parse_quantity(text))) - abs(said)
@@ -51,7 +51,7 @@ def test_a_quantity_is_what_its_text_says_rounded_up_to_nanos(pair: tuple[str, s
 
 
 @given(st.one_of(parsed, binary))
-def test_canonical_text_loses_nothing(amount: Quantity) -> None:
+def test_canonical_text_is_lossless(amount: Quantity) -> None:
     again = parse_quantity(str(amount))
     assert exact(again) == exact(amount)
     assert hash(again) == hash(amount)
@@ -65,7 +65,7 @@ huge = st.builds(
 
 
 @given(huge, huge)
-def test_no_amount_is_too_large_to_be_exact(left: tuple[str, Fraction], right: tuple[str, Fraction]) -> None:
+def test_large_amounts_are_exact(left: tuple[str, Fraction], right: tuple[str, Fraction]) -> None:
     one, other = parse_quantity(left[0]), parse_quantity(right[0])
     assert (exact(one), exact(other)) == (left[1], right[1])
     assert exact(one + other) == left[1] + right[1]
@@ -75,7 +75,7 @@ def test_no_amount_is_too_large_to_be_exact(left: tuple[str, Fraction], right: t
 
 @given(st.integers(10**18, 2**63 - 1), st.integers(0, 6))
 def test_values_of_the_wide_form_round_up(number: int, digits: int) -> None:
-    """More than 18 digits do not fit into the narrow form."""
+    """More than 18 digits need arbitrary precision."""
     amount = parse_quantity(f"{number}e-{digits}")
     assert amount.wide
     assert amount.value() == -(-number // 10**digits)
@@ -112,7 +112,7 @@ def test_values_round_away_from_zero(amount: Quantity) -> None:
         ("+12Ki", "+12Ki", BINARY_SI),
         ("+8Ki", "8Ki", BINARY_SI),  # a multiple of 8 is not
         ("+123456789012Ki", "123456789012Ki", BINARY_SI),  # nor what is close to the limits of an int64
-        ("1000E", "1", DECIMAL_SI),  # no suffix is that large
+        ("1000E", "1", DECIMAL_SI),  # no suffix is large enough
     ],
 )
 def test_notation(text: str, canonical: str, notation: str) -> None:
@@ -124,13 +124,13 @@ def test_notation(text: str, canonical: str, notation: str) -> None:
     [("", FORMAT_WRONG), ("1 Mi", FORMAT_WRONG), ("1.2.3", FORMAT_WRONG), ("1x", FORMAT_WRONG), ("１", FORMAT_WRONG),
      ("1mi", SUFFIX_WRONG), ("1e", SUFFIX_WRONG), ("1e99999999999999999999", SUFFIX_WRONG), ("Pi", NUMERIC_WRONG)],
 )  # fmt: skip
-def test_what_is_not_a_quantity(text: str, problem: str) -> None:
+def test_invalid_quantities(text: str, problem: str) -> None:
     with pytest.raises(ValueError, match="quantit") as error:
         parse_quantity(text)
     assert str(error.value) == problem
 
 
-def test_zero_takes_the_notation_of_what_is_added() -> None:
+def test_zero_adopts_the_notation_of_the_addend() -> None:
     assert str(quantity("0") + quantity("1Gi")) == "1Gi"
     assert str(quantity("1Gi") + quantity("0")) == "1Gi"
     assert str(quantity("1M") + quantity("1Mi")) == "2048576"
@@ -154,7 +154,7 @@ def test_the_two_forms_round_negative_amounts_differently() -> None:
     assert parse_quantity("-0.00000000005").value() == 1
 
 
-def test_exponents_of_any_size_cost_nothing() -> None:
+def test_large_exponents_are_cheap() -> None:
     huge, tiny = parse_quantity("1e2000000000"), parse_quantity("1e-2000000000")
     assert tiny < huge
     assert str(tiny) == "1e-9"
@@ -173,5 +173,5 @@ def test_the_wide_form_has_a_zero_and_a_largest_binary_amount() -> None:
     assert largest.milli_value() == -1000  # it overflows, as upstream's does
 
 
-def test_a_quantity_can_be_read_in_a_message() -> None:
+def test_repr_is_readable() -> None:
     assert repr(quantity("1Gi")) == "Quantity('1Gi')"

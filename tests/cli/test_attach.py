@@ -1,4 +1,4 @@
-"""`kubesim attach` and `kubesim explain POD` against the cluster over HTTP: what they print, ask, and exit with."""
+"""`kubesim attach` and `kubesim explain POD` with a cluster over HTTP: output, requests and exit codes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def kubeconfig(path: Path, server: str, user: dict[str, Any]) -> str:
     return str(path)
 
 
-def test_one_listing_of_a_node(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_once_on_a_node(config: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["attach", "--node", "node-a", "--once", "--kubeconfig", config]) == 0
     said = capsys.readouterr()
     assert "shop/web" in said.out
@@ -103,7 +103,7 @@ def test_a_recording_can_be_replayed_after_the_process_was_killed(
     assert capsys.readouterr().out.splitlines()[-1].endswith(" statements")
 
 
-def test_trouble_with_the_cluster_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_connection_errors_are_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "attach.log"
     config = kubeconfig(tmp_path / "config", "http://127.0.0.1:9", {"token": TOKEN})
     assert main(["attach", "--node", "a", "--for", "100ms", "--kubeconfig", config, "--log", str(log)]) in (0, 2)
@@ -113,7 +113,7 @@ def test_trouble_with_the_cluster_is_logged(tmp_path: Path, capsys: pytest.Captu
     assert "connection refused" in first
 
 
-def test_for_machines(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_output(config: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["attach", "--node", "node-a", "--once", "-o", "json", "--kubeconfig", config]) == 0
     reported = json.loads(capsys.readouterr().out)
     assert {one["pod"]["name"] for one in reported["pods"]} == {"ok", "web"}
@@ -122,7 +122,7 @@ def test_for_machines(config: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert {line["type"] for line in lines} == {"statement"}
 
 
-def test_a_divergence_is_exit_code_3(cluster: ServedCluster, config: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_divergence_exits_with_3(cluster: ServedCluster, config: str, capsys: pytest.CaptureFixture[str]) -> None:
     def forge() -> None:
         found = cluster.store.get("Pod", "shop", "ok")
         assert isinstance(found, Pod)
@@ -166,7 +166,7 @@ def test_a_pod_of_the_cluster_is_explained(config: str, capsys: pytest.CaptureFi
         (["attach", "--node", "node-a", "--once", "--config", "/absent"], "/absent"),
     ],
 )
-def test_mistakes_are_one_line(
+def test_errors_are_one_line(
     arguments: list[str], expected: str, config: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*arguments, "--kubeconfig", config]) == 2
@@ -175,7 +175,7 @@ def test_mistakes_are_one_line(
     assert expected in said[0]
 
 
-def test_a_wrong_token_is_reported_without_it(
+def test_an_invalid_token_is_not_printed(
     cluster: ServedCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = kubeconfig(tmp_path / "wrong", cluster.address, {"token": "not-" + TOKEN})
@@ -183,7 +183,7 @@ def test_a_wrong_token_is_reported_without_it(
     assert TOKEN not in capsys.readouterr().err
 
 
-def test_the_least_rights_need_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_minimal_role_is_sufficient(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["attach", "--print-rbac"]) == 0
     objects = list(yaml.safe_load_all(capsys.readouterr().out))
     assert [one["kind"] for one in objects] == ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
@@ -198,7 +198,7 @@ def test_the_least_rights_need_nothing_else(capsys: pytest.CaptureFixture[str]) 
     assert role["rules"][1:] == [{"apiGroups": [""], "resources": ["nodes/proxy"], "verbs": ["get"]}]
 
 
-def test_the_configuration_of_the_node_is_taken_from_a_file(
+def test_the_node_configuration_is_read_from_a_file(
     config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "kubelet.yaml"
@@ -210,7 +210,7 @@ def test_the_configuration_of_the_node_is_taken_from_a_file(
     assert "every 2m0s to 3m0s" in " ".join(capsys.readouterr().out.split())
 
 
-def test_what_a_pod_waits_for_is_looked_for_when_asked(
+def test_a_pods_dependencies_are_checked_on_request(
     cluster: ServedCluster, config: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spec = {"nodeName": "node-a", "volumes": [{"name": "cfg", "configMap": {"name": "settings"}}]}
@@ -226,7 +226,7 @@ def test_what_a_pod_waits_for_is_looked_for_when_asked(
     assert "not found" not in capsys.readouterr().out
 
 
-def test_a_certificate_of_the_masters_is_warned_about(tmp_path: Path) -> None:
+def test_a_certificate_of_system_masters_causes_a_warning(tmp_path: Path) -> None:
     assert shutil.which("openssl"), "openssl makes the certificate"
     key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
     curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]

@@ -1,4 +1,4 @@
-"""`kubesim attach --agent` against the cluster over HTTP: the timeline, the verdict and how it exits."""
+"""`kubesim attach --agent` with a cluster over HTTP: the timeline, the verdict and the exit code."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def attach(cluster: ServedCluster, tmp_path: Path) -> list[str]:
     return ["attach", "--node", "node-a", "--kubeconfig", config, "--agent"]
 
 
-def test_the_timeline_shows_what_would_be_written_and_ends_with_a_verdict(
+def test_the_timeline_shows_suppressed_writes_and_ends_with_a_verdict(
     attach: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     log, report = tmp_path / "kubelet.log", tmp_path / "report.html"
@@ -55,14 +55,14 @@ def test_pods_can_have_real_networks_in_a_private_node(attach: list[str], capsys
     assert any("10.88.0." in json.dumps(line) for line in statuses)
 
 
-def test_one_listing_for_scripts(attach: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_once_for_scripts(attach: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*attach, "--once", "-o", "json"]) == 0
     reported = json.loads(capsys.readouterr().out)
     assert reported["pods"] == [{"pod": "shop/ok", "verdict": "same", "certain": False}]
     assert (reported["node"], reported["same"], reported["certain"]) == ("node-a", 1, 0)
 
 
-def test_lines_of_json_mark_what_would_be_written(attach: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_lines_mark_suppressed_writes(attach: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*attach, "--for", "4s", "-o", "jsonl"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {line["kind"] for line in lines if line.get("wouldWrite")} <= {"event", "api.write"}
@@ -80,7 +80,7 @@ def test_a_certain_difference_exits_with_3(
     assert "shop/odd  different, certain (qos)" in capsys.readouterr().out
 
 
-def test_stepping_through_what_happened(
+def test_stepping_through_the_trace(
     attach: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("n\nq\n"))
@@ -111,14 +111,14 @@ def test_its_kubelet_is_configured_by_a_file(
 
 
 @pytest.mark.parametrize("flags", [["--record", "x.jsonl"], ["--configz"]])
-def test_flags_that_the_agent_has_no_use_for(
+def test_flags_without_effect_are_rejected(
     attach: list[str], capsys: pytest.CaptureFixture[str], flags: list[str]
 ) -> None:
     assert main([*attach, *flags]) == 2
     assert f"{flags[0]} cannot be combined with --agent" in capsys.readouterr().err
 
 
-def test_finished_pods_are_not_touched(
+def test_finished_pods_are_ignored(
     cluster: ServedCluster, attach: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     over = pod(
@@ -130,7 +130,7 @@ def test_finished_pods_are_not_touched(
     assert rows["shop/over"] == "same"
 
 
-def test_a_scenario_takes_its_pods_from_a_live_api_server(
+def test_a_scenario_with_pods_from_a_live_api_server(
     cluster: ServedCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kubeconfig(tmp_path / "config", cluster.address, {"token": "t0ken"})
@@ -158,7 +158,7 @@ def test_a_scenario_takes_its_pods_from_a_live_api_server(
     assert "typo is no node of this scenario; name it in nodes" in capsys.readouterr().err
 
 
-def test_its_progress_is_shown_at_the_bottom_of_a_terminal(
+def test_progress_is_shown_at_the_bottom_of_a_terminal(
     attach: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
@@ -166,7 +166,7 @@ def test_its_progress_is_shown_at_the_bottom_of_a_terminal(
     err = capsys.readouterr().err
     assert re.search(r"\[#+\.*\] \d\S* on the node of 3s \(\d+\.\d%\) in \ds", err)
     assert "pods: 1 Running; " in err
-    assert err.endswith("\x1b[K")  # the view is gone at the end
+    assert err.endswith("\x1b[K")  # the view is removed at the end
 
 
 def test_a_report_needs_the_agent(attach: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`kubesim cni`: configurations looked at, commands run with everything shown, recorded and played again."""
+"""`kubesim cni`: configurations, commands with their plugin executions, recordings and replays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BRIDGE = {"type": "bridge", "bridge": "cni0", "ipam": {"type": "host-local", "su
 
 @pytest.fixture
 def conf_dir(tmp_path: Path) -> Path:
-    """A good list, a file that is never reached, one that nobody looks at."""
+    """A valid list, a shadowed file, and an ignored one."""
     folder = tmp_path / "net.d"
     folder.mkdir()
     network = {"cniVersion": "1.0.0", "name": "mynet", "plugins": [BRIDGE, {"type": "nosuch"}]}
@@ -45,7 +45,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return said.err.removeprefix("kubesim: error: ").rstrip("\n")
 
 
-def test_conf_says_what_would_be_loaded_and_why_not(conf_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_conf_lists_what_would_be_loaded_and_why_not(conf_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cni", "conf", *places(conf_dir)]) == 1  # a binary is missing
     assert capsys.readouterr().out.splitlines() == [
         "10-mynet.conflist: loaded as eth0: network 'mynet', version 1.0.0",
@@ -57,7 +57,7 @@ def test_conf_says_what_would_be_loaded_and_why_not(conf_dir: Path, capsys: pyte
     ]
 
 
-def test_conf_for_machines(conf_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_conf_as_json(conf_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["cni", "conf", *places(conf_dir), "--max-conf-num", "0", "-o", "json"])
     reported = json.loads(capsys.readouterr().out)
     assert [(entry["file"], entry["fate"]) for entry in reported] == [
@@ -74,7 +74,7 @@ def test_conf_of_an_older_kubelet(conf_dir: Path, capsys: pytest.CaptureFixture[
     assert json.loads(capsys.readouterr().out)["chosen"]["file"] == f"{conf_dir}/05-bad.conf"
 
 
-def test_info_shows_what_crictl_shows(conf_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_info_equals_crictl_info(conf_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cni", "info", *places(conf_dir)]) == 0
     reported = json.loads(capsys.readouterr().out)
     assert [network["Config"]["Name"] for network in reported["cniconfig"]["Networks"]] == ["cni-loopback", "mynet"]
@@ -89,7 +89,7 @@ def test_info_shows_what_crictl_shows(conf_dir: Path, capsys: pytest.CaptureFixt
     assert reported["lastCNILoadStatus"].endswith("invalid cni config: failed to load cni config")
 
 
-def test_config_dump_shows_what_containerd_shows(conf_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_config_dump_equals_containerds(conf_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cni", "config-dump", "--conf-dir", str(conf_dir), "--bin-dir", "/a'b", "--max-conf-num", "0"]) == 0
     [cni] = tomllib.loads(capsys.readouterr().out)["plugins"].values()
     assert cni["cni"] == {
@@ -110,7 +110,7 @@ def test_version(conf_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_mistakes(conf_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors(conf_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     at = places(conf_dir)
     assert "needs a NETWORK" in complaint(capsys, "add", *at)
     assert "needs a NETNS" in complaint(capsys, "add", "mynet", *at)
@@ -137,7 +137,7 @@ def kubesim(*arguments: str) -> tuple[int, str, str]:
 
 
 def a_session(folder: str) -> dict[str, Any]:
-    """What an engineer would type, one after the other."""
+    """Commands of an engineer, in order."""
     Path(folder, "10-mynet.conflist").write_text(
         json.dumps({"cniVersion": "1.0.0", "name": "mynet", "plugins": [BRIDGE]})
     )
@@ -181,7 +181,7 @@ def test_a_session_with_real_plugins(tmp_path: Path, capsys: pytest.CaptureFixtu
 
     assert reported["recorded"] == ["0001-ADD-bridge.json", "operation.json"]
     recording = tmp_path / "recording"
-    assert main(["cni", "add", "--replay", str(recording), "-q"]) == 0  # here, without any right to do it for real
+    assert main(["cni", "add", "--replay", str(recording), "-q"]) == 0  # here, without permissions
     assert json.loads(capsys.readouterr().out)["ips"][0]["address"] == "10.9.0.2/24"
 
     operation = json.loads((recording / "operation.json").read_text())
@@ -190,7 +190,7 @@ def test_a_session_with_real_plugins(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "CNI_IFNAME was 'eth0', now it is 'eth1'" in capsys.readouterr().out
 
 
-def test_an_add_that_takes_too_long_is_undone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_add_that_times_out_is_undone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plugin = tmp_path / "hang"
     plugin.write_text('#!/bin/sh\n[ "$CNI_COMMAND" = DEL ] || exec sleep 4720\n')
     plugin.chmod(0o755)
@@ -213,7 +213,7 @@ def test_install_writes_plugins_that_run(tmp_path: Path, capsys: pytest.CaptureF
     assert json.loads(answer)["supportedVersions"][-1] == "1.1.0"
 
 
-def test_bench_prints_a_line_for_each_number_of_pods_at_a_time() -> None:
+def test_bench_prints_a_line_per_number_of_concurrent_pods() -> None:
     code, out, err = kubesim("bench", "--pods", "2", "--pairs", "1", "--parallel", "1,2")
     assert code == 0
     assert re.fullmatch(r"cni bench: 1 of 4 pairs of runs, about \d+ s left\n", err)
@@ -232,7 +232,7 @@ def without_rights() -> list[Any]:
     return [process.returncode, out, err]
 
 
-def test_add_without_rights_names_the_ways_that_need_none() -> None:
+def test_add_without_permissions_suggests_alternatives() -> None:
     code, out, err = on_host(without_rights)
     assert (code, out) == (1, "")
     assert err.startswith("kubesim: error: ")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubesim.cli.flags.kubelet_flags import spell_out
+from kubesim.cli.flags.kubelet_flags import expand_switches
 from kubesim.cli.main import main
 
 ROOT = Path(__file__).parent.parent.parent
@@ -40,7 +40,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return code, reported.out, reported.err
 
 
-def test_a_file_is_read(capsys: pytest.CaptureFixture[str], tmp_path: Path, pods: str) -> None:
+def test_a_file_is_used(capsys: pytest.CaptureFixture[str], tmp_path: Path, pods: str) -> None:
     code, out, err = run(capsys, "--config", kubelet_yaml(tmp_path, "maxPods: 1\n"), pods)
     assert (code, err) == (0, "")
     assert "OutOfpods" in out
@@ -53,21 +53,21 @@ def test_the_environment_can_name_it(
     assert "OutOfpods" in run(capsys, pods)[1]
 
 
-def test_a_flag_goes_before_it(capsys: pytest.CaptureFixture[str], tmp_path: Path, pods: str) -> None:
+def test_a_flag_overrides_it(capsys: pytest.CaptureFixture[str], tmp_path: Path, pods: str) -> None:
     config = kubelet_yaml(tmp_path, "maxPods: 1\n")
     assert "OutOfpods" not in run(capsys, "--config", config, "--max-pods", "2", pods)[1]
 
 
-def test_what_has_no_effect_is_listed_once(capsys: pytest.CaptureFixture[str], tmp_path: Path, pods: str) -> None:
+def test_fields_without_effect_are_listed_once(capsys: pytest.CaptureFixture[str], tmp_path: Path, pods: str) -> None:
     config = kubelet_yaml(tmp_path, "oomScoreAdj: -5\naddress: 10.96.0.10\nsyncFrequency: 0s\n")
     code, _, err = run(capsys, "--config", config, "--hairpin-mode=none", pods, pods)
     assert code == 0
     assert err == "kubesim: without effect here: address, oomScoreAdj, hairpinMode (kubelet configuration)\n"
 
 
-def test_a_switch_takes_nothing_that_follows_it(capsys: pytest.CaptureFixture[str], pods: str) -> None:
-    assert spell_out(["--serialize-image-pulls", pods]) == ["--serialize-image-pulls=true", pods]
-    assert spell_out(["--serialize-image-pulls=false"]) == ["--serialize-image-pulls=false"]
+def test_a_switch_has_no_separate_value(capsys: pytest.CaptureFixture[str], pods: str) -> None:
+    assert expand_switches(["--serialize-image-pulls", pods]) == ["--serialize-image-pulls=true", pods]
+    assert expand_switches(["--serialize-image-pulls=false"]) == ["--serialize-image-pulls=false"]
     assert run(capsys, "--serialize-image-pulls", pods)[0] == 0
 
 
@@ -81,7 +81,7 @@ def test_a_switch_takes_nothing_that_follows_it(capsys: pytest.CaptureFixture[st
         (["--config", "nowhere.yaml"], "nowhere.yaml: no such file"),
     ],
 )
-def test_mistakes(arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str], pods: str) -> None:
+def test_errors(arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str], pods: str) -> None:
     code, _, err = run(capsys, *arguments, pods)
     assert (code, err) == (2, f"kubesim: error: {expected}\n")
 
@@ -108,7 +108,7 @@ def without_extras(*arguments: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_what_is_simulated_needs_no_extra_packages(pods: str) -> None:
+def test_simulated_networks_need_no_extra_packages(pods: str) -> None:
     assert without_extras(str(ROOT / "scenarios" / "three-sources.yaml")) == (0, "")
     code, err = without_extras("--manifest-url", "http://127.0.0.1:9/", pods)
     assert (code, err) == (
@@ -117,7 +117,7 @@ def test_what_is_simulated_needs_no_extra_packages(pods: str) -> None:
     )
 
 
-def test_help_shows_what_has_an_effect(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_shows_flags_with_an_effect(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["run", "--help"])
     shown = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""`--configz` over HTTP: one GET of the node's /configz, what it changes, and the line for a refusal."""
+"""`--configz` over HTTP: one GET of the node's /configz, its effect, and the error if it is forbidden."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONFIGZ = "/api/v1/nodes/n1/proxy/configz"
 
 
 class Server(ThreadingHTTPServer):
-    """An API server with one pod, whose node's kubelet answers as `configz` says."""
+    """An API server with one pod, and a node whose kubelet answers with `configz`."""
 
     configz: tuple[int, Any] = (200, {})
     asked: list[tuple[str, str]]
@@ -46,7 +46,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Tests print nothing."""
+        """Disable logging."""
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def explained(server: Server, tmp_path: Path) -> int:
     return main(["explain", "shop/web", "--configz", "--kubeconfig", str(file)])
 
 
-def test_the_longest_back_off_comes_from_the_kubelet(
+def test_the_maximum_back_off_comes_from_the_kubelet(
     server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.configz = (200, {"kubeletconfig": {"crashLoopBackOff": {"maxContainerRestartPeriod": "25s"}}})
@@ -82,7 +82,7 @@ def test_the_longest_back_off_comes_from_the_kubelet(
     assert {method for method, _ in server.asked} == {"GET"}
 
 
-def test_a_refusal_is_one_line_that_names_the_right(
+def test_forbidden_is_one_line_that_names_the_permission(
     server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.configz = (403, {"kind": "Status", "code": 403, "message": "nodes is forbidden"})

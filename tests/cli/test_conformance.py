@@ -1,4 +1,4 @@
-"""`kubesim conformance`: the table, the differences, the JSON, and the answers written to files."""
+"""`kubesim conformance`: the table, the differences, JSON, and answers written to files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ANSWER = {"hash": "2408615832", "hashHex": "8f908f98"}
 
 @pytest.fixture
 def corpora(tmp_path: Path) -> Path:
-    """One that passes in part, one whose cases have no answers, one that nobody knows."""
+    """A corpus that passes in part, one without answers, an unknown one."""
     folder = tmp_path / "corpora"
     folder.mkdir()
     cases = [
@@ -57,7 +57,7 @@ def test_how_many_failures_are_shown(
     assert sum(line.startswith("hash-") for line in capsys.readouterr().out.splitlines()) == shown
 
 
-def test_cases_that_cannot_be_run_here_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cases_that_cannot_run_here_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     case = {"id": "chain-1", "path": ["@REC999@"], "conflist": {}, "steps": [], "out": []}
     write(tmp_path / "real_chain.jsonl", [case])
     assert main(["conformance", str(tmp_path)]) == 0
@@ -81,9 +81,7 @@ def test_json_for_machines(corpora: Path, capsys: pytest.CaptureFixture[str]) ->
     assert len(corpus["failures"]) == 5
 
 
-def test_without_answers_nothing_is_judged_but_everything_is_emitted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_answers_all_cases_run_and_none_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "container_hash.jsonl", [{"case": "a", "input": GIVEN}, {"id": "b", "input": GIVEN}])
     out = tmp_path / "new" / "out"
     assert main(["conformance", str(tmp_path / "container_hash.jsonl"), "--emit", str(out)]) == 0
@@ -97,7 +95,7 @@ def test_only_unknown_corpora_do_not_fail(corpora: Path, capsys: pytest.CaptureF
     assert "weather: not known here" in capsys.readouterr().out
 
 
-def test_a_corpus_in_two_places_is_emitted_to_one_file(corpora: Path, tmp_path: Path) -> None:
+def test_a_corpus_in_two_files_is_written_to_one_file(corpora: Path, tmp_path: Path) -> None:
     more = tmp_path / "more"
     more.mkdir()
     write(more / "container_hash.jsonl", [{"case": "other", "input": GIVEN}])
@@ -107,7 +105,9 @@ def test_a_corpus_in_two_places_is_emitted_to_one_file(corpora: Path, tmp_path: 
 
 @pytest.fixture
 def stories(tmp_path: Path) -> Path:
-    """One that is reproduced, one without its outcome, one that asks for what is not simulated; and no story."""
+    """A reproducible story, one without its outcome, one that needs something not simulated; and a file without a
+    story.
+    """
     folder = tmp_path / "stories"
     folder.mkdir()
     story = read_story(STORIES / "job-quick.json.gz")
@@ -119,7 +119,7 @@ def stories(tmp_path: Path) -> Path:
     return folder
 
 
-def test_stories_are_one_corpus(stories: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stories_form_one_corpus(stories: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     assert main(["conformance", str(stories), "--only", "traces", "--emit", str(out)]) == 1
     lines = capsys.readouterr().out.splitlines()
@@ -134,12 +134,12 @@ def test_a_story_is_replayed_with_the_given_seed(stories: Path, tmp_path: Path) 
     assert json.loads((tmp_path / "out" / "bare.json").read_text())["seed"] == 7
 
 
-def test_a_file_that_holds_no_story_is_an_error(stories: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_without_a_story_is_an_error(stories: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["conformance", str(stories / "notes.json")]) == 2
     assert "not a story" in capsys.readouterr().err
 
 
-def test_the_bar_is_drawn_on_a_terminal_only() -> None:
+def test_the_bar_needs_a_terminal() -> None:
     for screen, drawn in ((Terminal(), True), (io.StringIO(), False)):
         with Observer(None, screen) as observer:
             observer.begin("pod_phase", 2)

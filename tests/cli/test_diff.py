@@ -1,4 +1,4 @@
-"""`kubesim diff`: two versions, two seeds, two sets of gates, two files; what it prints, and its exit code."""
+"""`kubesim diff`: two versions, seeds, sets of gates, or files; output and exit code."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ GATES = ("--feature-gates", OFF, "--feature-gates", ON)
 VERSIONS = ("--profile", "v1.30", "--profile", "v1.36")
 
 
-def test_the_first_difference_with_its_causes_and_its_gate(capsys: Output) -> None:
+def test_the_first_difference_with_its_causes_and_gate(capsys: Output) -> None:
     code, out = diff(capsys, *GATES, HELLO)
     assert code == 1
     assert "First difference: at 0.012s, pod hello" in out
@@ -70,8 +70,8 @@ def test_the_first_difference_with_its_causes_and_its_gate(capsys: Output) -> No
     assert f"verified: {OFF} with this one value of {ON} behaves like {ON} here" in out
 
 
-def test_the_table_has_a_row_for_each_pod_that_differs(capsys: Output) -> None:
-    """Without relists on demand the kubelet notices a start later."""
+def test_the_table_has_a_row_for_each_differing_pod(capsys: Output) -> None:
+    """Without relists on demand the kubelet detects a start later."""
     gates = ("--feature-gates", "PLEGOnDemandRelist=false", "--feature-gates", "PLEGOnDemandRelist=true")
     _, out = diff(capsys, *gates, HELLO)
     [row] = [line for line in out.splitlines() if line.startswith("  hello ")]
@@ -94,8 +94,8 @@ def test_the_same_as_json(capsys: Output) -> None:
 # -- two versions -----------------------------------------------------------------------------------------------
 
 
-def test_all_rules_are_found_one_after_the_other(capsys: Output) -> None:
-    """With all of them taken over, nothing differs any more."""
+def test_all_rules_are_found_in_order(capsys: Output) -> None:
+    """With all of them equalized, no difference remains."""
     names = ("PodReadyToStartContainersCondition", "PLEGOnDemandRelist")
     off, on = (",".join(f"{name}={value}" for name in names) for value in ("false", "true"))
     sides = ("--feature-gates", off, "--feature-gates", on)
@@ -108,7 +108,7 @@ def test_all_rules_are_found_one_after_the_other(capsys: Output) -> None:
 
 
 @pytest.mark.parametrize("old", ["v1.12", "v1.30"])
-def test_two_versions_differ_by_values_that_were_tried(old: str, capsys: Output) -> None:
+def test_the_rules_of_two_versions_are_confirmed_by_runs(old: str, capsys: Output) -> None:
     [found] = as_json(capsys, "--profile", old, "--profile", "v1.36", HELLO)["comparisons"]
     assert [side["profile"] for side in found["sides"]] == [old, "v1.36"]
     assert 1 <= len(found["rules"]) <= 4
@@ -123,7 +123,7 @@ def test_the_same_version_twice_is_the_same_run(capsys: Output) -> None:
     assert "No difference: every record is the same (1 pod)" in out
 
 
-def test_a_directory_is_one_comparison_and_files_are_one_each(capsys: Output, tmp_path: Path) -> None:
+def test_a_directory_is_one_comparison_and_files_are_separate_ones(capsys: Output, tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.yaml").write_text(POD.format(name=name))
     [whole] = as_json(capsys, *VERSIONS, "-f", str(tmp_path))["comparisons"]
@@ -134,7 +134,7 @@ def test_a_directory_is_one_comparison_and_files_are_one_each(capsys: Output, tm
     assert all(one["rules"] for one in each)
 
 
-def test_fifty_pods_are_compared_whole(capsys: Output, tmp_path: Path) -> None:
+def test_fifty_pods_are_compared_completely(capsys: Output, tmp_path: Path) -> None:
     for number in range(50):
         (tmp_path / f"{number}.yaml").write_text(POD.format(name=f"web-{number}"))
     _, out = diff(capsys, *VERSIONS, "-f", str(tmp_path))
@@ -142,7 +142,7 @@ def test_fifty_pods_are_compared_whole(capsys: Output, tmp_path: Path) -> None:
     assert "verified: v1.30 with th" in out
 
 
-def test_an_upgrade_in_a_scenario_is_part_of_both_sides(capsys: Output, tmp_path: Path) -> None:
+def test_an_upgrade_in_a_scenario_applies_to_both_sides(capsys: Output, tmp_path: Path) -> None:
     scenario = {
         "apiVersion": "kubesim.dev/v1alpha1",
         "kind": "Scenario",
@@ -157,13 +157,13 @@ def test_an_upgrade_in_a_scenario_is_part_of_both_sides(capsys: Output, tmp_path
 # -- two seeds --------------------------------------------------------------------------------------------------
 
 
-def test_another_seed_has_other_times_and_that_is_not_a_difference(capsys: Output) -> None:
+def test_different_times_of_another_seed_are_no_difference(capsys: Output) -> None:
     code, out = diff(capsys, "--seed", "1", "--seed", "2", CRASH)
     assert code == 0
     assert "No difference: the same happens to each pod, at other times (1 pod)" in out
 
 
-def test_what_another_seed_makes_happen_is_a_difference(capsys: Output, tmp_path: Path) -> None:
+def test_different_events_of_another_seed_are_a_difference(capsys: Output, tmp_path: Path) -> None:
     scenario = {
         "apiVersion": "kubesim.dev/v1alpha1",
         "kind": "Scenario",
@@ -195,7 +195,7 @@ def test_two_saved_traces(capsys: Output, tmp_path: Path) -> None:
     code, out = diff(capsys, old, new)
     assert code == 1
     assert "First difference: at 0.012s, pod hello" in out
-    assert "rule" not in out  # of a saved trace the version is not known
+    assert "rule" not in out  # the version of a saved trace is unknown
     assert diff(capsys, new, new)[0] == 0
 
 
@@ -218,7 +218,7 @@ def test_two_scenarios(capsys: Output, tmp_path: Path) -> None:
     assert 'Pulling image "nginx:one"' in out
 
 
-def test_a_name_cannot_drive_the_terminal(capsys: Output, tmp_path: Path) -> None:
+def test_control_characters_in_a_name_are_escaped(capsys: Output, tmp_path: Path) -> None:
     left, right = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     left.write_text('{"seq": 1, "t": 0, "kind": "note", "pod": "d/x", "text": "\\u001b[2J"}\n')
     right.write_text('{"seq": 1, "t": 0, "kind": "note", "pod": "d/x\\u001b[1m", "text": "ok"}\n')
@@ -245,11 +245,11 @@ def test_a_name_cannot_drive_the_terminal(capsys: Output, tmp_path: Path) -> Non
         (["--profile", "v1.12", "--profile", "v1.36", "--feature-gates", "NodeSwap=true", HELLO], "NodeSwap"),
     ],
 )
-def test_a_mistake_is_one_line(arguments: list[str], problem: str, capsys: Output) -> None:
+def test_an_error_is_one_line(arguments: list[str], problem: str, capsys: Output) -> None:
     assert problem in error(capsys, *arguments)
 
 
-def test_a_live_cluster_is_not_compared(capsys: Output, tmp_path: Path) -> None:
+def test_a_live_cluster_is_rejected(capsys: Output, tmp_path: Path) -> None:
     path = tmp_path / "live.yaml"
     path.write_text(
         "{apiVersion: kubesim.dev/v1alpha1, kind: Scenario, metadata: {name: live}, "

@@ -1,4 +1,4 @@
-"""A user's mistake is one line on stderr that says where it is, and exit code 2. Never a traceback."""
+"""A user error is one line on stderr with its position, and exit code 2; never a traceback."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BAD_FILES = {
 
 
 def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """The one line, after checking that it is one, that nothing else was said, and that the exit code is 2."""
+    """The error line, after checking that there is no other output and that the exit code is 2."""
     assert main(list(arguments)) == 2
     said = capsys.readouterr()
     assert said.out == ""
@@ -49,7 +49,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("name", BAD_FILES)
-def test_bad_content_is_reported_with_file_line_and_field(
+def test_invalid_content_is_reported_with_file_line_and_field(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     content, expected = BAD_FILES[name]
@@ -60,7 +60,7 @@ def test_bad_content_is_reported_with_file_line_and_field(
     assert re.search(expected, said), said
 
 
-def test_files_that_cannot_be_scenarios(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_are_not_scenarios(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert complaint(capsys, "run", str(tmp_path / "none.yaml")) == f"{tmp_path}/none.yaml: no such file"
     assert complaint(capsys, "run", str(tmp_path)).startswith(f"{tmp_path}: is a directory")
     big = tmp_path / "big.yaml"
@@ -71,9 +71,7 @@ def test_files_that_cannot_be_scenarios(tmp_path: Path, capsys: pytest.CaptureFi
     assert ":1: is not UTF-8 text" in complaint(capsys, "run", str(binary))
 
 
-def test_one_bad_file_among_good_ones_stops_all_before_anything_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_invalid_file_is_reported_before_anything_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "good.yaml").write_text(POD)
     (tmp_path / "bad.yaml").write_text("kind: [")
     assert "bad.yaml" in complaint(capsys, "run", str(tmp_path / "good.yaml"), str(tmp_path / "bad.yaml"))
@@ -103,7 +101,7 @@ def test_standard_input_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest
         (["conformance", "nowhere"], "nowhere: no such file or directory"),
     ],
 )
-def test_wrong_use(arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage_errors(arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert expected in complaint(capsys, *arguments)
 
 
@@ -117,7 +115,7 @@ def test_wrong_use(arguments: list[str], expected: str, capsys: pytest.CaptureFi
         ("KUBESIM_FEATURE_GATES", "x"),
     ],
 )
-def test_a_bad_value_in_the_environment_is_reported_by_its_name(
+def test_an_invalid_environment_variable_is_named(
     variable: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "pod.yaml").write_text(POD)
@@ -132,7 +130,7 @@ def test_a_bad_value_in_the_environment_is_reported_by_its_name(
         ("SidecarContainers=false", "cannot set feature gate SidecarContainers to false, feature is locked to true"),
     ],
 )
-def test_gates_that_a_kubelet_would_not_start_with(
+def test_gates_with_which_a_kubelet_does_not_start(
     gates: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "pod.yaml").write_text(POD)

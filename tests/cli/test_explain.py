@@ -1,4 +1,4 @@
-"""`kubesim explain`: from files and standard input, for people and machines; mistakes are one line."""
+"""`kubesim explain`: files and standard input, text and JSON output, one-line errors."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ def test_a_pod_from_a_file(file: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "no image" in said(capsys, str(file))
 
 
-def test_a_list_of_everything_on_standard_input(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_list_on_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     items = [PULLS, PULL_FAILED, {"kind": "Service", "metadata": {"name": "other"}}]
     stdin = io.TextIOWrapper(io.BytesIO(json.dumps({"kind": "List", "items": items}).encode()))
     monkeypatch.setattr(sys, "stdin", stdin)
@@ -44,7 +42,7 @@ def test_a_list_of_everything_on_standard_input(
     assert reported["causes"][0]["next"][0]["notBefore"] == ago(-16)
 
 
-def test_events_from_a_file_of_their_own(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_events_from_a_separate_file(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text(json.dumps(PULLS))
     events = tmp_path / "events.json"
     events.write_text(json.dumps({"kind": "EventList", "items": [PULL_FAILED]}))
@@ -78,7 +76,7 @@ def test_yaml(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("[1, 2]", "no kind"),
     ],
 )
-def test_mistakes_are_one_line(content: str, expected: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_are_one_line(content: str, expected: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text(content)
     assert main(["explain", str(file)]) == 2
     captured = capsys.readouterr()
@@ -91,12 +89,12 @@ def test_mistakes_are_one_line(content: str, expected: str, file: Path, capsys: 
     "arguments",
     [["absent.json"], ["-", "--events", "-"], ["-", "-o", "xml"], ["-", "--at", "noon"], ["-", "--references"]],
 )
-def test_wrong_use(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage_errors(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", *arguments]) == 2
     assert capsys.readouterr().err.startswith("kubesim: error: ")
 
 
-def test_secret_values_are_never_shown(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_secret_values_are_not_printed(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hidden: dict[str, Any] = {"name": "main", "image": "x", "env": [{"name": "PASSWORD", "value": "hunter2"}],
                               "command": ["x", "--token=hunter2"]}  # fmt: skip
     secret = pod(terminated(1), spec={"containers": [hidden]}, metadata={"annotations": {"a": "hunter2"}},

@@ -1,4 +1,4 @@
-"""`kubesim --help` answers immediately: it imports nothing heavy. Nor does a run import what it does not use."""
+"""`kubesim --help` is fast because it imports nothing heavy. A run imports only what it uses."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def imported_by(arguments: list[str]) -> list[str]:
     return modules
 
 
-def test_a_run_without_real_networks_imports_nothing_of_them() -> None:
+def test_a_simulated_run_does_not_import_real_networks() -> None:
     modules = imported_by(["run", "scenarios/hello-pod.yaml"])
     assert "kubesim.app" in modules
     assert [name for name in modules if name.startswith(("kubesim.cni", "kubesim.runtime.containerd.cni_node"))] == []
 
 
 @pytest.mark.parametrize("flags", [[], ["--step"]], ids=" ".join)
-def test_only_the_view_of_the_whole_screen_imports_textual(flags: list[str]) -> None:
+def test_only_the_full_screen_view_imports_textual(flags: list[str]) -> None:
     modules = imported_by(["run", *flags, "scenarios/hello-pod.yaml"])
     assert "kubesim.app" in modules
     assert [name for name in modules if name.partition(".")[0] in ("textual", "rich", "pygments")] == []
@@ -79,6 +79,6 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"kubesim {__version__}\n"
 
 
-def test_python_dash_m_is_the_same_program() -> None:
+def test_python_dash_m_runs_the_same_program() -> None:
     done = subprocess.run([sys.executable, "-m", "kubesim", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"kubesim {__version__}\n"

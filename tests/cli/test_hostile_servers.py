@@ -1,4 +1,4 @@
-"""`explain` and `attach` against servers that mean no good: one clear line, in time, and with little memory."""
+"""`explain` and `attach` with hostile servers: one clear error line, with limited time and memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.cluster.served import served_cluster
 TIMEOUT_S = 2
 GROWTH_MB = 100
 PATIENCE_S = 60
-# Prints by how many megabytes the process grew after all modules were loaded, and how many seconds it took.
+# Prints the growth of the process in megabytes after all imports, and the duration in seconds.
 MEASURED = """
 import resource, sys, time
 import aiohttp, kubernetes.aio.client, kubernetes.aio.config
@@ -53,7 +53,7 @@ IN_WORDS = {
 
 # A busy machine may reach the timeout first.
 SLOW = frozenset({"endless-body", "bomb", "many-values", "deep"})
-# To list takes the same way for these as for others.
+# Listing works the same way for these.
 OF_EXPLAIN = frozenset({"not-http", "html-502", "rather-deep", "empty-object", "list", "wrong-kind"})
 
 
@@ -61,7 +61,7 @@ OF_EXPLAIN = frozenset({"not-http", "html-502", "rather-deep", "empty-object", "
     ("command", "kind"),
     [*(("explain", kind) for kind in IN_WORDS), *(("attach", kind) for kind in IN_WORDS if kind not in OF_EXPLAIN)],
 )
-def test_one_clear_line_in_time_and_with_little_memory(tmp_path: Path, command: str, kind: str) -> None:
+def test_one_clear_line_with_limited_time_and_memory(tmp_path: Path, command: str, kind: str) -> None:
     arguments = ["explain", "shop/web"] if command == "explain" else ["attach", "--node", "node-a", "--once"]
     with hostile_server(kind) as address:
         config = kubeconfig(tmp_path / "config", address, {"token": "t0ken"})
@@ -83,13 +83,11 @@ def test_one_clear_line_in_time_and_with_little_memory(tmp_path: Path, command: 
     assert run.returncode == 2
     grown, took = run.stdout.split()
     assert int(grown) < GROWTH_MB
-    # The rest is room for a machine that has other work.
+    # The rest allows for other work on the machine.
     assert float(took) < TIMEOUT_S + 10
 
 
-def test_a_server_that_says_nothing_is_given_up_on_while_following_too(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_silent_server_times_out_while_following_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with hostile_server("silent") as address:
         config = kubeconfig(tmp_path / "config", address, {})
         assert main(["attach", "--node", "a", "--kubeconfig", config, "--request-timeout", "1"]) == 2
@@ -97,7 +95,7 @@ def test_a_server_that_says_nothing_is_given_up_on_while_following_too(
 
 
 @pytest.mark.parametrize("output", ["text", "json", "jsonl"])
-def test_text_of_a_cluster_is_shown_without_control_characters(
+def test_control_characters_from_a_cluster_are_escaped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], output: str
 ) -> None:
     state = waiting("ImagePullBackOff\x1b[31m\x9b")

@@ -1,4 +1,4 @@
-"""A signal ends a run with its result so far."""
+"""A signal ends a run and prints its partial result."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def days(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_summary_says_what_is_known(days: str, number: signal.Signals) -> None:
+def test_the_summary_has_the_results_so_far(days: str, number: signal.Signals) -> None:
     with start("run", days) as process:
         assert process.stdout is not None
         shown = ""
@@ -83,7 +83,7 @@ def test_json_is_complete(days: str, tmp_path: Path) -> None:
 
 
 class _Interrupting(MemorySink):
-    """Sends the signal when so much has been recorded."""
+    """Sends the signal after this many records."""
 
     def record(self, record: Record) -> None:
         super().record(record)
@@ -91,7 +91,7 @@ class _Interrupting(MemorySink):
             signal.raise_signal(signal.SIGINT)
 
 
-def test_in_python_the_interrupt_has_the_result(days: str) -> None:
+def test_in_python_the_interrupt_contains_the_result(days: str) -> None:
     former = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(RunInterrupted) as stopped:
@@ -104,7 +104,7 @@ def test_in_python_the_interrupt_has_the_result(days: str) -> None:
     assert result.expectations_open == ("pod web must have phase Succeeded",)
 
 
-def test_progress_is_reported_while_time_continues(days: str) -> None:
+def test_progress_is_reported_while_time_advances(days: str) -> None:
     moments: list[int] = []
     run_scenario(load_scenario(days), until=3600 * 1_000_000, on_progress=moments.append)
     assert moments == sorted(moments)

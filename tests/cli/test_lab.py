@@ -1,4 +1,4 @@
-"""`kubesim lab`: from the list to the end of a lab, for a learner and for a teacher."""
+"""`kubesim lab`: from the list to the end of a lab, for learners and teachers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Progress of this test alone, in the XDG state directory."""
+    """A progress file of its own, in the XDG state directory."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.delenv("KUBESIM_LABS", raising=False)
     return tmp_path / "kubesim"
@@ -43,7 +43,7 @@ def lab(capsys: pytest.CaptureFixture[str], state: Path) -> Learner:
     return Learner(capsys)
 
 
-def test_the_list_has_one_line_for_each_lab_with_its_number_first(
+def test_the_list_has_one_line_per_lab_starting_with_its_number(
     capsys: pytest.CaptureFixture[str], state: Path
 ) -> None:
     assert main(["lab", "list"]) == 0
@@ -53,7 +53,7 @@ def test_the_list_has_one_line_for_each_lab_with_its_number_first(
     assert max(map(len, lines)) <= 100
 
 
-def test_from_the_start_of_lab_1_to_its_end(lab: Learner, state: Path) -> None:
+def test_lab_1_from_start_to_end(lab: Learner, state: Path) -> None:
     assert "Predict 1 of 5" in lab("start", "1")
     reported = lab("check", "10s")
     assert re.search(r"Your prediction: 10s\. The run: \d+ms \(with another seed: 0s to 1s\)\. Not quite\.", reported)
@@ -76,7 +76,7 @@ def test_from_the_start_of_lab_1_to_its_end(lab: Learner, state: Path) -> None:
     assert lab("next").startswith("# The ten-minute amnesty")
 
 
-def test_progress_outlives_the_command(lab: Learner) -> None:
+def test_progress_is_saved(lab: Learner) -> None:
     lab("start", "first-crash")
     lab("check", "10s", "11s")
     assert "1 The first crash is free 2/5" in lab("list")
@@ -89,13 +89,13 @@ def test_progress_outlives_the_command(lab: Learner) -> None:
     assert "no lab in progress" in lab("hint", code=2)
 
 
-def test_answers_before_one_that_cannot_be_read_count(lab: Learner) -> None:
+def test_answers_before_an_invalid_one_count(lab: Learner) -> None:
     lab("start", "1")
     assert "'Running' is not a duration" in lab("check", "10 seconds", "Running", code=2)
     assert "1 The first crash is free 1/5" in lab("list")
 
 
-def test_a_closed_pipe_does_not_lose_an_answer(state: Path) -> None:
+def test_a_closed_pipe_loses_no_answer(state: Path) -> None:
     command = f"{sys.executable} -m kubesim lab start 1 | head -1; {sys.executable} -m kubesim lab check 10s | head -1"
     done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stderr == ""
@@ -104,7 +104,7 @@ def test_a_closed_pipe_does_not_lose_an_answer(state: Path) -> None:
     assert progress["labs"]["01-first-crash"]["questions"]["first-restart"]["done"]
 
 
-def test_without_an_answer_it_asks_in_a_loop(lab: Learner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_answer_it_prompts_in_a_loop(lab: Learner, monkeypatch: pytest.MonkeyPatch) -> None:
     lab("start", "4")
     typed = "app logger proxy\nsoon\n\n0s\nhint\n5s\n25\n20 seconds\nthree\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
@@ -155,7 +155,7 @@ def test_a_class(lab: Learner, tmp_path: Path) -> None:
         "hints": 0,
     }  # fmt: skip
     assert "Ada 01-first-crash no 1/5 0 2 0" in lab("class", str(ada))
-    lab("--class", str(ada), "--learner", "Ada", "hint")  # before the action, too
+    lab("--class", str(ada), "--learner", "Ada", "hint")  # also before the action
     assert "Ada 01-first-crash no 1/5 0 2 1" in lab("class", str(ada))
     assert "is not a file that --class wrote" in lab("class", str(LABS[0].scenario_path), code=2)
 
@@ -171,7 +171,7 @@ def test_the_environment_names_the_file_of_a_class(
     assert "Bo 01-first-crash" in lab("class", str(bo))
 
 
-def test_an_own_lab(lab: Learner, tmp_path: Path) -> None:
+def test_a_custom_lab(lab: Learner, tmp_path: Path) -> None:
     mine = str(tmp_path / "mine")
     assert "01-slow-start: a new lab. Change its files, then:" in lab("new", "--labs", mine, "slow-start")
     assert lab("validate", "--labs", mine) == "01-slow-start: ok"
@@ -198,7 +198,7 @@ def test_a_shipped_lab_is_validated_by_its_number(lab: Learner) -> None:
     assert lab("validate", "3", "first-crash") == "03-init-sidecar-app: ok 01-first-crash: ok"
 
 
-def test_the_run_under_another_version_can_be_stepped_through(lab: Learner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_run_with_another_version_can_be_stepped_through(lab: Learner, monkeypatch: pytest.MonkeyPatch) -> None:
     lab("start", "15")
     lab("check", "fetch, server")
     lab("hint")
@@ -210,7 +210,7 @@ def test_the_run_under_another_version_can_be_stepped_through(lab: Learner, monk
     assert "(v1.37)" in lab(*command[1].split(), "--break-on", "cri.call StartContainer container=migrate")
 
 
-def test_the_walk(lab: Learner) -> None:
+def test_stepping(lab: Learner) -> None:
     reported = lab("walk")
     stops = (
         "HandlePodAdditions", "UpdatePod", "podWorkerLoop", "SyncPod", "containerRuntime.SyncPod", "createPodSandbox",
@@ -235,13 +235,13 @@ def test_the_walk(lab: Learner) -> None:
         (("new", "A B"), "no name for a lab"),
     ],
 )
-def test_wrong_use_is_one_line(lab: Learner, arguments: tuple[str, ...], problem: str) -> None:
+def test_usage_errors_are_one_line(lab: Learner, arguments: tuple[str, ...], problem: str) -> None:
     reported = lab(*arguments, code=2)
     assert reported.startswith("kubesim: error: ")
     assert problem in reported
 
 
-def test_progress_that_cannot_be_read_is_an_error_and_not_overwritten(lab: Learner, state: Path) -> None:
+def test_a_damaged_progress_file_is_an_error_and_not_overwritten(lab: Learner, state: Path) -> None:
     state.mkdir()
     (state / "labs.json").write_text("{not json")
     assert "cannot be read as progress of labs; remove it" in lab("list", code=2)

@@ -62,7 +62,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def short(line: str) -> str:
-    """Uids and the ids of sandboxes and containers are long."""
+    """Shorten uids and the ids of sandboxes and containers."""
     line = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID", line)
     return re.sub(r"[0-9a-f]{64}", "ID", line)
 
@@ -72,7 +72,7 @@ def written(log: Path, arguments: Sequence[str]) -> list[str]:
     return [short(line) for line in log.read_text().splitlines()]
 
 
-def test_the_log_of_a_pod_at_the_usual_verbosity(pod: str, log: Path) -> None:
+def test_the_log_of_a_pod_at_the_default_verbosity(pod: str, log: Path) -> None:
     pleg = 'kubelet.go:2737] "SyncLoop (PLEG): event for pod" pod="default/hello" event='
     finished = 'generic.go:413] "Generic (PLEG): container finished" podID="UID" containerID="ID"'
     assert written(log, [pod]) == [
@@ -87,12 +87,12 @@ def test_the_log_of_a_pod_at_the_usual_verbosity(pod: str, log: Path) -> None:
     ]
 
 
-def test_the_documentation_shows_a_line_of_the_log(log: Path) -> None:
+def test_the_documentation_has_a_line_of_the_log(log: Path) -> None:
     first = written(log, ["hello-pod"])[0]
     assert f"\n    {first}\n" in (Path(__file__).parents[2] / "docs" / "how-to.md").read_text()
 
 
-def test_higher_verbosities_add_lines_and_lower_ones_leave_errors(pod: str, log: Path) -> None:
+def test_higher_verbosities_add_lines_and_the_lowest_keeps_errors(pod: str, log: Path) -> None:
     counts = [len(written(log, [pod, "--log-verbosity", str(v)])) for v in (0, 2, 3, 4, 10)]
     assert counts[0] == 0
     assert counts == sorted(set(counts))
@@ -105,7 +105,7 @@ def test_higher_verbosities_add_lines_and_lower_ones_leave_errors(pod: str, log:
     assert {line.partition("] ")[2][:29] for line in log.read_text().splitlines()} == {'"Error syncing pod, skipping"'}
 
 
-def test_both_forms_have_the_same_content(pod: str, log: Path) -> None:
+def test_both_formats_have_the_same_content(pod: str, log: Path) -> None:
     text = written(log, [pod, "--log-verbosity", "10"])
     values = [json.loads(line) for line in written(log, [pod, "--log-verbosity", "10", "--log-format", "json"])]
     assert len(text) == len(values)
@@ -122,14 +122,14 @@ def test_equal_runs_have_equal_logs(pod: str, log: Path) -> None:
     assert (written(log, [pod, "--seed", "8", "--log-verbosity", "10"]), log.read_bytes()) != first
 
 
-def test_a_log_changes_nothing_of_the_run(pod: str, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_does_not_change_the_run(pod: str, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", pod]) == 0
     without = capsys.readouterr().out
     assert main(["run", pod, "--log", str(log)]) == 0
     assert capsys.readouterr().out == without
 
 
-def test_the_kubelet_configuration_sets_form_and_verbosity(
+def test_the_kubelet_configuration_sets_format_and_verbosity(
     pod: str, log: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = written(log, [pod, "--logging-format=json", "--v=4"])
@@ -146,7 +146,7 @@ def test_the_lines_of_several_nodes_name_their_node(log: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_no_secret_is_ever_logged(form: str, tmp_path: Path, log: Path) -> None:
+def test_no_secret_is_logged(form: str, tmp_path: Path, log: Path) -> None:
     path = tmp_path / "secret.yaml"
     path.write_text(SECRET)
     found = "\n".join(written(log, [str(path), "--until", "20s", "--log-verbosity", "10", "--log-format", form]))
@@ -154,7 +154,7 @@ def test_no_secret_is_ever_logged(form: str, tmp_path: Path, log: Path) -> None:
     assert not [secret for secret in SECRETS if secret in found]
 
 
-def test_a_secret_that_a_step_applies_is_no_less_secret(tmp_path: Path, log: Path) -> None:
+def test_a_secret_applied_by_a_step_is_not_logged(tmp_path: Path, log: Path) -> None:
     secret, pod = (yaml.safe_load(document) for document in SECRET.split("---"))
     steps = [{"at": "1s", "apply": secret}, {"at": "2s", "apply": pod}]
     metadata = {"apiVersion": "kubesim.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "later"}}
@@ -178,7 +178,7 @@ def test_every_record_of_a_scenario_can_be_logged(scenario: str, log: Path) -> N
     assert any("[RemoteRuntimeService] StartContainer" in line for line in lines)
 
 
-def test_the_environment_asks_for_a_log(pod: str, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_enables_the_log(pod: str, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBESIM_LOG", str(log))
     monkeypatch.setenv("KUBESIM_LOG_FORMAT", "json")
     monkeypatch.setenv("KUBESIM_LOG_VERBOSITY", "3")
@@ -186,7 +186,7 @@ def test_the_environment_asks_for_a_log(pod: str, log: Path, monkeypatch: pytest
     assert {json.loads(line)["v"] for line in log.read_text().splitlines()} == {2, 3}
 
 
-def test_the_log_goes_to_stderr_for_a_dash(pod: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dash_logs_to_stderr(pod: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-q", pod, "--log", "-"]) == 0
     assert capsys.readouterr().err.startswith("I0101 00:00:00.005000")
 
@@ -202,7 +202,7 @@ def test_the_log_goes_to_stderr_for_a_dash(pod: str, capsys: pytest.CaptureFixtu
     ],
 )
 @pytest.mark.parametrize("command", ["run", "attach"])
-def test_bad_values_are_one_line(
+def test_invalid_values_are_one_line(
     command: str, arguments: list[str], problem: str, pod: str, tmp_path: Path,
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip

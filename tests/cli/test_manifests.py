@@ -1,4 +1,4 @@
-"""`kubesim run` with several files, with objects without effect, and with the output of containers."""
+"""`kubesim run` with several files, objects without effect, and container output."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ def test_a_directory_is_one_run(folder: Path, capsys: pytest.CaptureFixture[str]
     assert said.out.count("seed 0") == 1
 
 
-def test_the_objects_without_effect_are_a_note_of_the_trace(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_objects_without_effect_are_noted_in_the_trace(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-o", "jsonl", "-f", "pod.yaml", "-f", "role.yaml"]) == 0
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     notes = [record["text"] for record in records if record["kind"] == "note"]
     assert notes.count("stored, no effect here: ClusterRole/reader") == 1
 
 
-def test_strict_refuses_them(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_strict_rejects_them(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--strict", "-f", "."]) == 2
     assert "role.yaml:2: kind: ClusterRole/reader has no effect here" in capsys.readouterr().err
 
 
-def test_nothing_to_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run"]) == 2
     assert "give a FILE, or -f" in capsys.readouterr().err
 
@@ -76,7 +76,7 @@ def test_logs_are_printed_after_the_run(folder: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().err == "kubesim: no output of absent\n"
 
 
-def test_the_timeline_folds_output_and_escapes_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_timeline_folds_and_escapes_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "pod.yaml"]) == 0
     log = [line for line in capsys.readouterr().out.splitlines() if " log " in line]
     assert [line.split("hello:main")[1].strip() for line in log] == [
@@ -84,7 +84,7 @@ def test_the_timeline_folds_output_and_escapes_it(folder: Path, capsys: pytest.C
     ]  # fmt: skip
 
 
-def test_records_have_every_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_records_contain_every_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-o", "jsonl", "pod.yaml"]) == 0
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     log = [(record["stream"], record["text"]) for record in records if record["kind"] == "log"]
@@ -93,7 +93,7 @@ def test_records_have_every_line(folder: Path, capsys: pytest.CaptureFixture[str
     assert len(log) == 14
 
 
-def test_a_failed_expectation_shows_the_last_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_expectation_prints_the_last_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "nodes.yaml").write_text(NODES + POD % ("hello", MANY))
     assert main(["run", "-q", "nodes.yaml"]) == 1
     lines = capsys.readouterr().out.splitlines()
@@ -103,7 +103,7 @@ def test_a_failed_expectation_shows_the_last_output(folder: Path, capsys: pytest
     ]  # fmt: skip
 
 
-def test_with_several_nodes_every_line_names_its_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_several_nodes_every_line_names_its_node(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "nodes.yaml").write_text(NODES + POD % ("hello", '"echo hi"'))
     main(["run", "nodes.yaml"])
     lines = capsys.readouterr().out.splitlines()
@@ -112,7 +112,7 @@ def test_with_several_nodes_every_line_names_its_own(folder: Path, capsys: pytes
     assert node in ("left", "right")
 
 
-def test_until_decides_that_pods_are_not_deleted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_until_keeps_the_pods(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "server.yaml").write_text(POD % ("server", '"sleep 1000"'))
     assert main(["run", "-q", "--until", "2m", "server.yaml"]) == 0
     said = capsys.readouterr().out

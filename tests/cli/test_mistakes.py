@@ -1,4 +1,4 @@
-"""Mistakes of a user: one line that names the thing, the value and the remedy; never a traceback."""
+"""User errors: one line with object, value and remedy; never a traceback."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ EFFECTS = "NoSchedule, PreferNoSchedule or NoExecute"
         ),
     ],
 )
-def test_a_scenario(spec: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scenario_errors(spec: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "s.yaml"
     file.write_text(f"{HEAD}  {spec}\n")
     assert main(["run", str(file)]) == 2
@@ -90,9 +90,7 @@ def test_a_strategic_merge_patch_may_have_directives(tmp_path: Path) -> None:
     assert main(["run", "-q", str(file)]) == 0
 
 
-def test_a_step_that_removes_a_file_that_does_not_exist_fails(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_removing_a_missing_file_fails_the_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "s.yaml"
     file.write_text(f"{HEAD}  {{duration: 9s, steps: [{{at: 1s, removeStaticPod: {{file: a.yaml}}}}]}}\n")
     assert main(["run", "-q", str(file)]) == 1
@@ -100,7 +98,7 @@ def test_a_step_that_removes_a_file_that_does_not_exist_fails(
 
 
 @pytest.mark.parametrize("grace", [99_999_999_999_999, 9_223_372_036_854_775_807])
-def test_a_grace_period_beyond_all_calendars_is_not_a_problem(grace: int, tmp_path: Path) -> None:
+def test_a_huge_grace_period_is_allowed(grace: int, tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     steps = f"[{{at: 1s, delete: {{pod: a, gracePeriodSeconds: {grace}}}}}]"
     file.write_text(f"{HEAD}  {{duration: 9s, objects: [{POD}], steps: {steps}}}\n")
@@ -112,13 +110,13 @@ def kubesim(*words: str, **given: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False, **given)  # type: ignore[call-overload,no-any-return]
 
 
-def test_a_disk_that_is_full() -> None:
+def test_a_full_disk() -> None:
     with open("/dev/full", "w") as full:
         done = kubesim("run", "hello-pod", stdout=full)
     assert (done.returncode, done.stderr) == (2, "kubesim: error: standard output: No space left on device\n")
 
 
-def test_no_standard_output() -> None:
+def test_a_closed_stdout() -> None:
     done = subprocess.run(
         ["/bin/sh", "-c", f"{sys.executable} -m kubesim run hello-pod >&-"],
         cwd=ROOT,
@@ -130,14 +128,14 @@ def test_no_standard_output() -> None:
     assert (done.returncode, done.stderr) == (2, f"kubesim: error: standard output is closed: {remedy}\n")
 
 
-def test_a_terminal_that_knows_only_ascii() -> None:
+def test_an_ascii_terminal() -> None:
     done = kubesim("run", "hello-pod", stdout=subprocess.PIPE, env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
     assert done.stdout.isascii()
     assert "\\u2014 " in done.stdout
 
 
-def test_a_kubeconfig_that_is_not_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_binary_kubeconfig(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "config"
     file.write_bytes(b"\xff\xfe")
     assert main(["attach", "--node", "n", "--kubeconfig", str(file), "--once"]) == 2
@@ -145,7 +143,7 @@ def test_a_kubeconfig_that_is_not_text(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize("time", ["yesterday", "2026-13-01T00:00:00Z", "2026-01-01T00:00:00+25:00"])
-def test_a_time_that_is_none(time: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_time(time: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "pod.yaml"
     file.write_text(f"{POD[:-1]}, status: {{startTime: '{time}'}}}}")
     assert main(["run", "-q", str(file)]) == 2
@@ -153,12 +151,12 @@ def test_a_time_that_is_none(time: str, tmp_path: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().err == f"kubesim: error: {file}:1: {problem}\n"
 
 
-def test_a_flag_that_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_flag_with_invalid_utf8(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-q", "--allowed-unsafe-sysctls", os.fsdecode(b"\xff"), "hello-pod"]) == 2
     assert capsys.readouterr().err == "kubesim: error: --allowed-unsafe-sysctls: the value is not UTF-8 text\n"
 
 
-def test_a_selector_that_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_selector_with_invalid_utf8(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["get", "pods", "-l", os.fsdecode(b"\xff"), "hello-pod"]) == 1
     assert capsys.readouterr().err.startswith('Error from server (BadRequest): Unable to find "/v1, Resource=pods"')
 
@@ -175,7 +173,7 @@ DEEP = "[" * 100_000
 
 
 @pytest.mark.parametrize("answer", [DEEP, '{"ips":' * 100_000, "\\xff"])
-def test_a_plugin_that_answers_nonsense(answer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plugin_with_invalid_output(answer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.conflist").write_text('{"cniVersion": "1.0.0", "name": "net", "plugins": [{"type": "odd"}]}')
     (tmp_path / "answer").write_text(answer)
     plugin = tmp_path / "odd"
@@ -194,7 +192,7 @@ def test_a_plugin_that_answers_nonsense(answer: str, tmp_path: Path, capsys: pyt
         ('{"binDirs": true}', "cannot unmarshal bool into Go struct field recording.binDirs of type []string"),
     ],
 )
-def test_a_damaged_recording_of_plugins(
+def test_a_damaged_plugin_recording(
     content: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "operation.json").write_text(content)

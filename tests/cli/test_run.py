@@ -1,4 +1,4 @@
-"""`kubesim run`: the three outputs, the levels, where values come from, and how it ends."""
+"""`kubesim run`: output formats, verbosity, precedence of settings, and exit codes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def pod(tmp_path: Path) -> str:
 
 @pytest.fixture
 def wish(tmp_path: Path) -> str:
-    """A scenario whose expectation fails."""
+    """A scenario with an expectation that fails."""
     path = tmp_path / "wish.yaml"
     path.write_text(SCENARIO + POD)
     return str(path)
@@ -51,7 +51,7 @@ def wish(tmp_path: Path) -> str:
 
 @pytest.fixture(autouse=True)
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing that is looked for is broken into two lines."""
+    """Use a wide terminal, so that no expected text is wrapped."""
     monkeypatch.setenv("COLUMNS", "160")
 
 
@@ -61,7 +61,7 @@ def out(capsys: pytest.CaptureFixture[str]) -> str:
     return said.out
 
 
-def test_the_timeline_shows_the_whole_flow(pod: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_timeline_shows_the_whole_lifecycle(pod: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", pod]) == 0
     said = out(capsys)
     for expected in (
@@ -124,7 +124,7 @@ def last_line(capsys: pytest.CaptureFixture[str]) -> str:
     return out(capsys).splitlines()[-1]
 
 
-def test_flag_before_environment_before_scenario(
+def test_flags_override_the_environment_which_overrides_the_scenario(
     wish: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main(["run", wish])
@@ -151,7 +151,7 @@ def test_the_same_seed_gives_the_same_output(pod: str, capsys: pytest.CaptureFix
     assert runs[0] != runs[2]
 
 
-def test_manifests_come_from_standard_input_too(
+def test_manifests_can_come_from_standard_input(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(POD.encode())))
@@ -159,14 +159,14 @@ def test_manifests_come_from_standard_input_too(
     assert "hello: deleted at 32.6 s, last phase Failed" in out(capsys)
 
 
-def test_speed_changes_nothing_but_the_pace(pod: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_speed_changes_only_the_pace(pod: str, capsys: pytest.CaptureFixture[str]) -> None:
     main(["run", pod])
     at_once = out(capsys)
     main(["run", "--speed", "100000", pod])
     assert out(capsys) == at_once
 
 
-def test_feature_gates_come_from_the_flag_then_the_environment_then_the_scenario(
+def test_feature_gates_from_flag_environment_and_scenario(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "gated.yaml"
@@ -182,7 +182,7 @@ def test_feature_gates_come_from_the_flag_then_the_environment_then_the_scenario
     assert not shows_the_condition("--feature-gates", "PodReadyToStartContainersCondition=false,EventedPLEG=0")
 
 
-def test_colours_on_a_terminal_unless_unwanted(pod: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_need_a_terminal_and_can_be_disabled(pod: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for no_color, coloured in (("", True), ("1", False)):
         monkeypatch.setenv("NO_COLOR", no_color)
         screen = Terminal()
@@ -191,7 +191,7 @@ def test_colours_on_a_terminal_unless_unwanted(pod: str, monkeypatch: pytest.Mon
         assert ("\x1b[" in screen.getvalue()) == coloured
 
 
-def test_a_reader_that_leaves_is_not_an_error(pod: str) -> None:
+def test_a_closed_pipe_is_not_an_error(pod: str) -> None:
     with start("run", "-v", "--speed", "2", pod) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -200,7 +200,7 @@ def test_a_reader_that_leaves_is_not_an_error(pod: str) -> None:
     assert process.returncode == 0
 
 
-def test_an_interrupt_ends_it_quietly_with_130(pod: str) -> None:
+def test_an_interrupt_exits_silently_with_130(pod: str) -> None:
     with start("run", "-v", "--speed", "0.01", pod) as process:
         assert process.stdout is not None
         process.stdout.readline()  # it runs

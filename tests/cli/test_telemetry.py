@@ -20,7 +20,7 @@ TWO_NODES = str(Path(__file__).parents[2] / "scenarios" / "two-nodes.yaml")
 
 
 class Collector(HTTPServer):
-    """Takes traces over OTLP/HTTP, with answers that a test chooses."""
+    """A collector for traces over OTLP/HTTP with scripted responses."""
 
     def __init__(self, status: int, answer: dict[str, Any]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -42,7 +42,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
-        """Says nothing."""
+        """Disable logging."""
 
 
 @contextmanager
@@ -72,7 +72,7 @@ def test_metrics_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
     assert metrics["kubelet_node_name"].value(instance="node-2", node="node-2") == 1
 
 
-def test_spans_in_a_file_and_at_a_collector_are_the_same(tmp_path: Path) -> None:
+def test_spans_in_a_file_and_at_a_collector_are_equal(tmp_path: Path) -> None:
     file = tmp_path / "spans.jsonl"
     assert main(["run", "-q", "--otlp", str(file), HELLO]) == 0
     with collecting() as collector:
@@ -82,7 +82,7 @@ def test_spans_in_a_file_and_at_a_collector_are_the_same(tmp_path: Path) -> None
     assert collector.received == [("/v1/traces", "application/json", request) for request in written]
 
 
-def test_the_kubelets_configuration_gives_the_sampling_rate(tmp_path: Path) -> None:
+def test_the_kubelet_configuration_sets_the_sampling_rate(tmp_path: Path) -> None:
     configuration, file = tmp_path / "kubelet.yaml", tmp_path / "spans.jsonl"
     configuration.write_text(
         "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
@@ -99,7 +99,7 @@ def test_the_kubelets_configuration_gives_the_sampling_rate(tmp_path: Path) -> N
         (200, {"partialSuccess": {"rejectedSpans": "2", "errorMessage": "old"}}, "the collector rejected 2 spans: old"),
     ],
 )
-def test_a_collector_that_refuses(
+def test_a_collector_that_rejects_spans(
     status: int, answer: dict[str, Any], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with collecting(status, **answer) as collector:
@@ -109,7 +109,7 @@ def test_a_collector_that_refuses(
     assert "6 of 6 expectations met" in captured.out
 
 
-def test_a_collector_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unreachable_collector(capsys: pytest.CaptureFixture[str]) -> None:
     with collecting() as gone:
         address = gone.address
     assert main(["run", "-q", "--otlp", address, HELLO]) == 2
@@ -129,7 +129,7 @@ def test_a_collector_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> 
         (["--otlp", "s.jsonl", "--step"], "--step cannot be combined with --metrics and --otlp"),
     ],
 )  # fmt: skip
-def test_mistakes_are_reported_before_anything_runs(
+def test_errors_are_reported_before_anything_runs(
     flags: list[str], problem: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

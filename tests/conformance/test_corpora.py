@@ -1,4 +1,4 @@
-"""What the real kubelet, libcni and containerd decided, case by case: kubesim decides the same."""
+"""Recorded decisions of the real kubelet, libcni and containerd: kubesim decides the same in each case."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def _reported(result: CorpusResult) -> str:
     return "\n".join(lines)
 
 
-def test_the_corpora_are_here() -> None:
+def test_all_corpora_are_present() -> None:
     assert len(CORPORA) == 24

@@ -1,4 +1,4 @@
-"""Where two answers count as the same without being equal, and where they do not."""
+"""Answers that differ in text but count as equal, and those that do not."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from kubesim.conformance.narrowing import (
 )
 
 
-def test_a_parser_must_fail_but_its_words_are_its_own() -> None:
+def test_parser_errors_must_occur_but_their_text_may_differ() -> None:
     assert same_error("f: couldn't parse as pod(yaml: line 3: oops)", "f: couldn't parse as pod(yaml: line 4: no)")
     assert not same_error("f: couldn't parse as pod(yaml: line 3: oops)", "f: couldn't parse as pod(json: no)")
     assert not same_error("f: couldn't parse as pod(yaml: oops)", "g: couldn't parse as pod(yaml: oops)")
 
 
-def test_a_printed_go_value_is_compared_up_to_its_type() -> None:
+def test_a_printed_go_value_is_compared_by_its_type() -> None:
     assert same_error("x(invalid pod: &core.Service{TypeMeta:0xc000})", "x(invalid pod: &core.Service{...})")
     assert not same_error("x(invalid pod: &core.Service{TypeMeta:0xc000})", "x(invalid pod: &core.Node{...})")
 
@@ -30,7 +30,7 @@ def test_the_order_of_errors_is_free_only_within_maps() -> None:
     assert not same_error(f"invalid pod: [{a} {b}]", f"invalid pod: [{a} {a}]")
 
 
-def test_a_generated_uid_is_only_marked_and_a_given_one_is_not() -> None:
+def test_generated_uids_get_placeholders_and_given_ones_do_not() -> None:
     uid = "0123456789abcdef" * 2
     pod = {"uid": uid, "annotations": {"hash": uid}, "pod": {"metadata": {"uid": uid}}}
     marked = {"uid": "<generated>", "annotations": {"hash": "<generated>"}, "pod": {"metadata": {"uid": "<generated>"}}}
@@ -38,7 +38,7 @@ def test_a_generated_uid_is_only_marked_and_a_given_one_is_not() -> None:
     assert without_generated_uids(pod, uid) == pod
 
 
-def test_null_and_empty_are_the_same_where_go_wrote_nil() -> None:
+def test_null_equals_empty_where_go_has_nil() -> None:
     assert without_nil({"a": [], "b": {}, "c": [{}], "d": 0, "e": ""}) == {
         "a": None,
         "b": None,
@@ -50,14 +50,14 @@ def test_null_and_empty_are_the_same_where_go_wrote_nil() -> None:
     assert judge_either({}, {"a": None}, {"a": [1]}) != []
 
 
-def test_a_panic_of_go_must_be_an_error_and_what_was_known_must_agree() -> None:
+def test_a_go_panic_must_be_an_error_and_the_output_before_it_must_be_equal() -> None:
     panicked = {"parsed": {"x": 1}, "panic": "nil pointer", "error": None}
     assert judge_either({}, panicked, {"parsed": {"x": 1}, "error": {"text": "whatever"}}) == []
     assert judge_either({}, panicked, {"parsed": {"x": 1}, "error": None}) != []
     assert judge_either({}, panicked, {"parsed": {"x": 2}, "error": {"text": "whatever"}}) != []
 
 
-def test_either_wording_of_gos_json_libraries_will_do() -> None:
+def test_either_text_of_gos_json_libraries_is_accepted() -> None:
     case = {"out_jsonv2": {"error": {"text": "new words"}}}
     old = {"error": {"text": "old words"}}
     assert judge_either(case, old, {"error": {"text": "new words"}}) == []

@@ -1,4 +1,4 @@
-"""Finding and running corpora: what is judged, what is only played, what is an error."""
+"""Finding and running corpora: compared cases, cases without an answer, and errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_case_passes_fails_or_is_not_judged(tmp_path: Path) -> None:
     assert any(line.startswith("hash: expected") for line in result.failures[0].differences)
 
 
-def test_a_case_that_cannot_be_replayed_fails_alone(tmp_path: Path) -> None:
+def test_an_error_while_running_fails_only_its_case(tmp_path: Path) -> None:
     broken = {"case": "hash-2", "input": {}, "output": {}}
     result = run_corpus(write(tmp_path / "container_hash.jsonl", broken, RIGHT))
     assert (result.passed, result.failed) == (1, 1)
@@ -41,20 +41,20 @@ def test_a_case_that_cannot_be_replayed_fails_alone(tmp_path: Path) -> None:
     assert result.failures[0].differences == (problem,)
 
 
-def test_a_case_that_cannot_be_judged_fails_alone(tmp_path: Path) -> None:
-    """Its answer is not of the format of the corpus."""
+def test_an_error_while_judging_fails_only_its_case(tmp_path: Path) -> None:
+    """Its answer does not have the format of the corpus."""
     good = {"case": "n", "input": {"dir": [], "steps": [1]}, "output": {"steps": ["x"]}}
     result = run_corpus(write(tmp_path / "conf_sync.jsonl", good, good | {"case": "m"}))
     assert (result.cases, result.failed) == (2, 2)
     assert all("the case is damaged" in failure.differences[0] for failure in result.failures)
 
 
-def test_id_and_out_are_the_same_as_case_and_output(tmp_path: Path) -> None:
+def test_id_and_out_are_synonyms_of_case_and_output(tmp_path: Path) -> None:
     other = {"id": "hash-9", "input": GIVEN, "out": ANSWER}
     assert run_corpus(write(tmp_path / "container_hash.jsonl", other)).passed == 1
 
 
-def test_an_answer_may_stand_beside_the_input(tmp_path: Path) -> None:
+def test_an_answer_may_be_beside_the_input(tmp_path: Path) -> None:
     good = {"case": "stderronly", "op": "ADD", "result": None,
             "error": 'plugin type="stderronly" failed (add): netplugin failed: "hello\\n"'}  # fmt: skip
     bad = good | {"error": None}
@@ -64,14 +64,14 @@ def test_an_answer_may_stand_beside_the_input(tmp_path: Path) -> None:
     assert result.failures[0].expected == {"error": None, "result": None}
 
 
-def test_a_case_that_this_machine_cannot_run_is_neither_passed_nor_failed(tmp_path: Path) -> None:
+def test_a_case_that_cannot_run_here_is_neither_passed_nor_failed(tmp_path: Path) -> None:
     case = {"id": "chain-1", "path": ["@REC999@"], "conflist": {}, "steps": [], "out": []}
     result = run_corpus(write(tmp_path / "real_chain.jsonl", case))
     assert (result.cases, result.passed, result.failed) == (1, 0, 0)
     assert result.not_runnable == {"chain-1": "the plugins of @REC999@ are not installed"}
 
 
-def test_corpora_are_found_in_directories_packed_or_not(tmp_path: Path) -> None:
+def test_corpora_are_found_in_directories_even_compressed(tmp_path: Path) -> None:
     inner = tmp_path / "inner"
     inner.mkdir()
     plain = write(tmp_path / "b.jsonl")
@@ -82,7 +82,7 @@ def test_corpora_are_found_in_directories_packed_or_not(tmp_path: Path) -> None:
     assert find_corpora([plain, tmp_path]) == [plain, packed]
 
 
-def test_what_does_not_exist_or_not_a_corpus_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_path_or_another_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file or directory"):
         find_corpora([tmp_path / "nothing"])
     (tmp_path / "notes.txt").write_text("")
@@ -107,20 +107,20 @@ def test_a_malformed_file_is_an_error_with_its_line(tmp_path: Path, content: byt
         list(read_cases(path))
 
 
-def test_a_damaged_packed_file_is_an_error(tmp_path: Path) -> None:
+def test_a_damaged_compressed_file_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"case": "a"}\n' * 1000)[:-20])
     with pytest.raises(InputError, match="damaged gzip file"):
         list(read_cases(path))
 
 
-def test_only_names_with_a_player_are_known() -> None:
+def test_only_names_with_a_module_are_known() -> None:
     assert is_known("pod_phase")
     assert not is_known("pod-phase")
     assert not is_known("weather")
 
 
-def test_what_fails_in_a_callback_is_the_damage_of_its_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_exception_in_a_callback_fails_its_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = Path(__file__).parent / "data" / "lifecycle_trace.jsonl.gz"
     with gzip.open(data, "rt") as lines:
         case = json.loads(next(lines))
@@ -131,7 +131,7 @@ def test_what_fails_in_a_callback_is_the_damage_of_its_case(tmp_path: Path, caps
     assert capsys.readouterr().err == ""
 
 
-def test_a_life_with_a_negative_delay_is_damaged(tmp_path: Path) -> None:
+def test_a_case_with_a_negative_delay_is_invalid(tmp_path: Path) -> None:
     data = Path(__file__).parent / "data" / "lifecycle_trace.jsonl.gz"
     with gzip.open(data, "rt") as lines:
         case = json.loads(next(lines))

@@ -1,4 +1,4 @@
-"""Two kubelets beside each other: values that differ, mixtures of both, and which values count."""
+"""Comparing two kubelets: differing values, mixtures of both, and the values that matter."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_equal_kubelets_have_no_differing_values_and_a_setting_makes_one() -> No
     assert only[:4] == ("gate", "PodLevelResources", True, False)
 
 
-def test_a_mixed_kubelet_has_the_values_that_were_taken_and_no_other() -> None:
+def test_a_mixed_kubelet_has_exactly_the_taken_values() -> None:
     taken = [value for value in differing_values(OLD, NEW) if value.name in ("bootstrap_checkpoints", "NodeSwap")]
     asked: set[str] = set()
     gates = mixed(OLD, NEW, taken, asked)
@@ -41,13 +41,13 @@ def test_a_mixed_kubelet_has_the_values_that_were_taken_and_no_other() -> None:
     assert gates.profile == "v1.12"
 
 
-def test_with_all_values_it_is_the_other_one() -> None:
+def test_with_all_values_it_equals_the_other_one() -> None:
     gates = mixed(OLD, NEW, differing_values(OLD, NEW))
     assert differing_values(gates, NEW) == []
 
 
 @pytest.mark.parametrize("culprits", [{"G0"}, {"G99"}, {"G42"}, {"G3", "G77"}, {"G1", "G2", "G50"}])
-def test_the_values_that_are_needed_are_found_with_few_questions(culprits: set[str]) -> None:
+def test_the_relevant_values_are_found_with_few_trials(culprits: set[str]) -> None:
     questions = 0
 
     def is_enough(taken: Sequence[DifferingValue]) -> bool:

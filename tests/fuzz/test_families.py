@@ -1,4 +1,4 @@
-"""Fuzzed inputs of every kind: no traceback, no hang, no other exit code than 0, 1, 2, 3 and 130, no more than 500 MB.
+"""Fuzzed inputs of every family: no traceback, no hang, only exit codes 0, 1, 2, 3 and 130, at most 500 MB.
 
 `make soak` runs 100,000 of them.
 """
@@ -20,19 +20,19 @@ TIMES_IN_SOAK = 50
 
 @LONG
 @pytest.mark.parametrize("name", FAMILIES)
-def test_no_input_does_harm(name: str, tmp_path: Path) -> None:
+def test_no_input_breaks_a_rule(name: str, tmp_path: Path) -> None:
     count = FAMILIES[name][1] * (TIMES_IN_SOAK if SOAK else 1)
     found = list(itertools.islice(findings(name, count, tmp_path), MOST_FINDINGS))
     assert not found, "\n\n".join(map(str, found))
 
 
-def test_there_are_as_many_inputs_as_promised() -> None:
+def test_there_are_as_many_inputs_as_documented() -> None:
     assert sum(count for _, count in FAMILIES.values()) >= 2_000
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES.keys() - {"api_answers", "kubeconfig"}))
-def test_a_number_is_always_the_same_input(name: str, tmp_path: Path) -> None:
-    """Those of clusters have a server beside them, and are made in workers only."""
+def test_a_number_always_gives_the_same_input(name: str, tmp_path: Path) -> None:
+    """Inputs with clusters need a server, and are created in workers only."""
     made = []
     for _ in range(2):
         folder = tmp_path / "input"

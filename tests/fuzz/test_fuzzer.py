@@ -1,4 +1,4 @@
-"""The fuzzer itself: it sees what it is there to see."""
+"""The fuzzer itself detects all violations."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_verdict(code: object, out: str, err: str, problem: str) -> None:
         ("kubesim: error: ...", "10 s of CPU time for 0 s of the run"),
     ],
 )
-def test_a_run_is_slow_if_less_time_passes_in_it(out: str, problem: str) -> None:
+def test_a_run_is_slow_if_it_simulates_less_time_than_it_takes(out: str, problem: str) -> None:
     assert slowness(out) == problem
 
 
@@ -58,13 +58,13 @@ def raising(error: BaseException) -> Callable[[list[str]], int]:
     return run
 
 
-def test_an_exception_that_comes_out_is_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_uncaught_exception_is_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "main", raising(KeyError("spec")))
     code, out, err = worker.run(Invocation(["run"]))
     assert problem_of(code, out, err).startswith("a traceback")
 
 
-def test_standard_input_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     pod = b'{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "from-stdin"}}'
     code, out, err = worker.run(Invocation(["explain", "-", "--at", "2026-01-01T00:00:00Z"], pod))
     assert (code, err) == (0, "")
@@ -76,7 +76,7 @@ def test_too_much_memory_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     assert worker._memory_problem().endswith("MB of memory")
 
 
-def test_mutations_leave_the_good_input_as_it_is() -> None:
+def test_mutations_do_not_change_the_original() -> None:
     good = {"spec": {"containers": [{"name": "a", "command": ["sh", "-c", "exit 1"]}], "replicas": 3}}
     mutator = Mutator([good])
     made = [repr(mutator.mutated(Random(number))) for number in range(200)]
@@ -84,14 +84,14 @@ def test_mutations_leave_the_good_input_as_it_is() -> None:
     assert len(set(made)) > 100
 
 
-def test_numbers_of_things_are_bounded() -> None:
+def test_counts_are_limited() -> None:
     mutator = Mutator([dict.fromkeys(sorted(COUNTS), 5)])
     trees = [mutator.mutated(Random(number)) for number in range(300)]
     numbers = [value for tree in trees if isinstance(tree, dict) for key, value in tree.items() if key in COUNTS]
     assert all(number <= MOST for number in numbers if isinstance(number, int | float) and number == number)
 
 
-def test_a_worker_that_uses_too_much_of_the_processor_ends(tmp_path: Path) -> None:
+def test_a_worker_that_uses_too_much_cpu_ends(tmp_path: Path) -> None:
     import subprocess
     import sys
 

@@ -1,6 +1,6 @@
 """Addresses as Go reads and prints them.
 
-Re-told from: net/ip_test.go parseIPTests, parseCIDRTests
+Adapted from: net/ip_test.go parseIPTests, parseCIDRTests
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kubesim.golang.addresses import ip_from_text, parse_cidr
     [("10.0.0.1/24", "10.0.0.1/24"), ("::ffff:10.0.0.1/120", "10.0.0.1/24"), ("2001:DB8:0:0::1/64", "2001:db8::1/64"),
      ("::/0", "::/0"), ("::ffff:0:0/90", "0.0.0.0/0"), ("::102:304/128", "::102:304/128")],
 )  # fmt: skip
-def test_addresses_as_go_prints_them(text: str, reported: str) -> None:
+def test_addresses_in_gos_format(text: str, reported: str) -> None:
     assert str(parse_cidr(text)) == reported
 
 
@@ -35,12 +35,12 @@ def test_addresses_as_go_prints_them(text: str, reported: str) -> None:
         "10.0.0.1/000000024",
     ],
 )
-def test_what_is_not_an_address_with_a_prefix(text: str) -> None:
+def test_invalid_prefixes(text: str) -> None:
     with pytest.raises(ValueError, match=rf"^invalid CIDR address: {text}$"):
         parse_cidr(text)
 
 
-def test_no_text_is_not_an_address_and_another_one_is_refused() -> None:
+def test_an_empty_or_invalid_text_is_rejected() -> None:
     assert ip_from_text("") is None
     assert [str(ip_from_text(text)) for text in ("::ffff:1.2.3.4", "FE80::0:1")] == ["1.2.3.4", "fe80::1"]
     with pytest.raises(ValueError, match=r"^invalid IP address: 1\.2\.3\.04$"):

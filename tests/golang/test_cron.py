@@ -1,6 +1,6 @@
-"""Cron expressions as the Go library reads them.
+"""Cron expressions, parsed as in the Go library.
 
-Re-tells: github.com/robfig/cron/v3 parser_test.go, spec_test.go
+Adapted from: github.com/robfig/cron/v3 parser_test.go, spec_test.go
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ def test_next(after: str, schedule: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("schedule", ["0 0 30 Feb ?", "0 0 31 Apr ?"])
-def test_a_day_that_never_comes(schedule: str) -> None:
+def test_a_date_that_does_not_exist(schedule: str) -> None:
     assert parse_schedule(schedule).next(micros("2012-07-09T23:35")) is None
 
 
 @pytest.mark.parametrize(
     ("after", "schedule", "expected"),
     [
-        # In New York the clocks went from 2:00 EST to 3:00 EDT on 11 March 2012 and back on 4 November.
+        # In New York, clocks moved from 2:00 EST to 3:00 EDT on 11 March 2012, and back on 4 November.
         ("2012-03-11T05:00", "30 2 11 Mar ?", "2013-03-11T06:30"),
         ("2012-03-11T05:00", "0 * * * ?", "2012-03-11T06:00"),
         ("2012-03-11T06:00", "0 * * * ?", "2012-03-11T07:00"),
@@ -87,7 +87,7 @@ def test_daylight_saving(after: str, schedule: str, expected: str) -> None:
 
 
 def test_a_day_without_midnight() -> None:
-    """In São Paulo the clocks went from 0:00 to 1:00 on 4 November 2018."""
+    """In São Paulo, clocks moved from 0:00 to 1:00 on 4 November 2018."""
     schedule = parse_schedule("TZ=America/Sao_Paulo 0 9 10 * ?")
     assert schedule.next(micros("2018-10-17T08:00")) == micros("2018-11-10T11:00")
 
@@ -131,5 +131,5 @@ def test_errors(text: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_empty_members_of_a_list_do_not_count() -> None:
+def test_empty_list_members_are_ignored() -> None:
     assert parse_schedule("1,,2 * * * *") == parse_schedule("1,2 * * * *")

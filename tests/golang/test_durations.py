@@ -1,6 +1,6 @@
 """Durations in Go's format.
 
-Re-told from: time/time_test.go parseDurationTests, parseDurationErrorTests
+Adapted from: time/time_test.go parseDurationTests, parseDurationErrorTests
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def test_durations(text: str, micros: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "3", "-3s", "s", ".s", "1m x", "1 s", "3000000h", "٣s"])
-def test_what_is_none(text: str) -> None:
+def test_invalid_durations(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not a duration such as|is longer than ten years"):
         parse_duration(text)
 

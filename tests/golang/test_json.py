@@ -1,6 +1,6 @@
-"""JSON as Go reads and writes it.
+"""JSON decoded and encoded as in Go.
 
-Re-told from: encoding/json scanner_test.go, encode_test.go
+Adapted from: encoding/json scanner_test.go, encode_test.go
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import pytest
 from kubesim.golang.json import JsonSyntaxError, Number, dumps, loads, printable_json, whole_characters
 
 
-def test_numbers_keep_their_spelling() -> None:
+def test_numbers_keep_their_text() -> None:
     value = loads("[1, 1.0, 1e3, -0]")
     assert value == ["1", "1.0", "1e3", "-0"]
     assert all(isinstance(number, Number) for number in value)
     assert dumps(value) == "[1,1.0,1e3,-0]"
 
 
-def test_a_key_that_comes_twice_is_read_into_the_same_place() -> None:
+def test_a_duplicate_key_is_decoded_into_the_same_value() -> None:
     assert loads('{"a": 1, "a": "x"}') == {"a": "x"}
     assert loads('{"a": {"b": 1, "c": {"d": 2}}, "a": {"c": {"e": 3}}}') == {"a": {"b": "1", "c": {"d": "2", "e": "3"}}}
 
@@ -33,7 +33,7 @@ def test_a_key_that_comes_twice_is_read_into_the_same_place() -> None:
         ('"ab', "unexpected end of JSON input"),
         ("x", "invalid character 'x' looking for beginning of value"),
         ("é", "invalid character 'é' looking for beginning of value"),
-        ("\udc81", "invalid character '\\x81' looking for beginning of value"),  # a byte that is no character
+        ("\udc81", "invalid character '\\x81' looking for beginning of value"),  # an invalid UTF-8 byte
         ("NaN", "invalid character 'N' looking for beginning of value"),
         ("1.5.2", "invalid character '.' after top-level value"),
         ("[1e5.3]", "invalid character '.' after array element"),
@@ -59,7 +59,7 @@ def test_a_key_that_comes_twice_is_read_into_the_same_place() -> None:
         ("[" * 100_000, "exceeded max depth"),
     ],
 )
-def test_what_is_wrong_and_where(text: str, problem: str) -> None:
+def test_errors_and_their_offsets(text: str, problem: str) -> None:
     with pytest.raises(JsonSyntaxError) as error:
         loads(text)
     assert str(error.value) == problem
@@ -81,12 +81,12 @@ def test_what_is_wrong_and_where(text: str, problem: str) -> None:
         (1e-7, "1e-7"),
     ],
 )
-def test_writing(value: object, expected: str) -> None:
+def test_encoding(value: object, expected: str) -> None:
     assert dumps(value) == expected
 
 
 @pytest.mark.parametrize(("value", "name"), [("nan", "NaN"), ("inf", "+Inf"), ("-inf", "-Inf")])
-def test_what_json_cannot_say(value: str, name: str) -> None:
+def test_unsupported_values(value: str, name: str) -> None:
     with pytest.raises(ValueError, match=f"^json: unsupported value: \\{name}$" if name[0] == "+" else name):
         dumps(float(value))
 
@@ -101,10 +101,10 @@ def test_what_json_cannot_say(value: str, name: str) -> None:
         (r'"a\\\udfffb"', "a\\\ufffdb"),
     ],
 )
-def test_half_a_surrogate_pair_is_not_a_character(text: str, value: str) -> None:
+def test_an_unpaired_surrogate_is_replaced(text: str, value: str) -> None:
     assert json.loads(whole_characters(text)) == value
 
 
-def test_text_for_a_terminal_has_its_control_characters_escaped() -> None:
+def test_control_characters_are_escaped_for_a_terminal() -> None:
     assert printable_json({"a": "b\x1b[31m"}, indent=1) == '{\n "a": "b\\u001b[31m"\n}'
     assert printable_json({"a": "\u202e"}) == '{"a": "\\u202e"}'

@@ -1,4 +1,4 @@
-"""Regular expressions in linear time: their syntax by examples, their matches against Python's re, and their cost."""
+"""Regular expressions in linear time: syntax, matches compared with Python's re, and cost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from kubesim.golang.regexp import BadExpression, Dialect, TooMuchWork, compile_r
         ("go", r"[\d.]+", "v1.36", (1, 5)),
     ],
 )
-def test_the_match(dialect: Dialect, expression: str, text: str, span: tuple[int, int]) -> None:
+def test_the_leftmost_match(dialect: Dialect, expression: str, text: str, span: tuple[int, int]) -> None:
     compiled = compile_regexp(expression, dialect)
     match = compiled.search(text)
     assert match is not None
@@ -43,7 +43,7 @@ def test_the_match(dialect: Dialect, expression: str, text: str, span: tuple[int
     assert compiled.found_in(text)
 
 
-def test_groups_are_those_of_the_last_repetition() -> None:
+def test_groups_contain_the_last_repetition() -> None:
     match = compile_regexp(r"\(\([a-z]\)[0-9]\)*\(x\)*", "basic").search("a1b2")
     assert match is not None
     assert [match.group(number) for number in range(4)] == ["a1b2", "b2", "b", ""]
@@ -79,7 +79,7 @@ def test_all_matches() -> None:
         ("go", "(?=a)", "invalid or unsupported Perl syntax: `(?`"),
     ],
 )
-def test_what_is_not_an_expression(dialect: Dialect, expression: str, problem: str) -> None:
+def test_invalid_expressions(dialect: Dialect, expression: str, problem: str) -> None:
     with pytest.raises(BadExpression, match=re.escape(problem)):
         compile_regexp(expression, dialect)
 
@@ -93,7 +93,7 @@ def _random_expression(draw: random.Random, depth: int) -> str:
         return inner + _random_expression(draw, depth - 1)
     if kind < 0.65:
         return f"({inner}|{_random_expression(draw, depth - 1)})"
-    # Python ends a loop at an empty pass, Go does not.
+    # Python ends a loop at an empty iteration, Go does not.
     return f"({inner})" + ("" if re.fullmatch(inner, "") else draw.choice(["", "*", "+", "?", "{1,2}", "{2}"]))
 
 
@@ -106,7 +106,7 @@ def _longest_leftmost(expression: str, text: str) -> tuple[int, int] | None:
     return None
 
 
-def test_random_expressions_match_as_with_re() -> None:
+def test_random_expressions_match_like_re() -> None:
     draw = random.Random(24)
     for _ in range(500):
         expression = _random_expression(draw, 3)
@@ -123,7 +123,7 @@ def test_random_expressions_match_as_with_re() -> None:
 
 
 @pytest.mark.parametrize("expression", ["(a+)+$", "(a|a)*c", "(a*)*b", "(.*)(.*)(.*)(.*)(.*)x", "(a|aa)+$"])
-def test_work_grows_with_the_text_and_not_faster(expression: str) -> None:
+def test_work_is_linear_in_the_text(expression: str) -> None:
     works = []
     for size in (1000, 2000):
         compiled = compile_regexp(f"{expression}{{1}}", "extended")  # one for each test
@@ -133,7 +133,7 @@ def test_work_grows_with_the_text_and_not_faster(expression: str) -> None:
     assert works[1] <= 2.1 * works[0]
 
 
-def test_a_text_that_is_too_long_is_refused() -> None:
+def test_a_text_that_is_too_long_is_rejected() -> None:
     compiled = compile_regexp("(((a|b|c)*(a|b|c)*){9}){9}$", "extended")
     with pytest.raises(TooMuchWork, match="regular expression too big for this text"):
         compiled.search("abc" * 10_000 + "!")

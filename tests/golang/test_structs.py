@@ -1,4 +1,4 @@
-"""JSON decoded as encoding/json decodes it: what fits, what does not, and the words for it."""
+"""JSON decoded into structs as in encoding/json, with its errors."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ def problem(type_: GoType, text: str) -> str:
     return str(raised.value)
 
 
-def test_keys_match_whatever_their_case_and_the_last_one_counts() -> None:
+def test_keys_are_case_insensitive_and_the_last_one_wins() -> None:
     assert decoded(OUTER, '{"NAME": "a", "Count": 1}') == {"name": "a", "count": 1}
     assert decoded(OUTER, '{"name": "a", "Name": "b", "name": "c"}') == {"name": "c"}
     assert decoded(OUTER, '{"\\u212aount": 1, "name": "x"}') == {"name": "x"}
 
 
-def test_an_object_given_twice_is_decoded_into_the_same_place() -> None:
+def test_a_duplicate_object_is_decoded_into_the_same_value() -> None:
     text = '{"inner": {"on": true}, "inner": {"names": ["x"]}, "flags": {"a": true}, "flags": {"b": false}}'
     assert decoded(OUTER, text) == {"inner": {"on": True, "names": ["x"]}, "flags": {"a": True, "b": False}}
-    assert decoded(OBJECT, text)["inner"] == {"names": ["x"]}  # ... but a map takes the last
+    assert decoded(OBJECT, text)["inner"] == {"names": ["x"]}  # ... but a map keeps only the last
 
 
-def test_null_changes_nothing_or_is_nil() -> None:
+def test_null_is_ignored_or_nil() -> None:
     assert decoded(OUTER, '{"name": null, "count": null, "inner": null}') == {"name": "", "count": 0, "inner": {}}
     assert decoded(OUTER, '{"flags": null, "more": [null]}') == {"flags": None, "more": [None]}
     assert decoded(OBJECT, "null") is None
@@ -85,14 +85,14 @@ def test_null_changes_nothing_or_is_nil() -> None:
         (OUTER, "\ufeff{}", "invalid character 'ï' looking for beginning of value"),
         (OUTER, "[" * 100_000, "exceeded max depth"),
         (OUTER, '{"a":' * 201 + "0" + "}" * 201, "exceeded max depth"),  # Go's limit is 10,000
-        (OUTER, "[" + "[]," * 300 + "[]]", "array into Go value of type pkg.Outer"),  # many brackets, but not deep
+        (OUTER, "[" + "[]," * 300 + "[]]", "array into Go value of type pkg.Outer"),  # many brackets, but not nested
     ],
 )  # fmt: skip
-def test_misfits_in_gos_words(type_: GoType, text: str, reported: str) -> None:
+def test_type_errors_have_gos_messages(type_: GoType, text: str, reported: str) -> None:
     assert problem(type_, text).removeprefix("json: cannot unmarshal ") == reported
 
 
-def test_the_first_misfit_is_reported_but_a_type_of_its_own_ends_it_immediately() -> None:
+def test_the_first_type_error_is_reported_but_a_custom_types_error_stops_decoding() -> None:
     def refuse(given: str) -> str:
         raise ValueError(f"refused {given}")
 
@@ -103,12 +103,12 @@ def test_the_first_misfit_is_reported_but_a_type_of_its_own_ends_it_immediately(
     assert problem(both, '{"own": 7}') == "json: cannot unmarshal number into Go struct field Both.own of type string"
 
 
-def test_what_is_not_utf8_is_replaced_byte_by_byte_and_half_a_surrogate_pair_too() -> None:
+def test_invalid_utf8_and_unpaired_surrogates_are_replaced() -> None:
     assert unmarshal(STRING, b'"\xe2\x82x"') == "\ufffd\ufffdx"
     assert decoded(STRING, '"\\ud800y"') == "\ufffdy"
 
 
-def test_arrays_have_their_length() -> None:
+def test_arrays_have_a_fixed_length() -> None:
     assert decoded(Slice(Array(2, STRING)), '[["a"], ["a", "b", "c"], null]') == [["a", ""], ["a", "b"], ["", ""]]
 
 
@@ -120,13 +120,13 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_what_is_read_and_written_again_stays_the_same(value: Any) -> None:
+def test_round_trip(value: Any) -> None:
     once = dumps(unmarshal(ANYTHING, dumps(value).encode("utf-8", "surrogatepass")))
     assert dumps(unmarshal(ANYTHING, once.encode("utf-8", "surrogatepass"))) == once
 
 
 @given(JSON)
-def test_anything_fits_or_is_reported(value: Any) -> None:
+def test_any_value_is_decoded_or_reported(value: Any) -> None:
     text = dumps({"name": value, "count": value, "inner": value, "flags": value, "more": value})
     reported = ""
     try:

@@ -1,6 +1,6 @@
-"""Go's way of printing strings, slices and durations.
+"""Strings, slices and durations in Go's format.
 
-Re-told from: strconv/quote_test.go; time/time_test.go TestDurationString
+Adapted from: strconv/quote_test.go; time/time_test.go TestDurationString
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""YAML as Kubernetes reads it: YAML 1.1, with the manners of Go's package.
+"""YAML as Kubernetes reads it: YAML 1.1 with the behaviour of Go's package.
 
-Re-told from: sigs.k8s.io/yaml yaml_test.go; go.yaml.in/yaml/v2 decode_test.go
+Adapted from: sigs.k8s.io/yaml yaml_test.go; go.yaml.in/yaml/v2 decode_test.go
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def json_of(text: str) -> str:
         ("-0b11", "-3"),
         ("0o17", "15"),
         ("017", "15"),
-        ("08", "8"),  # no octal number, but a float
+        ("08", "8"),  # a float, not an octal number
         ("0b12", '"0b12"'),
         ("12:30", '"12:30"'),
         ("18446744073709551615", "18446744073709551615"),
@@ -81,22 +81,22 @@ def test_scalars(text: str, expected: str) -> None:
         ("!!binary YQ==", "a"),
     ],
 )
-def test_keys_are_text(key: str, expected: str) -> None:
+def test_keys_are_converted_to_text(key: str, expected: str) -> None:
     assert yaml_to_json(f"{key}: x") == {expected: "x"}
 
 
-def test_only_the_first_document_and_the_last_of_equal_keys_count() -> None:
+def test_only_the_first_document_and_the_last_duplicate_key_count() -> None:
     assert yaml_to_json("# nothing\n---\na: u\na: v\n---\nb: [") == {"a": "v"}
     assert yaml_to_json("# nothing\n") is None
 
 
 class TestAliases:
-    def test_a_copy(self) -> None:
+    def test_an_alias_is_a_copy(self) -> None:
         assert (
             json_of("a: &x {k: [1, s]}\nb: *x\n? &y c\n: *y\n*y : d") == '{"a":{"k":[1,"s"]},"b":{"k":[1,"s"]},"c":"d"}'
         )
 
-    def test_merging_keeps_what_comes_later_and_prefers_the_first_of_several(self) -> None:
+    def test_explicit_keys_override_merged_ones_and_the_first_merge_wins(self) -> None:
         text = "u: &u {a: u, b: u}\nv: &v {a: v, c: v}\n"
         assert yaml_to_json(f"{text}z: {{a: z, <<: *u}}")["z"] == {"a": "u", "b": "u"}
         assert yaml_to_json(f"{text}z: {{<<: *u, a: z}}")["z"] == {"a": "z", "b": "u"}
@@ -104,10 +104,10 @@ class TestAliases:
         assert yaml_to_json(f"{text}z: {{!!merge <<: *v}}")["z"] == {"a": "v", "c": "v"}
         assert yaml_to_json("z: {<<: {a: i}}") == {"z": {"a": "i"}}
 
-    def test_in_quotes_it_is_a_key(self) -> None:
+    def test_a_quoted_merge_key_is_a_plain_key(self) -> None:
         assert yaml_to_json("'<<': {a: 1}") == {"<<": {"a": "1"}}
 
-    def test_the_same_value_in_two_places_is_not_a_loop(self) -> None:
+    def test_a_value_used_twice_is_not_a_loop(self) -> None:
         assert yaml_to_json("a: &a [x]\nb: &b [*a, *a]\nc: [*b, *b]")["c"] == [[["x"], ["x"]], [["x"], ["x"]]]
 
 
@@ -143,17 +143,17 @@ LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("[" * 5000 + "]" * 5000, "yaml: exceeded max depth of 10000"),  # ours is less
     ],
 )
-def test_what_is_refused(text: str, problem: str) -> None:
+def test_invalid_documents(text: str, problem: str) -> None:
     with pytest.raises(YamlError) as error:
         yaml_to_json(text)
     assert str(error.value) == problem
 
 
-def test_json_has_no_word_for_infinity() -> None:
+def test_infinity_is_not_json() -> None:
     with pytest.raises(ValueError, match=r"^json: unsupported value: \+Inf$"):
         yaml_to_json("a: .inf")
 
 
 @pytest.mark.parametrize(("decoded", "ratio"), [(400_000, 0.99), (2_200_000, 0.545), (4_000_000, 0.1)])
-def test_the_larger_the_document_the_less_may_come_from_aliases(decoded: int, ratio: float) -> None:
+def test_aliases_are_limited_relative_to_the_document(decoded: int, ratio: float) -> None:
     assert _allowed_through_aliases(decoded) == pytest.approx(decoded * ratio)

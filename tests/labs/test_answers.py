@@ -1,4 +1,4 @@
-"""The right answer is looked up in the run and compared with the learner's."""
+"""The right answer is read from the run and compared with the learner's."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ AGAIN = question(
 )
 
 
-def test_a_moment_is_the_nth_record_from_the_beginning_the_end_or_another_moment() -> None:
+def test_a_moment_is_the_nth_record_from_the_start_the_end_or_another_moment() -> None:
     assert find(RUN, Moment(on="StartContainer", nth=2)) is RUN[1]
     assert find(RUN, Moment(on="StartContainer", nth=-1)) is RUN[3]
     assert find(RUN, Moment(on="StartContainer", after=Moment(on="note"))) is RUN[3]
@@ -50,19 +50,19 @@ def test_a_moment_is_the_nth_record_from_the_beginning_the_end_or_another_moment
 
 
 @pytest.mark.parametrize("answer", ["1s", "1", "1000ms", "1.5s", "0.4s", "1-2s", "about a second"])
-def test_a_time_may_be_off_by_a_tolerance(answer: str) -> None:
+def test_a_time_has_a_tolerance(answer: str) -> None:
     verdict = judge(RUN, AGAIN, answer)
     assert verdict.right
     assert (verdict.truth.text, verdict.difference) == ("1s", RUN[3])
 
 
-def test_the_first_difference_of_a_time_that_is_too_late_is_where_the_run_acts() -> None:
+def test_the_first_difference_of_a_late_time_is_the_action_in_the_run() -> None:
     verdict = judge(RUN, AGAIN, "10s")
     assert not verdict.right
     assert (verdict.difference, verdict.expected_at, verdict.hint) == (RUN[3], None, "think")
 
 
-def test_a_time_that_is_too_early_names_when_it_was_expected() -> None:
+def test_the_first_difference_of_an_early_time_is_the_expected_time() -> None:
     verdict = judge(RUN, AGAIN, "200ms")
     assert (verdict.difference, verdict.expected_at) == (RUN[3], 3_200_000)
 
@@ -75,12 +75,12 @@ RESYNC = question(
 
 
 @pytest.mark.parametrize("answer", ["4s", "3s", "3-5s", "3 to 5 seconds", "between 3 and 5 s", "4.5", "3.2s"])
-def test_a_time_that_depends_on_the_seed_may_be_anywhere_in_the_range_of_its_rule(answer: str) -> None:
+def test_a_time_that_depends_on_the_seed_has_a_range(answer: str) -> None:
     assert judge(RUN, RESYNC, answer).right
 
 
 @pytest.mark.parametrize(("answer", "hint"), [("5s", "five"), ("1s", "one"), ("7s", "think"), ("0-20s", TOO_WIDE)])
-def test_a_common_wrong_answer_is_wrong_although_the_range_has_it(answer: str, hint: str) -> None:
+def test_a_common_wrong_answer_is_wrong_even_inside_the_range(answer: str, hint: str) -> None:
     verdict = judge(RUN, RESYNC, answer)
     assert (verdict.right, verdict.hint) == (False, hint)
 
@@ -92,7 +92,7 @@ def test_a_count_that_depends_on_the_phase_of_a_period_has_a_range() -> None:
     ]  # fmt: skip
 
 
-def test_of_several_common_wrong_times_the_nearest_gives_the_hint() -> None:
+def test_the_nearest_common_wrong_time_gives_the_hint() -> None:
     assert judge(RUN, AGAIN, "3.55s").hint == "four"
     assert judge(RUN, AGAIN, "3.4s").hint == "three"
 
@@ -100,12 +100,12 @@ def test_of_several_common_wrong_times_the_nearest_gives_the_hint() -> None:
 def test_a_count() -> None:
     asked = question(count={"of": "StartContainer", "after": "container=a"})
     assert judge(RUN, asked, "2").right
-    assert judge(RUN, asked, "1").difference is RUN[3]  # the first one that was not counted
+    assert judge(RUN, asked, "1").difference is RUN[3]  # the first one that is beyond the answer
     assert judge(RUN, asked, "9").hint == "nine is wrong"
     assert judge(RUN, asked, "9").difference is None
 
 
-def test_an_answer_that_counts_more_than_the_run_differs_where_the_lab_says() -> None:
+def test_a_count_above_the_runs_differs_where_the_lab_defines_it() -> None:
     asked = question(count="StartContainer container=b", instead="api.write")
     assert judge(RUN, asked, "3").difference is RUN[4]
     assert judge(RUN, asked, "1").difference is RUN[3]
@@ -118,7 +118,7 @@ def test_values_in_any_order() -> None:
     fields = {"of": "StartContainer", "field": "container"}
     asked = question(values=fields, choices=["a", "b", "c"], instead="note", wrong=[_wrong("c")])
     assert all(judge(RUN, asked, answer).right for answer in ("a, b", "b and a", "A B", "b, a, b"))
-    assert judge(RUN, asked, "a").difference is RUN[1]  # the first record that was left out
+    assert judge(RUN, asked, "a").difference is RUN[1]  # the first record missing from the answer
     assert judge(RUN, asked, "a b c").difference is RUN[2]
     assert judge(RUN, asked, "c").hint == "no"
 
@@ -132,7 +132,7 @@ def test_an_order_names_the_first_difference() -> None:
     assert (verdict.right, verdict.difference) == (False, RUN[1])
 
 
-def test_a_value_with_choices_may_be_answered_by_letter_and_in_any_case() -> None:
+def test_a_choice_can_be_answered_by_letter_in_any_case() -> None:
     asked = question(
         value={"at": "api.write", "field": "summary.phase"}, choices=["Pending", "Running"], wrong=[_wrong("Pending")]
     )
@@ -167,7 +167,7 @@ def _wrong(answer: str) -> dict[str, str]:
         ({"values": {"of": "note", "field": "text"}, "choices": ["x", "y"]}, "x, z", "name one or more of x, y"),
     ],
 )
-def test_an_answer_that_cannot_be_read_is_not_a_try(fields: dict[str, Any], answer: str, problem: str) -> None:
+def test_an_invalid_answer_is_not_a_try(fields: dict[str, Any], answer: str, problem: str) -> None:
     with pytest.raises(NoAnswer, match=problem):
         judge(RUN, question(**fields), answer)
 

@@ -1,4 +1,4 @@
-"""Where labs are found, and what is said about a folder that is none."""
+"""Finding labs, and errors about invalid folders."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def test_a_new_lab_is_valid_and_gets_the_next_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["Slow", "a b", "../x", ""])
-def test_a_bad_name_is_refused(tmp_path: Path, name: str) -> None:
+def test_an_invalid_name_is_rejected(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="no name for a lab"):
         new_lab(tmp_path, name)
 
 
-def test_a_new_lab_never_replaces_one(tmp_path: Path) -> None:
+def test_a_new_lab_never_overwrites_one(tmp_path: Path) -> None:
     new_lab(tmp_path, "07-x")
     with pytest.raises(UsageError, match="exists already"):
         new_lab(tmp_path, "07-x")
@@ -68,7 +68,7 @@ def test_a_new_lab_never_replaces_one(tmp_path: Path) -> None:
         ("solution.yaml", "answers:", "answer:", "unknown field; did you mean answers"),
     ],
 )
-def test_a_mistake_is_reported_with_its_line(tmp_path: Path, file: str, old: str, new: str, problem: str) -> None:
+def test_an_error_names_the_line(tmp_path: Path, file: str, old: str, new: str, problem: str) -> None:
     folder = changed(new_lab(tmp_path, "x"), file, old, new)
     with pytest.raises(UsageError, match=problem):
         load_lab(folder)
@@ -82,7 +82,7 @@ def test_a_lab_needs_a_title(tmp_path: Path, text: str) -> None:
         load_lab(folder)
 
 
-def test_the_copy_of_a_scenario_that_is_not_text_is_refused(tmp_path: Path) -> None:
+def test_a_scenario_copy_that_is_not_text_is_rejected(tmp_path: Path) -> None:
     folder = new_lab(tmp_path, "x")
     (folder / "scenario.yaml").write_bytes(b"kind: \xb7")
     lesson = Lesson(load_lab(folder), LabProgress(), play, tmp_path / "work.yaml")
@@ -115,7 +115,7 @@ def test_the_copy_of_a_scenario_that_is_not_text_is_refused(tmp_path: Path) -> N
         ("scenario.yaml", "sleep 2", "sleep 200", "second-start: the run has no record"),
     ],
 )
-def test_what_a_lab_claims_is_compared_with_its_run(
+def test_the_claims_of_a_lab_are_compared_with_its_run(
     tmp_path: Path, file: str, old: str, new: str, problem: str
 ) -> None:
     folder = changed(new_lab(tmp_path, "x"), file, old, new)
@@ -129,9 +129,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         load_lab(folder)
 
 
-def test_labs_are_looked_for_where_the_flag_the_environment_or_the_clone_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_labs_are_found_by_flag_environment_or_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBESIM_LABS", str(tmp_path))
     assert labs_directory() == tmp_path
     other = tmp_path / "other"

@@ -1,4 +1,4 @@
-"""Answers as people write them."""
+"""Parsing answers in the forms people use."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_a_choice(choices: tuple[str, ...], text: str, chosen: str) -> None:
         (choosing("10.88.0.2/29", "10.88.0.6/29"), "29"),
     ],
 )  # fmt: skip
-def test_an_answer_that_cannot_be_read(asked: Question, text: str) -> None:
+def test_an_invalid_answer(asked: Question, text: str) -> None:
     with pytest.raises(NoAnswer):
         read_answer(asked, text)
 
@@ -178,11 +178,11 @@ def test_an_answer_that_cannot_be_read(asked: Question, text: str) -> None:
         ([TIME, TIME], "soon 10s", "soon 10s", ""),
     ],
 )
-def test_words_of_a_command_line_need_no_quotes(asked: list[Question], words: str, answer: str, left: str) -> None:
+def test_command_line_words_need_no_quotes(asked: list[Question], words: str, answer: str, left: str) -> None:
     assert split_words(asked, words.split()) == (answer, left.split())
 
 
-def test_a_lab_may_accept_other_words() -> None:
+def test_a_lab_may_accept_synonyms() -> None:
     asked = question(happens="note", accept={"no": ["keeps running"]})
     assert read_answer(asked, "it keeps running") is False
     assert read_answer(asked, "yes, but it keeps running") is True

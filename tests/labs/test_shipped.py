@@ -1,4 +1,4 @@
-"""Every lab that ships, from its text to its end: answers, hints, the task, the walk inside."""
+"""Every shipped lab from start to end: answers, hints, the task, stepping."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ by_question = pytest.mark.parametrize(
 
 
 def standing_at(lab: Lab, question: Question) -> LabProgress:
-    """All questions before this one are done."""
+    """The progress with all questions before this one answered."""
     before = lab.file.questions[: lab.file.questions.index(question)]
     return LabProgress({earlier.id: QuestionProgress(done=True) for earlier in before})
 
@@ -34,17 +34,17 @@ def flat(lines: list[str]) -> str:
     return " ".join(" ".join(lines).split())
 
 
-def test_the_labs_are_here() -> None:
+def test_all_labs_are_shipped() -> None:
     assert [lab.number for lab in LABS] == list(range(1, 17))
 
 
 @by_lab
-def test_it_keeps_what_it_promises(lab: Lab, tmp_path: Path) -> None:
+def test_its_claims_are_true(lab: Lab, tmp_path: Path) -> None:
     assert problems(lab, lesson(lab, tmp_path)._play) == []
 
 
 @by_lab
-def test_right_answers_lead_to_its_end(lab: Lab, tmp_path: Path) -> None:
+def test_right_answers_finish_it(lab: Lab, tmp_path: Path) -> None:
     work = tmp_path / "scenario.yaml"
     learner = lesson(lab, work)
     learner.prepare(write_file)
@@ -78,11 +78,11 @@ def test_a_common_wrong_answer_gets_its_hint(lab: Lab, question: Question, tmp_p
             assert not right
             assert flat(reported).startswith(f'Not quite: "{wrong.answer}" is wrong.')
             assert learner.open_question is question
-            assert " ".join(question.rule.split()) not in flat(reported)  # the answer is not given away
+            assert " ".join(question.rule.split()) not in flat(reported)  # the hint does not contain the answer
 
 
 @by_question
-def test_hints_say_more_each_time(lab: Lab, question: Question, tmp_path: Path) -> None:
+def test_hints_become_more_specific(lab: Lab, question: Question, tmp_path: Path) -> None:
     learner = lesson(lab, tmp_path, standing_at(lab, question))
     first, second, third = (flat(learner.hint()) for _ in range(3))
     assert first == f"Hint 1 of 3: {' '.join(question.hint.split())}"
@@ -103,7 +103,7 @@ def test_the_solution_of_a_task_is_its_third_hint(lab: Lab, tmp_path: Path) -> N
 
 
 @by_lab
-def test_a_right_answer_shows_what_kubectl_would_show(lab: Lab, tmp_path: Path) -> None:
+def test_a_right_answer_is_followed_by_kubectl_output(lab: Lab, tmp_path: Path) -> None:
     for question in lab.file.questions:
         reported, _ = lesson(lab, tmp_path, standing_at(lab, question)).answer(lab.solution.answers[question.id])
         assert flat(reported).startswith("Your prediction:" if question.predict else "Correct:")
@@ -112,7 +112,7 @@ def test_a_right_answer_shows_what_kubectl_would_show(lab: Lab, tmp_path: Path) 
 
 
 @by_lab
-def test_it_can_be_looked_into(lab: Lab, tmp_path: Path) -> None:
+def test_the_stepper_works(lab: Lab, tmp_path: Path) -> None:
     reported = lesson(lab, tmp_path).inside()
     assert sum(line.lstrip().startswith("as in") for line in reported) >= len(lab.file.inside) // 3
     assert all(" ".join(stop.say.split()) in flat(reported) for stop in lab.file.inside)
@@ -126,7 +126,7 @@ def test_its_text_fits_a_terminal_and_names_a_common_belief(lab: Lab) -> None:
 
 
 @by_lab
-def test_it_begins_with_time_level_terms_and_links_and_names_one_file(lab: Lab, tmp_path: Path) -> None:
+def test_it_starts_with_time_level_terms_and_links_and_names_one_file(lab: Lab, tmp_path: Path) -> None:
     work = tmp_path / "scenario.yaml"
     reported = "\n".join(lesson(lab, work).begin())
     assert f"Lab {lab.number}, {lab.file.level}, about {lab.file.minutes} minutes." in reported
@@ -138,7 +138,7 @@ def test_it_begins_with_time_level_terms_and_links_and_names_one_file(lab: Lab, 
 
 
 @by_lab
-def test_at_its_end_it_has_one_thing_to_try_freely(lab: Lab, tmp_path: Path) -> None:
+def test_it_ends_with_an_experiment(lab: Lab, tmp_path: Path) -> None:
     progress = LabProgress({question.id: QuestionProgress(done=True) for question in lab.file.questions}, True)
     reported = flat(lesson(lab, tmp_path / "scenario.yaml", progress).ask())
     assert f"Try freely: {' '.join(lab.file.experiment.split())}" in reported
@@ -155,7 +155,7 @@ _OTHER_TIMES = re.compile(r"\b\d+(\.\d+)? (s|sec|seconds|min|minutes|m|h)\b")
 
 
 @by_lab
-def test_it_writes_times_in_one_way(lab: Lab) -> None:
+def test_times_have_one_format(lab: Lab) -> None:
     """`10s` and `1m30s`, as Kubernetes does; not `10 s` or `90 seconds`."""
     assert [found[0] for found in _OTHER_TIMES.finditer(lab.text + (lab.folder / "lab.yaml").read_text())] == []
 
@@ -165,7 +165,7 @@ def test_it_writes_times_in_one_way(lab: Lab) -> None:
     [*ROOT.glob("labs/*/*.yaml"), *ROOT.glob("scenarios/*.yaml")],
     ids=lambda path: str(path.relative_to(ROOT)),
 )
-def test_every_yaml_reader_can_read_them(path: Path) -> None:
-    """That of libyaml takes more than others, and is not everywhere."""
+def test_every_yaml_parser_can_read_it(path: Path) -> None:
+    """libyaml's parser accepts more than others, and is not available everywhere."""
     text = path.read_text()
     assert list(yaml.load_all(text, yaml.SafeLoader)) == list(yaml.load_all(text, yaml.CSafeLoader))

@@ -1,4 +1,4 @@
-"""The ranges of waits come from the kubelet's own periods; every run stays inside of them."""
+"""Ranges of waits are computed from the kubelet's periods; every run is inside them."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ def test_a_sum_of_waits(names: tuple[str, ...], low: int, high: int) -> None:
     assert total(names) == AnswerRange(low * SECOND, high * SECOND)
 
 
-def test_the_back_off_stops_to_double_at_five_minutes() -> None:
+def test_the_back_off_stops_doubling_at_five_minutes() -> None:
     assert crash_wait(6).low == crash_wait(20).low == 300 * SECOND
     assert crash_wait(5).low == 160 * SECOND
 
 
 @pytest.mark.parametrize("text", ["resnyc", "back-off 0", "back-off x", "up to", ""])
-def test_a_wait_that_does_not_exist(text: str) -> None:
+def test_an_unknown_wait(text: str) -> None:
     with pytest.raises(ValueError, match="is not a wait; known are relist"):
         wait(text)
 
 
-def test_a_period_fits_into_a_time_so_often() -> None:
+def test_the_number_of_periods_in_a_time() -> None:
     assert periodic(12, 5) == AnswerRange(2, 3)
     assert periodic(10, 5) == AnswerRange(2, 2)
 
 
-def test_times_are_written_in_one_way() -> None:
+def test_times_have_one_format() -> None:
     assert [time_text(t) for t in (0, 80_400, SECOND, 60 * SECOND, 80_500_000, 3600 * SECOND)] == [
         "0s", "80ms", "1s", "1m", "1m20.5s", "1h0m",
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Each lab is answered by people who understood it, in their own words, and by people who did not.
+"""Differently worded answers to each lab, right and wrong.
 
 `wordings.yaml` has right and wrong answers for each question. A wrong answer gets "Not quite", or a request for an
 answer of another form. Each right one is also given as words without quotes, as people type it in a shell.
@@ -54,8 +54,8 @@ def test_right_answers_are_right_in_any_words_and_wrong_ones_wrong(lab: Lab, kin
 
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
-def test_words_without_quotes_are_one_answer(lab: Lab) -> None:
-    """No word of it is taken for the answer to the next question."""
+def test_unquoted_words_are_one_answer(lab: Lab) -> None:
+    """No word is taken as the answer to the next question."""
     questions = lab.file.questions
     divided = [
         (question.id, answer)

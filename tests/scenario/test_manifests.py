@@ -1,4 +1,4 @@
-"""Our own set of manifests, one point each: every file loads, and plays without a refusal."""
+"""Test manifests with one feature each: every file loads and runs without an error."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def play(name: str) -> tuple[RunResult, MemorySink]:
     return run_scenario(load_scenario(str(path)), until=20 * SECOND, sinks=(sink,)), sink
 
 
-def test_there_are_enough() -> None:
+def test_there_are_enough_manifests() -> None:
     assert len(FILES) >= 30
 
 
@@ -52,7 +52,7 @@ def test_every_manifest_runs(path: Path) -> None:
     assert notes == ([f"stored, no effect here: {', '.join(stored)}"] if stored else [])
 
 
-def test_lists_are_opened_at_any_depth() -> None:
+def test_nested_lists_are_expanded() -> None:
     names = [shown(item) for item in apply_order(load_scenario(str(FILES[0].parent / "list.yaml")).spec.objects)]
     assert names == ["ConfigMap/first", "ConfigMap/second"]
 
@@ -67,6 +67,6 @@ def test_a_gated_pod_waits() -> None:
     assert result.outcomes == {"default/gated": "Pending: Scheduling is blocked due to non-empty scheduling gates"}
 
 
-def test_what_a_pod_names_may_come_later_in_the_file() -> None:
+def test_references_of_a_pod_may_follow_later_in_the_file() -> None:
     assert play("priority-class-last.yaml")[0].outcomes == {"default/urgent": "Running"}
     assert play("namespaces.yaml")[0].outcomes == {"team/app": "Running"}

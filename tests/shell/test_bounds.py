@@ -1,4 +1,4 @@
-"""What a container may use: each script would take all time or memory of the machine without the limit it meets."""
+"""Limits of a container: without a limit, each script would use all time or memory of the machine."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_sed_with_back_references_and_groups() -> None:
         "yes > /dev/null",
     ],
 )
-def test_work_of_many_processes_counts_as_that_of_one(script: str) -> None:
-    """They are slowed down, and time continues."""
+def test_the_work_of_many_processes_is_added_up(script: str) -> None:
+    """They are slowed down, and time advances."""
     notes: list[str] = []
 
     async def story(container: ShellContainer, clock: LoopClock) -> int:
@@ -85,7 +85,7 @@ def test_too_many_processes() -> None:
         "echo 'sh /tmp/s' > /tmp/s; sh /tmp/s",
     ],
 )
-def test_what_is_nested_too_deeply_is_an_error(script: str) -> None:
+def test_too_deep_nesting_is_an_error(script: str) -> None:
     outcome = run(script)
     assert outcome.code == 2
     assert "nested too deeply" in outcome.err or "recursion loop" in outcome.err
@@ -108,13 +108,13 @@ def test_what_is_nested_too_deeply_is_an_error(script: str) -> None:
         ("echo x | grep -E '((a{99}){99}){99}'", "grep: bad regex '((a{99}){99}){99}': Regular expression too big"),
     ],
 )
-def test_errors_are_those_of_a_real_system(script: str, complaint: str) -> None:
+def test_error_messages_equal_those_of_linux(script: str, complaint: str) -> None:
     outcome = run(script)
     assert outcome.err.replace("\n", "").startswith(complaint)
     assert outcome.code != 0
 
 
-def test_a_container_with_too_long_arguments_does_not_start() -> None:
+def test_a_container_with_too_long_arguments_fails_to_start() -> None:
     outcome = run(["sh", "-c", "echo " + "x" * (128 << 10)])
     assert (outcome.code, outcome.out, outcome.err) == (255, "", "exec /bin/sh: argument list too long\n")
     assert run(["sleep", "5"], environment={"X": "x" * (3 << 20)}).code == 255
@@ -138,11 +138,11 @@ def test_a_container_with_too_long_arguments_does_not_start() -> None:
         "while :; do i=$((i+1)); eval y$i=1; [ $((i % 1000)) -eq 0 ] && sleep 0.1; done",
     ],
 )
-def test_memory_that_grows_is_an_oom_kill(script: str) -> None:
+def test_growing_memory_is_an_oom_kill(script: str) -> None:
     assert run(script, memory_limit=2 << 20).status == OOM_KILLED
 
 
-def test_memory_is_given_back() -> None:
+def test_memory_is_freed() -> None:
     script = f"""{A_LOT}
         for i in $(seq 20); do y=$x$x; unset y; z=$(echo $x$x); (w=$x$x$x); done
         f() {{ local v=$x; }}; for i in $(seq 20); do f; U=$x$x true; done; echo done"""
@@ -167,7 +167,7 @@ def test_too_many_files() -> None:
     assert outcome.err == "sh: can't create /tmp/more: No space left on device\n"
 
 
-def test_output_without_end() -> None:
+def test_endless_output_is_limited() -> None:
     async def story(container: ShellContainer, clock: LoopClock) -> tuple[int, bool]:
         await clock.sleep(20 * SECOND)
         return len(output(container, "stdout")), container.log.dropped > 0

@@ -1,4 +1,4 @@
-"""Listeners and clients inside one pod, and what probes see of them."""
+"""Listeners and clients inside one pod, and their view by probes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.support.shell import SECOND, play, run
 
 
 class Cluster(LoopbackNetwork):
-    """Two names: a service that answers, and an address from which nothing comes back."""
+    """A network with two names: a responding service, and an unreachable address."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Cluster(LoopbackNetwork):
         return None
 
 
-def test_httpd_serves_files_while_it_lives() -> None:
+def test_httpd_serves_files_until_it_ends() -> None:
     ports = Ports()
 
     async def story(container: ShellContainer, clock: LoopClock) -> None:
@@ -42,7 +42,7 @@ def test_httpd_serves_files_while_it_lives() -> None:
     play("mkdir /w; echo hello > /w/index.html; sleep 3; httpd -f -p 8080 -h /w", story, network=LoopbackNetwork(ports))
 
 
-def test_servers_by_their_command_line() -> None:
+def test_servers_are_recognized_by_their_command_line() -> None:
     async def story(container: ShellContainer, clock: LoopClock) -> tuple[int, ...]:
         await clock.sleep(SECOND)
         return container.kernel.network.ports.numbers()
@@ -59,7 +59,7 @@ def test_servers_by_their_command_line() -> None:
     assert play(["/agnhost", "grpc-health-checking", "--port", "87", "--http-port=88"], story) == (87, 88)
 
 
-def test_a_listener_on_the_loopback_address_is_not_seen_from_outside() -> None:
+def test_a_listener_on_loopback_is_unreachable_from_outside() -> None:
     ports = Ports()
 
     async def story(container: ShellContainer, clock: LoopClock) -> None:

@@ -1,4 +1,4 @@
-"""The container's process as the runtime uses it: cost, exec, log, memory, endless loops."""
+"""The container's process for the runtime: cost, exec, log, memory, endless loops."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def test_duration(script: str | list[str], seconds: float, code: int) -> None:
         (["cat"], PlanKind.INTERPRET),
     ],
 )
-def test_what_can_be_decided_from_the_command_line(argv: list[str], kind: PlanKind) -> None:
+def test_plans_from_the_command_line(argv: list[str], kind: PlanKind) -> None:
     assert plan(tuple(argv)).kind is kind
 
 
 @pytest.mark.parametrize("argv", [["sleep", "100000"], ["nginx"], sh("sleep 100000")])
-def test_a_resting_container_is_small_and_no_task(argv: list[str]) -> None:
+def test_an_idle_container_is_small_and_has_no_task(argv: list[str]) -> None:
     async def main() -> float:
         clock = LoopClock()
         container_of(argv, clock).start()
@@ -91,7 +91,7 @@ def test_a_resting_container_is_small_and_no_task(argv: list[str]) -> None:
     assert run_virtual(main) < 3072
 
 
-def test_scripts_need_no_task_either() -> None:
+def test_scripts_need_no_task() -> None:
     async def story(container: ShellContainer, clock: LoopClock) -> int:
         await clock.sleep(SECOND)
         assert len(container.processes()) == 4
@@ -128,7 +128,7 @@ def test_exec_shares_files_and_environment_but_not_variables() -> None:
     play("OWN=own; echo hello > /tmp/f; sleep 100", story, environment={"GIVEN": "given"})
 
 
-def test_exec_takes_its_time_and_is_killed_after_the_timeout() -> None:
+def test_exec_takes_virtual_time_and_is_killed_after_the_timeout() -> None:
     async def story(container: ShellContainer, clock: LoopClock) -> None:
         assert await container.exec(sh("echo begun; sleep 2")) == CommandResult(0, "begun\n", "")
         assert clock.elapsed() == 2 * SECOND
@@ -221,7 +221,7 @@ def test_the_log_is_bounded() -> None:
         "read x < /dev/zero",
     ],
 )
-def test_taking_all_memory_is_an_oom_kill(script: str) -> None:
+def test_allocating_all_memory_is_an_oom_kill(script: str) -> None:
     outcome = run(script)
     assert outcome.status == ExitStatus(137, 9, oom_killed=True)
     assert outcome.out == ""
@@ -249,7 +249,7 @@ def test_stress_is_killed_only_above_the_limit() -> None:
         "f() { while :; do :; done; }; f",
     ],
 )
-def test_a_busy_loop_is_a_server_that_keeps_a_cpu_busy(script: str) -> None:
+def test_a_busy_loop_is_a_server_that_uses_a_cpu(script: str) -> None:
     notes: list[str] = []
 
     async def story(container: ShellContainer, clock: LoopClock) -> None:
@@ -270,7 +270,7 @@ def test_a_busy_loop_still_runs_its_trap() -> None:
     assert play("trap 'exit 5' TERM; while :; do :; done", story) == (ExitStatus(5), 20 * SECOND)
 
 
-def test_a_loop_that_only_counts_comes_to_its_end() -> None:
+def test_a_counting_loop_finishes() -> None:
     outcome = run("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo $i")
     assert outcome.out == "20000\n"
     assert 0 < outcome.seconds < 1
@@ -284,7 +284,7 @@ def test_endless_recursion_and_forks_are_bounded() -> None:
 # What is unknown.
 
 
-def test_an_unknown_program_is_a_server_and_the_embedding_is_reported() -> None:
+def test_an_unknown_program_is_a_server_and_the_caller_is_notified() -> None:
     notes: list[str] = []
 
     async def story(container: ShellContainer, clock: LoopClock) -> None:
@@ -299,7 +299,7 @@ def test_an_unknown_program_is_a_server_and_the_embedding_is_reported() -> None:
     ]
 
 
-def test_a_script_among_the_files_is_run() -> None:
+def test_a_script_file_is_run() -> None:
     files = VirtualFiles()
     files.mount("/scripts", Volume({"run.sh": "#!/bin/sh\necho run $1 in $(pwd)\nexit 3\n"}))
     for argv in (["/scripts/run.sh", "x"], ["sh", "/scripts/run.sh", "x"], sh("/scripts/run.sh x")):
@@ -307,7 +307,7 @@ def test_a_script_among_the_files_is_run() -> None:
         assert (outcome.out, outcome.code) == ("run x in /tmp\n", 3)
 
 
-def test_a_command_that_no_image_has() -> None:
+def test_a_command_that_is_in_no_image() -> None:
     files = VirtualFiles()
     files.mount("/plugin", Volume({"start": "echo hi"}))
     assert is_missing_program(["/no/such/command"], files)
@@ -336,7 +336,7 @@ def test_two_servers_cannot_have_the_same_port() -> None:
     play(["nginx"], story, network=LoopbackNetwork(ports))
 
 
-def test_an_open_standard_input_never_ends() -> None:
+def test_an_open_stdin_never_ends() -> None:
     async def story(container: ShellContainer, clock: LoopClock) -> bool:
         await clock.sleep(SECOND)
         return container.running
@@ -345,6 +345,6 @@ def test_an_open_standard_input_never_ends() -> None:
     assert not play(["sh"], story)
 
 
-def test_the_same_run_gives_the_same_output() -> None:
+def test_runs_are_deterministic() -> None:
     script = "echo $RANDOM $(mktemp) $$; (sleep 0.1; echo $RANDOM) & wait; date; hostname"
     assert run(script).out == run(script).out

@@ -1,4 +1,4 @@
-"""Programs: each line is a command and what it prints."""
+"""Programs: commands and their output."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_prints(script: str, expected: str) -> None:
     assert run(script, network=LoopbackNetwork(hostname="web-0")).out == expected
 
 
-def test_complaints() -> None:
+def test_error_messages() -> None:
     assert run("mkdir /tmp; mkdir /x/y; rm /tmp; rm /none; touch /x/y; sleep x; kill -FOO 1; kill 99").err == (
         "mkdir: can't create directory '/tmp': File exists\n"
         "mkdir: can't create directory '/x/y': No such file or directory\n"

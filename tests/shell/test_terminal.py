@@ -1,4 +1,4 @@
-"""A terminal in front of a shell: echo, lines that are corrected, Ctrl-C and Ctrl-D."""
+"""A terminal of a shell: echo, line editing, Ctrl-C and Ctrl-D."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kubesim.shell.kernel.terminal import PipedInput, Terminal, encode
 
 
 def typed(*keys: str) -> tuple[str, list[str | None]]:
-    """What is shown, and what a program reads until it would wait."""
+    """The screen output, and the text that a program can read."""
     shown: list[str] = []
     terminal = Terminal(shown.append, lambda: shown.append("<interrupt>"))
     for each in keys:
@@ -25,7 +25,7 @@ def test_a_line_is_read_when_it_is_complete() -> None:
     assert typed("a\nb\n") == ("a\r\nb\r\n", ["a\n", "b\n"])
 
 
-def test_a_line_can_be_corrected() -> None:
+def test_a_line_can_be_edited() -> None:
     assert typed("ab\x7fc\r") == ("ab\b \bc\r\n", ["ac\n"])
     assert typed("\x7fa\r") == ("a\r\n", ["a\n"])
     assert typed("abc\x15d\r")[1] == ["d\n"]
@@ -39,12 +39,12 @@ def test_control_c_interrupts_and_drops_the_line() -> None:
     assert typed("abc\x03d\r") == ("abc^C\r\n<interrupt>d\r\n", ["d\n"])
 
 
-def test_control_d_ends_the_input_on_an_empty_line_and_sends_a_begun_one() -> None:
+def test_control_d_ends_the_input_on_an_empty_line_and_sends_a_partial_one() -> None:
     assert typed("\x04") == ("", [""])
     assert typed("ab\x04") == ("ab", ["ab"])
 
 
-def test_characters_that_arrive_in_pieces_stay_whole() -> None:
+def test_characters_split_between_chunks_stay_whole() -> None:
     shown: list[str] = []
     terminal = Terminal(shown.append)
     for byte in "ä\r".encode():
@@ -52,7 +52,7 @@ def test_characters_that_arrive_in_pieces_stay_whole() -> None:
     assert terminal.stream.poll_read() == "ä\n"
 
 
-def test_bytes_pass_through_a_pipe_as_they_are() -> None:
+def test_bytes_pass_through_a_pipe_unchanged() -> None:
     piped, content = PipedInput(), bytes(range(256))
     for start in range(0, 256, 7):
         piped.feed(content[start : start + 7])

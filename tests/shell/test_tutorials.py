@@ -78,7 +78,7 @@ def test_health_checks_by_grpc() -> None:
     assert play(always, story, network=LoopbackNetwork(ports)) == ["SERVING", None, "NOT_SERVING", "SERVING", "SERVING"]
 
 
-def test_readiness_by_a_file_that_comes_and_goes() -> None:
+def test_readiness_by_a_file() -> None:
     async def story(container: ShellContainer, clock: LoopClock) -> list[int]:
         codes = []
         for _ in range(4):
@@ -148,7 +148,7 @@ def test_graceful_termination_runs_the_trap_after_the_sleep() -> None:
     assert play("trap 'sleep 2; exit 0' TERM; while :; do sleep 1; done", story) == (6, ExitStatus(0))
 
 
-def test_small_ones() -> None:
+def test_short_examples() -> None:
     assert run("echo The app is running! && sleep 3600").seconds == 3600
     assert run(["/bin/sh", "-c", "--", "sleep 5; echo ok"]).out == "ok\n"
     assert run(["sh", "-c", "echo Hello, Kubernetes! && sleep 1"]).out == "Hello, Kubernetes!\n"
@@ -158,7 +158,7 @@ def test_small_ones() -> None:
     assert run('for i in 9 8 7; do echo $i; done; if [ "$DEBUG" = true ]; then exit 1; fi').out == "9\n8\n7\n"
 
 
-def test_a_job_that_works_off_a_list() -> None:
+def test_a_job_that_processes_a_work_queue() -> None:
     files = VirtualFiles()
     outcome = run(
         """

@@ -1,4 +1,4 @@
-"""An allocation manager with all that it asks, on a node of 4 cpus and 4Gi."""
+"""An allocation manager with fake dependencies, on a node with 4 cpus and 4Gi."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def make(uid: str, cpu: str, memory: str = "500Mi", *, generation: int = 1, **mo
 
 
 class AllocatingKubelet(RecordedEvents):
-    """An allocation manager with all that it asks, on a node of 4 cpus and 4Gi."""
+    """An allocation manager with fake dependencies, on a node with 4 cpus and 4Gi."""
 
     kind: type[AllocationManager] = AllocationManager
 
@@ -86,7 +86,7 @@ class AllocatingKubelet(RecordedEvents):
         return answers
 
     async def resize(self, pod: Pod) -> list[tuple[str, str, int]]:
-        """Type, reason and generation of the conditions that follow."""
+        """Resize a pod; returns type, reason and generation of the resulting conditions."""
         self.pods.update(pod)
         self.manager.pods_changed()
         await self.manager.push_pending_resize(pod.metadata.uid)

@@ -1,8 +1,8 @@
-"""A node on which pods come and go while its agent, its runtime and its way to the API server fail at random moments.
+"""A node with pods created and deleted while its agent, runtime and API connection fail at random times.
 
-Everything is drawn from one seed. While it continues, no container may run twice and no restart count may go down; when
-all is well again and has had time to become idle, `check_rest` says what must be true, and `check_nothing_left` after
-everything was deleted.
+One seed determines everything. During a run, no container may run twice and no restart count may decrease. When
+everything has recovered and is idle, `check_rest` checks the final state; `check_nothing_left` does so after everything
+was deleted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kubesim.scenario.language.object_items import Delete
 from kubesim.trace import HashSink
 
 NODE = "node-1"
-STORM = 120 * SECOND  # how long things come, go and fail
+STORM = 120 * SECOND  # duration of changes and failures
 REST = 420 * SECOND  # then: longer than any back-off
 FORGOTTEN = 240 * SECOND
 
@@ -46,7 +46,7 @@ SCENARIO = Scenario.model_validate(
 
 
 def run_chaos(seed: int, pods: int) -> str:
-    """Play the seed; the hash of the trace. Raises AssertionError when a promise was broken."""
+    """Run a seed; returns the hash of the trace. Raises AssertionError for a violated rule."""
     sink = HashSink()
     run_virtual(_main, seed, pods, sink)
     return sink.hexdigest()
@@ -92,8 +92,9 @@ class Chaos:
         return VIRTUAL_START + begin + self._stream.randrange(end - begin)
 
     def _plan_pods(self) -> None:
-        """Each comes at some moment; some go again, and some of these come back under the same name. What some of them
-        mount comes when half of the time is over."""
+        """Plan the creation and deletion of each pod. Some deleted pods are recreated under the same name. Some mounted
+        objects are created only after half of the time.
+        """
         late = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "late"}, "data": {"k": "v"}}
         self._clock.call_at(VIRTUAL_START + STORM // 2, self._world.apply, late)
         for number in range(self._pods):
@@ -115,7 +116,7 @@ class Chaos:
         try:
             self._world.apply(manifest)
         except StepFailed:
-            pass  # the one before it is still going
+            pass  # the previous pod is still terminating
 
     def _go(self, number: int, static: bool, grace: int | None) -> None:
         if static:
@@ -146,7 +147,7 @@ class Chaos:
         return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"pod-{number}"}, "spec": spec}
 
     async def _disasters(self) -> None:
-        """One after the other or side by side; each heals before the storm is over."""
+        """Failures, sequential or overlapping; each recovers before the end."""
         kinds = (self._lose_agent, self._lose_agent, self._lose_runtime, self._lose_api, self._lose_power)
         moments = sorted(self._moment(0, STORM) for _ in range(self._stream.randrange(4, 12)))
         for moment in moments:
@@ -201,7 +202,7 @@ class Chaos:
         pod = change.object
         assert isinstance(pod, Pod)
         if is_mirror_pod(pod):
-            return  # a new agent knows of a static pod only what the runtime has, not what was reported before
+            return  # a restarted agent knows a static pod only from the runtime, not from earlier reports
         for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
             key = (pod.metadata.uid, status.name)
             assert status.restart_count >= self._restarts.get(key, 0), f"{pod.metadata.name} restarted less often"
@@ -213,7 +214,7 @@ class Chaos:
         return [pod for pod in self._store.list("Pod") if isinstance(pod, Pod)]
 
     async def check_rest(self) -> None:
-        """Every pod that is wanted runs exactly once, and nothing else does."""
+        """Every wanted pod runs exactly once, and no other pod runs."""
         running = [info for info in await self._node.runtime.list_containers() if info.state == "running"]
         _assert_once(running)
         ids_by_uid: dict[str, set[str]] = {}

@@ -1,4 +1,4 @@
-"""A node that gets all its pods at once, from all its sources, while its runtime fails and hangs: does it get there?"""
+"""A node that gets many pods at once from all sources while its runtime fails and hangs: do all pods become ready?"""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ class Converged:
 
 
 def converge(pods: int, *, failing: float, hanging: float, seed: int = 0) -> Converged:
-    """A third each of the pods comes from the API server, from files and from a url. Raises AssertionError if they are
-    not all ready in a day, or if a container runs twice."""
+    """Create a third each of the pods through the API server, files and a url. Raises AssertionError if they are not
+    all ready within a day, or a container runs twice.
+    """
     return run_virtual(_main, pods, failing, hanging, seed)
 
 
@@ -83,7 +84,7 @@ def _pod(number: int) -> dict[str, Any]:
 
 
 class _Readiness:
-    """The pods that the API server calls ready."""
+    """The pods that are ready at the API server."""
 
     def __init__(self, simulation: Simulation) -> None:
         self.ready: set[str] = set()

@@ -1,6 +1,6 @@
-"""The environment that `make demo` makes: kubesim and the packages of `requirements/cluster.txt`, and no other package.
+"""The environment of `make demo`: kubesim and the packages of `requirements/cluster.txt`, without other packages.
 
-It is a directory of links to the packages of the test environment, so that it costs no installation. `python()` runs an
+It is a directory of links to the packages of the test environment, so it needs no installation. `python()` runs an
 interpreter that sees only this directory and the standard library.
 """
 
@@ -12,7 +12,8 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-REQUIREMENTS = ("requirements/run.txt", "requirements/cluster.txt")  # what the rule of `make demo` installs
+# the packages that the rule of `make demo` installs
+REQUIREMENTS = ("requirements/run.txt", "requirements/cluster.txt")
 
 
 def packages() -> list[str]:
@@ -21,7 +22,7 @@ def packages() -> list[str]:
 
 
 def link_packages(directory: Path) -> Path:
-    """Fill a directory with links to those packages and to kubesim."""
+    """Fill a directory with links to these packages and kubesim."""
     directory.mkdir()
     (directory / "kubesim").symlink_to(ROOT / "kubesim")
     for name in packages():

@@ -1,4 +1,4 @@
-"""A device manager with plugins that answer as a test says, and pods that ask for devices."""
+"""A device manager with scripted plugins, and pods that request devices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Prefer = Callable[[Collection[str], Collection[str], int], tuple[str, ...]]
 
 @part
 class FakePlugin:
-    """Implements `DevicePlugin`; what it was asked is in `calls`."""
+    """Implements `DevicePlugin`; records requests in `calls`."""
 
     response: Callable[[Sequence[str]], ContainerAllocateResponse] = lambda ids: ContainerAllocateResponse()
     prefer: Prefer | None = None
@@ -53,7 +53,7 @@ class Sources:
 
 @part
 class Kubelet:
-    """What a device manager sees of it. A new manager (`restart`) finds the checkpoint of the last one."""
+    """The kubelet around a device manager. A new manager (`restart`) reads the previous checkpoint."""
 
     time: int = 0
     pods: list[Pod] = field(default_factory=list)
@@ -78,7 +78,7 @@ class Kubelet:
 
 
 def register(manager: DeviceManager, resource: str, devices: Iterable[Any], plugin: FakePlugin | None = None) -> None:
-    """A device is given as it is, or by its id."""
+    """Register a plugin. Devices are given as objects or ids."""
     manager.plugin_connected(resource, plugin or FakePlugin())
     manager.update_devices(resource, [d if isinstance(d, PluginDevice) else PluginDevice(d) for d in devices])
 
@@ -88,7 +88,7 @@ def on_node(numa_node: int, *ids: str) -> list[PluginDevice]:
 
 
 def hold(manager: DeviceManager, uid: str, container: str, resource: str, *ids: str, numa_node: int = 0) -> None:
-    """These devices are allocated to a container."""
+    """Allocate these devices to a container."""
     response = ContainerAllocateResponse()
     manager.pod_devices.insert(uid, container, resource, AllocatedDevices({numa_node: ids}, response))
     manager.known.allocated = manager.pod_devices.devices()
@@ -97,8 +97,9 @@ def hold(manager: DeviceManager, uid: str, container: str, resource: str, *ids: 
 def pod_with(
     *limits: Mapping[str, Any], uid: str = "pod", init: Sequence[Mapping[str, Any]] = (), **fields: Any
 ) -> Pod:
-    """Containers c0, c1, ... with these limits. An init container (i0, i1, ...) with `restartPolicy` among its limits
-    is a sidecar."""
+    """A pod with containers c0, c1, ... and these limits. An init container (i0, i1, ...) with `restartPolicy` among
+    its limits is a sidecar.
+    """
 
     def container(prefix: str, number: int, amounts: Mapping[str, Any]) -> dict[str, Any]:
         amounts = dict(amounts)
@@ -113,6 +114,6 @@ def pod_with(
 
 
 def allocate_all(manager: DeviceManager, pod: Pod) -> None:
-    """As admission does."""
+    """Allocate the devices of all containers, as at admission."""
     for container in (*pod.spec.init_containers, *pod.spec.containers):
         manager.allocate(pod, container)

@@ -1,7 +1,7 @@
-"""A whole simulated node that a test drives step by step, and what must always hold on it.
+"""A whole simulated node that a test drives step by step, with its invariants.
 
-The virtual loop runs only inside `run`; between two calls the node stands still and can be looked at. What the API
-server reports is checked as it arrives, the rest by `check`.
+The virtual loop runs only inside `run`; between calls the node stands still and can be inspected. Reports to the API
+server are checked as they arrive, the rest by `check`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,14 @@ from kubesim.scenario.language.object_items import Delete
 from kubesim.scenario.language.step_items import Kill, Patch
 
 NODE = "node-1"
-GONE_AFTER = 40 * SECOND  # how long the end of a pod may take beyond what its containers may take to stop
-FORGOTTEN_AFTER = 240 * SECOND  # dead containers and sandboxes are collected once a minute
+GONE_AFTER = 40 * SECOND  # how long a pod may take to end in addition to the time its containers take to stop
+FORGOTTEN_AFTER = 240 * SECOND  # dead containers and sandboxes are garbage-collected once a minute
 
 
 def longest_end(pod: Pod) -> int:
-    """A sync that stops containers one after the other, each with its grace, is not interrupted by a deletion."""
+    """The maximum duration of a termination: a sync that stops containers one after the other, each with its grace
+    period, is not interrupted by a deletion.
+    """
     stops = len(pod.spec.init_containers) + len(pod.spec.containers)
     return stops * (pod.spec.termination_grace_period_seconds or 0) * SECOND + GONE_AFTER
 
@@ -41,7 +43,7 @@ _LIVE: dict[int, Counter[str]] = {}  # running worker tasks by pod uid, for each
 
 
 class _CountedWorkers(PodWorkers):
-    """Sees that no pod has two workers."""
+    """Checks that no pod has two workers."""
 
     __slots__ = ()
 
@@ -63,9 +65,9 @@ class DrivenNode:
         self.failed = False
         self._versions = 0
         self._restarts: dict[tuple[str, str], int] = {}
-        self._ended: set[str] = set()  # uids of pods with a terminal phase
-        self._graces: dict[str, int] = {}  # uid -> the longest grace of its deletions, in seconds
-        self._stop_by: dict[str, int] = {}  # uid of a pod that is gone -> when its containers must have ended
+        self._ended: set[str] = set()  # uids of pods in a terminal phase
+        self._graces: dict[str, int] = {}  # uid -> longest grace period of its deletions, in seconds
+        self._stop_by: dict[str, int] = {}  # uid of a deleted pod -> when its containers must have stopped
         self._tasks = TaskSet()
         self._loop.run_until_complete(self._open(scenario, seed))
         self.run(self._sleep_until(VIRTUAL_START))
@@ -121,7 +123,7 @@ class DrivenNode:
         self.run(kill())
 
     def kill_some_container(self, name: str, number: int, signal: str) -> None:
-        """One of those that run."""
+        """Kill one of the pod's running containers."""
         running = [info.name for info in self.containers() if info.state == "running" and self._is_of(info, name)]
         if running:
             self.kill(name, container=running[number % len(running)], signal=signal)
@@ -130,7 +132,7 @@ class DrivenNode:
         return any(pod.metadata.name == name and pod.metadata.uid == info.pod_uid for pod in self.pods())
 
     def _attempt(self, write: Any) -> None:
-        """What an API server refuses changes nothing, and the story continues."""
+        """A rejected request changes nothing, and the test continues."""
 
         async def attempt() -> None:
             with suppress(StepFailed):
@@ -149,7 +151,7 @@ class DrivenNode:
         pod = change.object
         assert isinstance(pod, Pod)
         uid, status = pod.metadata.uid, pod.status
-        # A stop in progress continues with the grace it began with if the pod is removed during that time.
+        # If the pod is removed during a stop, the stop continues with its original grace period.
         self._graces[uid] = max(self._graces.get(uid, 0), pod.metadata.deletion_grace_period_seconds or 0)
         if change.type == "DELETED":
             self._stop_by[uid] = self._simulation.clock.now() + self._graces[uid] * SECOND + longest_end(pod)
@@ -157,7 +159,7 @@ class DrivenNode:
             before = self._restarts.get((uid, container.name), 0)
             assert container.restart_count >= before, f"{pod.metadata.name}: {container.name} restarted less often"
             self._restarts[uid, container.name] = container.restart_count
-        # That a pod which succeeded is reported to have failed can happen: its deadline passes while it is cleaned up.
+        # A pod that succeeded may be reported as failed: its deadline can pass during its clean-up.
         if status.phase in ("Succeeded", "Failed"):
             self._ended.add(uid)
         else:
@@ -187,7 +189,7 @@ class DrivenNode:
                 assert late < longest_end(pod), f"{pod.metadata.name} was deleted and is still there"
 
     def close(self) -> None:
-        """Delete what exists, wait until it is gone, and see that nothing is left."""
+        """Delete all objects, wait until they are gone, and check that nothing remains."""
         for pod in self.pods():
             self.delete(pod.metadata.name)
         graces = [(pod.metadata.deletion_grace_period_seconds or 0) * SECOND + longest_end(pod) for pod in self.pods()]
@@ -209,7 +211,7 @@ class DrivenNode:
         assert not any(left.values()), left
 
     def shut(self) -> None:
-        """End the node, whatever it is doing; not one task may survive."""
+        """Stop the node in any state; no task may survive."""
         try:
             self._loop.run_until_complete(self._shut())
             assert not list(self._task_names())

@@ -1,4 +1,4 @@
-"""Pods and measurements for the tests of eviction, made from a few words."""
+"""Pods and measurements for eviction tests, in a short notation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def amount(text: str) -> int:
 
 
 def make_pod(name: str, priority: int = DEFAULT, requests: dict[str, str] | None = None, **spec: Any) -> Pod:
-    """One container that requests this; `limits`, `volumes` and other parts of the spec as they are written."""
+    """A pod with one container and these requests; other arguments are parts of the spec."""
     limits = spec.pop("limits", {})
     container = {"name": "main", "image": "i", "resources": {"requests": requests or {}, "limits": limits}}
     return Pod.from_json(
@@ -34,7 +34,7 @@ def memory(text: str) -> PodUsage:
 
 
 def disk(root: str, logs: str = "0", volume: str = "0", *, inodes: bool = False) -> PodUsage:
-    """What is used in the writable layer, in logs, and in the volume `local`."""
+    """Usage of the writable layer, of logs, and of the volume `local`."""
 
     def part(text: str) -> FsUsage:
         return FsUsage(0, amount(text)) if inodes else FsUsage(amount(text), 0)

@@ -1,4 +1,4 @@
-"""A node that a test measures and fills, with the eviction manager on it."""
+"""A node with scripted measurements and an eviction manager."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CONFIG = EvictionConfig(
 
 
 class Watched(EvictionManager):
-    """Writes down the node conditions whenever they change."""
+    """Records changes of the node conditions."""
 
     def __init__(self, conditions: list[tuple[str, ...]], *args: Any) -> None:
         super().__init__(*args)
@@ -46,7 +46,7 @@ class Watched(EvictionManager):
 
 
 class Bench(RecordedEvents):
-    """A node that a test measures and fills; what the manager does to it is written down."""
+    """A node with scripted measurements; records the actions of the manager."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class Bench(RecordedEvents):
         return all(pod.metadata.uid != uid for pod in self.pods)
 
     def fill(self) -> None:
-        """Upstream's five pods."""
+        """Add upstream's five pods."""
         for name, priority, request, used in (
             ("guaranteed-low-priority-high-usage", LOW, "1Gi", "900Mi"),
             ("burstable-below-requests", DEFAULT, "100Mi", "50Mi"),

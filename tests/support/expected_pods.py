@@ -1,4 +1,4 @@
-"""Objects of scenarios with expectations: a pod that runs, one that crashes, and a Deployment."""
+"""Scenario objects with expectations: a running pod, a crashing one, and a Deployment."""
 
 from __future__ import annotations
 

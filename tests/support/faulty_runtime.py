@@ -1,4 +1,4 @@
-"""A runtime of which some calls fail, some hang until their time is up, and of some the answer is lost."""
+"""A runtime in which some calls fail, some hang until their timeout, and some lose their response."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _ALWAYS_FINE = ("name", "on_change")
 
 
 class FaultyRuntime:
-    """Stands before another runtime; `calls` counts what was asked, `failed`, `hung` and `lost` what became of it.
+    """A wrapper of another runtime that adds faults; `calls`, `failed`, `hung` and `lost` are counters.
 
-    A call that fails or hangs had no effect; one whose answer is lost had. `heard` gets every call as it begins.
-    `went_wrong` is called at each fault. After `until` (a moment) there are no faults any more.
+    A call that fails or hangs has no effect; one that loses its response has. `received` is called at the start of
+    every call, `went_wrong` at each fault. There are no faults after the time `until`.
     """
 
     def __init__(

@@ -1,8 +1,7 @@
-"""Records which fields of API objects the code reads while a scenario is played.
+"""Records which fields of API objects are read during a scenario.
 
-Objects of the declared classes are read by attribute, the structs inside them that no class declares by key. What reads
-objects as wholes is not recorded: decoding, encoding, comparing and copying. Validation and defaulting work on JSON
-before there is an object, so they are not recorded either.
+Objects of declared classes are read by attribute, undeclared structs inside them by key. Operations on whole objects
+(decoding, encoding, comparing, copying) are not recorded, nor are validation and defaulting, which work on JSON.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _SAME_FIELDS = {"ProbeHandler": "Probe"}
 
 @contextmanager
 def recorded_reads() -> Iterator[Reads]:
-    """What is read between entering and leaving."""
+    """Records the reads inside the block."""
     reads: Reads = defaultdict(set)
     reader, read, with_extra = model._reader, model._read, Model.with_extra
     _Struct.reads = reads
@@ -53,14 +52,14 @@ def _note(struct: str, field: str) -> None:
 
 
 class _Struct(dict[str, Any]):
-    """A struct that no class declares."""
+    """A struct without a declared class."""
 
     reads: Reads
     __slots__ = ("name",)
 
     def __init__(self, name: str, fields: dict[str, Any]) -> None:
         types = struct_fields(name)
-        pairs = dict.items(fields)  # what is wrapped again is not read
+        pairs = dict.items(fields)  # wrapping again is not a read
         super().__init__({key: _wrapped(types[key].type, item) if key in types else item for key, item in pairs})
         self.name = name
 
@@ -103,7 +102,7 @@ def _with_extra(original: Any) -> Any:
 
 
 def _wrap_extra(new: Model) -> Model:
-    """Kinds that no class declares keep their fields in `extra`."""
+    """Kinds without a declared class keep their fields in `extra`."""
     kind, extra = vars(new).get("kind", ""), vars(new).get("extra")
     if extra and model_of(kind) is None and parse_type(kind).kind == "struct":
         vars(new)["extra"] = _Struct(kind, extra)

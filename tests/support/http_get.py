@@ -1,4 +1,4 @@
-"""A request to a server that a test has started."""
+"""GET requests to servers started by tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The labs of the repository with their runs, each run once."""
+"""The shipped labs with their runs, each run once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _own_run(folder: Path, profile: str = "") -> LessonRun:
 
 
 def lesson(lab: Lab, work: Path, progress: LabProgress | None = None) -> Lesson:
-    """A lesson whose run is shared by all tests."""
+    """A lesson whose run all tests share."""
 
     def remembered(scenario: Scenario) -> LessonRun:
         return _own_run(lab.folder) if lab.network is None and scenario == lab.scenario() else play(scenario)

@@ -1,4 +1,4 @@
-"""Limits on the wall clock for tests that need one: short on an idle machine, long enough on a busy one."""
+"""Real-time limits for tests that need one: short on an idle machine, long enough on a busy one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ LIMITS_S = (0.1, 0.5, 2.5, 12.5)
 
 
 def with_growing_limits(attempt: Callable[[float], T], is_fine: Callable[[T], bool]) -> T:
-    """The first fine result of `attempt(limit_s)`, or else the last result.
+    """Call `attempt(limit_s)` with growing limits; returns the first good result, else the last one.
 
-    For steps of which one must be faster than a limit and the next one never is: the first needs an unknown time."""
+    For pairs of steps of which one must finish within a limit and the other never does: the first takes an unknown
+    time.
+    """
     for limit_s in LIMITS_S:
         result = attempt(limit_s)
         if is_fine(result):

@@ -1,4 +1,4 @@
-"""Short scenarios for tests, with their run and its results."""
+"""Short scenarios for tests, and their results."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def pod(name: str, *, image: str = "busybox:1", command: list[str] | None = None
 
 
 def container(name: str, *script: str, **fields: Any) -> dict[str, Any]:
-    """A container that runs this script, or a server without one."""
+    """A container that runs this script, or an idle server."""
     command = ["sh", "-c", "; ".join(script)] if script else SERVER
     return {"name": name, "image": "busybox:1", "command": command, **fields}
 
 
 class Played:
-    """The records of a story, and how it ended. Times are seconds."""
+    """The records and the result of a run. Times are seconds."""
 
     def __init__(self, *steps: dict[str, Any], seed: int = 0, every_tick: bool = False, **spec: Any) -> None:
         images = [{"name": "*", "present": True}]
@@ -57,7 +57,7 @@ class Played:
         ]  # fmt: skip
 
     def sequence(self, pod: str, *, after: float = 0) -> list[str]:
-        """The calls that change something, each with the container it is for: `StartContainer main`."""
+        """The modifying CRI calls with their container: `StartContainer main`."""
         others = ("ExecSync", "PullImage")
         calls = (r for r in self._of(CriCall, pod) if r.t >= after * 1_000_000 and r.call not in others)
         return [f"{r.call} {r.container}".rstrip() for r in calls]
@@ -72,7 +72,7 @@ class Played:
         return self.when(CriCall, pod, call="StopContainer", container=container)
 
     def statuses(self, pod: str) -> list[dict[str, Any]]:
-        """What the kubelet wrote about the pod's status, in short and in order."""
+        """The status updates of the pod, in short and in order."""
         return [dict(r.summary) for r in self._of(ApiWrite, pod) if r.by == "kubelet" and r.summary]
 
     def syncs(self, pod: str) -> list[str]:
@@ -85,7 +85,7 @@ class Played:
         return [r.text for r in self.records if isinstance(r, Note)]
 
     def when(self, kind: type[Record], pod: str = "", **fields: Any) -> list[float]:
-        """When records of this kind with these fields came."""
+        """The times of records of this kind with these fields."""
         return [
             r.t / 1_000_000 for r in self._of(kind, pod) if all(getattr(r, name) == v for name, v in fields.items())
         ]

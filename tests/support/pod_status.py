@@ -1,4 +1,4 @@
-"""Builders for statuses of pods: a pod, records of its containers, and the status that the kubelet makes of them."""
+"""Builders for pod statuses: a pod, its containers in the runtime, and the status that the kubelet generates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SANDBOX = SandboxRecord("s1", network=SandboxNetwork("10.0.0.5"))
 
 
 def pod_of(*containers: str | dict[str, Any], status: dict[str, Any] | None = None, **spec: Any) -> Pod:
-    """A pod with these containers, given by name or whole."""
+    """A pod with these containers, given by name or in full."""
     made = [{"name": c, "image": "app:1"} if isinstance(c, str) else {"image": "app:1", **c} for c in containers]
     whole = {"restartPolicy": "Always", "containers": made, **spec}
     return Pod.from_json({"metadata": {"name": "web", "uid": "1", "generation": 3}, "spec": whole,
@@ -32,7 +32,7 @@ def exited(code: int, name: str = "app", **fields: Any) -> ContainerRecord:
 
 
 def generated(pod: Pod, *records: ContainerRecord, sandbox: SandboxRecord | None = SANDBOX, **inputs: Any) -> PodStatus:
-    """The status that the kubelet reports when the runtime has these containers."""
+    """The status that the kubelet generates from the runtime's containers."""
     sandboxes = () if sandbox is None else (sandbox,)
     ips = inputs.pop("ips", ("10.0.0.5",) if sandbox else ())
     runtime = RuntimePodStatus("1", sandboxes=sandboxes, containers=records, ips=ips)
@@ -45,5 +45,5 @@ def container_status(status: PodStatus, name: str = "app") -> ContainerStatus:
 
 
 def condition(status: PodStatus, type: str) -> tuple[str, str]:
-    """Status and reason of one condition."""
+    """Status and reason of a condition."""
     return next((c.status, c.reason) for c in status.conditions if c.type == type)

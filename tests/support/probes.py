@@ -1,4 +1,4 @@
-"""Pods with probes, statuses of theirs, and stand-ins for what a prober talks to."""
+"""Pods with probes, their statuses, and fake probe targets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXEC: Mapping[str, Any] = {
 
 
 def pod(*, sidecar: bool = False, restart_policy: str = "Always", **probes: Mapping[str, Any]) -> Pod:
-    """One container `web` (or sidecar) with `readinessProbe=...` and so on."""
+    """A pod with one container (or sidecar) `web` with `readinessProbe=...` and so on."""
     web: dict[str, Any] = {"name": "web", "image": "i", **probes}
     spec: dict[str, Any] = {"restartPolicy": restart_policy, "containers": [web]}
     if sidecar:
@@ -49,7 +49,7 @@ def status(state: dict[str, Any], *, container_id: str = "containerd://1", start
 
 
 class Answers:
-    """A prober that answers from a list, the last answer forever, and notes when it was asked."""
+    """A prober that returns results from a list, the last one repeatedly, and records the times of its probes."""
 
     def __init__(self, clock: LoopClock, *answers: ProbeResult | None, takes: int = 0) -> None:
         self.clock = clock
@@ -65,7 +65,7 @@ class Answers:
 
 
 class Node:
-    """The surroundings of workers: a clock, a trace, and the status that the status manager holds."""
+    """The environment of probe workers: a clock, a trace, and the pod status of the status manager."""
 
     def __init__(self, *answers: ProbeResult | None, takes: int = 0, seed: int = 1, start: int | None = None) -> None:
         self.clock = LoopClock()

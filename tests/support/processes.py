@@ -1,4 +1,4 @@
-"""Starts programs for tests and finds what is left of them, on a machine that others use too."""
+"""Starts processes for tests, and finds their remains on a shared machine."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ def kubesim(*words: str) -> list[str]:
 
 
 def interruptible() -> None:
-    """Let SIGINT interrupt this process and its children. A program started by nohup or in the background of a script
-    inherits that SIGINT is ignored, and kubesim leaves it so; a test that interrupts a child undoes it first."""
+    """Let SIGINT interrupt this process and its children. A process started by nohup or in the background of a script
+    inherits ignored SIGINT, which kubesim respects; tests that interrupt a child must undo it first.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def start(*words: str, **options: Any) -> subprocess.Popen[str]:
-    """Start kubesim with pipes as standard streams. Every line that it prints can be read immediately."""
+    """Start kubesim with pipes as standard streams, and unbuffered output."""
     environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
     pipe = subprocess.PIPE
     return subprocess.Popen(
@@ -37,7 +38,7 @@ def start(*words: str, **options: Any) -> subprocess.Popen[str]:
 
 
 def unique_sleep() -> str:
-    """A command that no other process on this machine runs: `sleep` for more than an hour."""
+    """A unique command line on this machine: `sleep` for more than an hour."""
     return f"sleep {4000 + next(_numbers)}.{os.getpid():07}{os.urandom(2).hex().translate(_DIGITS)}"
 
 
@@ -51,14 +52,15 @@ def running(command: str) -> list[int]:
 
 
 def wait_until_ended(command: str) -> None:
-    """Until no process with this command line is left. One that was killed needs a moment to go; one that was not runs
-    into the time limit of the test."""
+    """Wait until no process with this command line is left. A killed one needs a moment to disappear; the test's
+    timeout catches others.
+    """
     while running(command):
         time.sleep(0.01)
 
 
 def children() -> set[int]:
-    """The ids of this process's children, dead ones included until their parent has waited for them."""
+    """The ids of this process's children, including zombies."""
     return {int(pid) for path in Path("/proc/self/task").glob("*/children") for pid in _content(path).split()}
 
 

@@ -1,4 +1,4 @@
-"""A strict reader of the text format of Prometheus: what a real one would refuse is an error here."""
+"""A strict parser of the Prometheus text format, which raises an error where Prometheus would."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Family:
 
 
 def read_metrics(text: str) -> Mapping[str, Family]:
-    """The metrics by name; every histogram is complete, and its buckets only grow."""
+    """The metrics by name; histograms must be complete with increasing buckets."""
     assert text.endswith("\n")
     families: dict[str, Family] = {}
     for line in text[:-1].split("\n"):

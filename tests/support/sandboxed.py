@@ -1,4 +1,4 @@
-"""A scenario and a pod for nodes whose sandboxes a test makes itself."""
+"""A scenario and a pod for nodes whose sandboxes a test creates itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved runs for tests: of objects that stand for a cluster, and of scenarios."""
+"""Saved runs for tests: of given objects, and of scenarios."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def header(start: int = START) -> RunHeader:
 
 
 def saved_objects(path: Path, objects: Iterable[dict[str, Any]], *, start: int = START, end: int = 600_000_000) -> Path:
-    """A run in which these objects exist from its beginning to its end."""
+    """A saved run in which these objects exist from start to end."""
     changes = [change_line("ADDED", 0, obj) for obj in objects]
     path.write_text("\n".join([header(start).line(), *changes, end_line(end, True, None)]) + "\n")
     return path

@@ -1,4 +1,4 @@
-"""Scenario files for tests: one that passes, one that fails, one with mistakes."""
+"""Scenario files for tests: one that passes, one that fails, one with errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs scripts as PID 1 of a container in virtual time, and says what became of them."""
+"""Runs scripts as PID 1 of a container in virtual time, and returns the result."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def output(container: ShellContainer, stream: str) -> str:
 
 
 def container_of(argv: Sequence[str], clock: LoopClock, **options: Any) -> ShellContainer:
-    """The options are those of `ShellContainer`; all others are those of its kernel."""
+    """A container with the options of `ShellContainer` or its kernel."""
     own = {name: options.pop(name) for name in ("environment", "working_directory", "on_exit") if name in options}
     return ShellContainer(tuple(argv), Kernel(clock, **options), **own)
 
@@ -56,7 +56,7 @@ def run(script: str | list[str], **options: Any) -> Outcome:
 
 
 def play(script: str | list[str], story: Callable[[ShellContainer, LoopClock], Awaitable[Any]], **options: Any) -> Any:
-    """Start a script, let the story happen, and give its result; the container is killed afterwards."""
+    """Start a script, run the test's actions, and return its result; then kill the container."""
 
     async def main() -> Any:
         clock = LoopClock()

@@ -1,4 +1,4 @@
-"""How long the long random tests are: `make soak` runs them in full, everything else a tenth of it."""
+"""The size of the long random tests: full in `make soak`, a tenth elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 SOAK = bool(os.environ.get("KUBESIM_SOAK"))
 
 
-# The time limit of these tests: on a busy machine they take minutes, and in `make soak` hours.
+# The timeout of these tests: on a busy machine they take minutes, and in `make soak` hours.
 LONG = pytest.mark.timeout(6 * 3600 if SOAK else 1800)
 
 

@@ -1,7 +1,7 @@
-"""Real connections in virtual time: both ends are in one event loop; what one sends the other has before time moves.
+"""Real connections in virtual time: both ends share an event loop, and sent data arrives before time advances.
 
-Loopback delivers within the system call that sends. So when nothing is ready, one look at the sockets tells whether
-something is on its way, and only if there is not does time jump to the next timer.
+Loopback delivers within the sending system call. When no callback is ready, one poll of the sockets therefore shows
+whether data is pending; only if there is none, time advances to the next timer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class SocketLoop(VirtualLoop):
-    """A virtual loop that looks at its sockets before time passes."""
+    """A virtual event loop that polls its sockets before time advances."""
 
     def _jump(self) -> None:
         self._process_events(self._selector.select(0))  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""The stepper in a pseudo-terminal: what a real one would get to show."""
+"""The stepper in a pseudo-terminal, with the output that a real one would display."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATIENCE_S = 60
 
 
 class StepTerminal:
-    """`until` reads what is written next, up to a text, without escape sequences unless they are asked for."""
+    """`until` reads new output up to a text, without escape sequences unless requested."""
 
     def __init__(self, arguments: list[str], rows: int = 24, columns: int = 80, **environment: str) -> None:
         self.controller, terminal = pty.openpty()
@@ -67,7 +67,7 @@ class StepTerminal:
         return _SEQUENCE.sub("", written)
 
     def ended(self) -> int:
-        """The exit code, when the screen was left and the terminal is as before."""
+        """The exit code. Checks that the terminal was restored."""
         self.until(LEAVE, raw=True)
         code = self.process.wait(timeout=PATIENCE_S)
         assert termios.tcgetattr(self.terminal) == self.before

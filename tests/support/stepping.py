@@ -1,4 +1,4 @@
-"""Runs to walk through, each played once."""
+"""Finished runs for tests of the stepper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs in which every tick is executed, for comparison with those in which time passes over idle ticks."""
+"""Runs that execute every tick, for comparison with runs that skip idle ticks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stories in the stepper's view of the whole screen, driven by Textual's Pilot; what they show is plain text."""
+"""Tests of the stepper's full-screen view, driven by Textual's Pilot; screens are plain text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES = {"\n": "enter", " ": "space", "\x7f": "backspace"}
 
 @value_object
 class Shot:
-    """What somebody does, and the name of the screen that follows; without a name it is not kept.
+    """An action, and the name of the following screen; without a name it is not kept.
 
     `keys` are characters or, in angle brackets, names: `n`, `/back-off\n`, `<end>`. `passed` is in microseconds.
     """
@@ -31,7 +31,7 @@ class Shot:
 
 
 def names_of(keys: str) -> list[str]:
-    """The keys as Textual names them."""
+    """The keys in Textual's naming."""
     out: list[str] = []
     while keys:
         if keys[0] == "<" and ">" in keys:
@@ -44,7 +44,7 @@ def names_of(keys: str) -> list[str]:
 
 
 class CountedApp(StepApp):
-    """Counts the keys that came. Textual calls the handlers of all classes."""
+    """Counts received keys. Textual calls the handlers of all classes."""
 
     def __init__(self, session: StepSession) -> None:
         super().__init__(session, is_timed=False)
@@ -62,8 +62,9 @@ class CountedApp(StepApp):
 
 
 class View:
-    """A running view. Pilot's own waiting watches the processor, which others use, too: here everything that was sent
-    has been handled."""
+    """A running view. Pilot waits for an idle CPU, which is unreliable on a shared machine; here all sent keys have
+    been handled.
+    """
 
     def __init__(self, app: CountedApp, pilot: Pilot[None]) -> None:
         self.app, self.pilot = app, pilot
@@ -89,7 +90,7 @@ class View:
         for _ in range(3):
             if self.app.is_running and self.app.session.wish is None:
                 await self.pilot._wait_for_screen()
-                self.app.screen._on_timer_update()  # what a timer of the screen would do: lay out and draw
+                self.app.screen._on_timer_update()  # normally done by a screen timer: lay out and draw
         return self.text
 
     @property
@@ -109,7 +110,7 @@ async def shown(session: StepSession, size: Size = (80, 24)) -> AsyncIterator[Vi
 
 
 def screens(session: StepSession, shots: Sequence[Shot], size: Size = (80, 24)) -> dict[str, str]:
-    """The screens of a story by name. A run that the session wishes for is played between two views."""
+    """The screens of a story by name. A run that the session requests is played between two views."""
     found: dict[str, str] = {}
     left = list(shots)
     while left:
@@ -136,7 +137,7 @@ async def _until_wish(session: StepSession, left: list[Shot], size: Size, found:
 
 
 def in_view(session: StepSession, story: Callable[[View], object], size: Size = (80, 24)) -> None:
-    """Run a story that needs more than screens."""
+    """Run a test that needs more than screens."""
 
     async def run() -> None:
         async with shown(session, size) as view:

@@ -1,4 +1,4 @@
-"""`kubesim up` as a process of its own, and real kubectl against it."""
+"""`kubesim up` in its own process, and real kubectl."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any
 from tests.support.processes import start
 from tools.kubectl import kubectl
 
-PATIENCE_S = 60  # for what takes a second on an idle machine
+PATIENCE_S = 60  # for actions that take a second on an idle machine
 _POLL_S = 0.05
 
 
 class Up:
-    """A cluster that runs. `program` is the kubectl that `kubectl` calls."""
+    """A running cluster. `program` is the kubectl executable."""
 
     def __init__(self, process: subprocess.Popen[str], kubeconfig: Path) -> None:
         self.process = process
@@ -45,7 +45,7 @@ class Up:
         )
 
     def kubectl(self, *words: str, version: str = "1.36", input: str = "") -> str:
-        """What kubectl prints; it must succeed."""
+        """The output of kubectl, which must succeed."""
         done = self.run(*words, version=version, input=input)
         assert done.returncode == 0, f"kubectl {' '.join(words)}: {done.stdout}{done.stderr}"
         return done.stdout
@@ -62,7 +62,7 @@ class Up:
         wait_until(holds, what)
 
     def stop(self, number: int = signal.SIGINT) -> tuple[int, str, str]:
-        """Exit code, and what it had printed."""
+        """Stop the cluster; returns exit code and output."""
         self.process.send_signal(number)
         out, error = self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode, out, error
@@ -81,7 +81,7 @@ def is_ready(pod: dict[str, Any]) -> bool:
 
 
 def start_up(directory: Path, *words: str) -> Up:
-    """Returns when its kubeconfig is there."""
+    """Start the cluster; returns when its kubeconfig exists."""
     kubeconfig = directory / "kubeconfig"
     process = start("up", "--kubeconfig", str(kubeconfig), *words)
 

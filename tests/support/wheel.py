@@ -1,5 +1,6 @@
-"""A wheel, built from the files that the container recipe copies and installed without a network into an environment of
-its own, which has the packages of the tests beside it."""
+"""A wheel built from the files of the container recipe, installed without a network into an environment with the test
+packages.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "-
 
 
 def plain_environment() -> dict[str, str]:
-    """Nothing of it may show the way to another kubesim."""
+    """An environment without variables that could lead to another kubesim."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("KUBESIM_", "PYTHON", "PYTEST_"))}
 
 
 def install_wheel(environment: Path) -> None:
-    """Make the environment; its parent gets what is needed for that."""
+    """Create the environment. Its parent directory gets the build files."""
     place = environment.parent
     source = place / "source"
     for name in BUILT_FROM:

@@ -18,12 +18,12 @@ def test_seeds(text: str, seeds: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "1..", "..3", "4..1", "1..999999999", "-1", "1.5", "²"])
-def test_wrong_seeds_are_refused(text: str) -> None:
+def test_invalid_seeds_are_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="seed"):
         parse_seeds(text)
 
 
-def test_a_directory_gives_all_its_scenarios_in_order(tmp_path: Path) -> None:
+def test_a_directory_yields_all_its_scenarios_in_order(tmp_path: Path) -> None:
     for name in ("b", "a", "sub/c"):
         write_scenario(tmp_path, name.replace("/", "-")).rename(_below(tmp_path, f"{name}.yaml"))
     (tmp_path / "values.yaml").write_text("replicas: 3\n")
@@ -38,14 +38,14 @@ def _below(folder: Path, name: str) -> Path:
     return folder / name
 
 
-def test_a_file_is_taken_once_and_each_seed_is_a_case(tmp_path: Path) -> None:
+def test_a_file_is_used_once_and_each_seed_is_a_case(tmp_path: Path) -> None:
     path = str(write_scenario(tmp_path, "web"))
     found = collect([path, str(tmp_path), path], seeds=(1, 2))
     assert [(case.file, case.seed, case.named) for case in found.cases] == [(path, 1, True), (path, 2, True)]
 
 
 def test_each_cell_of_a_matrix_is_a_case() -> None:
-    """Unless a seed is given, which takes the place of the matrix's own."""
+    """Unless a seed is given, which replaces the matrix's own."""
     matrix = str(Path(__file__).parents[2] / "scenarios" / "language" / "matrix.yaml")
     cases = collect([matrix], seeds=()).cases
     assert len(cases) == len({case.label for case in cases}) == 8
@@ -55,14 +55,14 @@ def test_each_cell_of_a_matrix_is_a_case() -> None:
     assert len(collect([matrix], seeds=(7,)).cases) == 4
 
 
-def test_words_choose_by_path_or_name(tmp_path: Path) -> None:
+def test_words_filter_by_path_or_name(tmp_path: Path) -> None:
     write_scenario(tmp_path / "shop", "web")
     write_scenario(tmp_path, "job")
     names = [case.scenario.name for case in collect([str(tmp_path)], words=["SHOP", "absent"]).cases]
     assert names == ["web"]
 
 
-def test_all_mistakes_of_all_files_are_found(tmp_path: Path) -> None:
+def test_all_errors_of_all_files_are_found(tmp_path: Path) -> None:
     write_scenario(tmp_path, "good")
     wrong = write_scenario(tmp_path, "wrong")
     wrong.write_text(wrong.read_text().replace("duration: 10s", "duration: 10\n  sed: 1"))
@@ -78,7 +78,7 @@ def test_all_mistakes_of_all_files_are_found(tmp_path: Path) -> None:
     ]
 
 
-def test_a_directory_without_scenarios_is_a_mistake(tmp_path: Path) -> None:
+def test_a_directory_without_scenarios_is_an_error(tmp_path: Path) -> None:
     assert "has no scenarios" in str(collect([str(tmp_path)]).problems[0])
 
 

@@ -1,4 +1,4 @@
-"""JUnit XML, as a reader that is not ours understands it."""
+"""JUnit XML, parsed by an independent reader."""
 
 from __future__ import annotations
 

@@ -15,13 +15,13 @@ def case_of(path: Path, seed: int = 0) -> ScenarioCase:
     return case
 
 
-def test_a_scenario_that_is_as_expected_passes(tmp_path: Path) -> None:
+def test_a_scenario_whose_expectations_hold_passes(tmp_path: Path) -> None:
     result = play_case(case_of(write_scenario(tmp_path, "web")))
     assert (result.status, result.met, result.duration, result.snapshot) == ("passed", 1, 10_000_000, "")
     assert len(result.trace_hash) == 64
 
 
-def test_a_failure_names_the_line_and_what_was_seen(tmp_path: Path) -> None:
+def test_a_failure_names_the_line_and_the_observation(tmp_path: Path) -> None:
     path = write_scenario(tmp_path, "web", phase="Succeeded")
     result = play_case(case_of(path))
     assert result.status == "failed"
@@ -30,7 +30,7 @@ def test_a_failure_names_the_line_and_what_was_seen(tmp_path: Path) -> None:
     assert result.again == f"kubesim test {path} --seeds 0"
 
 
-def test_a_defect_of_ours_is_an_error_of_the_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_in_kubesim_is_an_error_of_the_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("seven by zero")
 
@@ -40,7 +40,7 @@ def test_a_defect_of_ours_is_an_error_of_the_case(tmp_path: Path, monkeypatch: p
     assert result.problem.startswith("a defect of kubesim: ZeroDivisionError: seven by zero (test_playing.py:")
 
 
-def test_a_timeline_is_stored_compared_and_stored_again(tmp_path: Path) -> None:
+def test_a_timeline_is_stored_compared_and_updated(tmp_path: Path) -> None:
     path = write_scenario(tmp_path, "web")
     stored = tmp_path / "web.timeline"
     assert play_case(case_of(path), update=True).snapshot == "written"
@@ -56,7 +56,7 @@ def test_a_timeline_is_stored_compared_and_stored_again(tmp_path: Path) -> None:
     assert play_case(case_of(path)).snapshot == "same"
 
 
-def test_without_a_request_only_existing_timelines_are_stored_again(tmp_path: Path) -> None:
+def test_without_a_request_only_existing_timelines_are_updated(tmp_path: Path) -> None:
     write_scenario(tmp_path, "web")
     [case] = collect([str(tmp_path)]).cases
     assert play_case(case, update=True).snapshot == ""

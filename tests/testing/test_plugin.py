@@ -1,4 +1,4 @@
-"""The plugin in pytest sessions of its own."""
+"""The plugin in separate pytest sessions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_scenario_files_are_tests(tmp_path: Path) -> None:
     done = run(tmp_path, "-rA")
     assert done.returncode == 1
     assert "PASSED web.scenario.yaml::web[seed 0]" in done.stdout
-    # The text of a failure is ours, without a traceback.
+    # A failure has kubesim's text, without a traceback.
     assert f"job.scenario.yml:{EXPECTATION_LINE}: pod job must have phase Succeeded by 5s, but " in done.stdout
     assert "Traceback" not in done.stdout
     assert "runtest" not in done.stdout
@@ -45,7 +45,7 @@ def test_each_seed_is_a_test(tmp_path: Path) -> None:
     assert "--kubesim-seeds: 3..1" in wrong.stdout + wrong.stderr
 
 
-def test_all_mistakes_of_a_file_are_reported_when_it_is_collected(tmp_path: Path) -> None:
+def test_all_errors_of_a_file_are_reported_at_collection(tmp_path: Path) -> None:
     text = scenario_text("web").replace("duration: 10s", "duration: 10\n  sed: 1")
     (tmp_path / "web.scenario.yaml").write_text(text)
     done = run(tmp_path)
@@ -85,7 +85,7 @@ def test_the_marker_configures_the_cluster(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_a_session_without_scenarios_imports_nothing_of_it(tmp_path: Path) -> None:
+def test_a_session_without_scenarios_does_not_import_kubesim(tmp_path: Path) -> None:
     (tmp_path / "test_plain.py").write_text(
         "import json, sys\ndef test_plain(request):\n"
         "    assert request.config.pluginmanager.has_plugin('kubesim')\n"

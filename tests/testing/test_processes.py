@@ -1,4 +1,4 @@
-"""Cases run in processes of their own: what happens to one of them affects its case alone."""
+"""Cases in worker processes: a crash or timeout affects one case only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubesim.testing.processes import run_in_processes
 from kubesim.testing.results import CaseResult
 from tests.support.scenario_files import write_scenario
 
-# Forking a process with threads is what the warning is about; the children of these tests only run simple code.
+# The warning is about forking a process with threads; the children of these tests run only simple code.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 
 
@@ -42,7 +42,7 @@ def hangs(case: ScenarioCase) -> CaseResult:
     return reported(case)
 
 
-def test_every_case_is_run_once_by_some_process(cases: list[ScenarioCase]) -> None:
+def test_every_case_is_run_once(cases: list[ScenarioCase]) -> None:
     results = dict(run_in_processes(cases, reported, jobs=2))
     assert [results[number].scenario for number in range(4)] == ["a", "b", "c", "d"]
     processes = {result.met for result in results.values()}
@@ -50,7 +50,7 @@ def test_every_case_is_run_once_by_some_process(cases: list[ScenarioCase]) -> No
     assert os.getpid() not in processes
 
 
-def test_a_process_that_dies_fails_its_case_only(cases: list[ScenarioCase]) -> None:
+def test_a_process_that_dies_fails_only_its_case(cases: list[ScenarioCase]) -> None:
     results = dict(run_in_processes(cases, kills_itself, jobs=2))
     assert [(results[number].scenario, results[number].problem) for number in range(4)] == [
         ("a", ""),
@@ -60,13 +60,13 @@ def test_a_process_that_dies_fails_its_case_only(cases: list[ScenarioCase]) -> N
     ]
 
 
-def test_a_case_that_takes_too_long_is_stopped(cases: list[ScenarioCase]) -> None:
+def test_a_case_that_times_out_is_stopped(cases: list[ScenarioCase]) -> None:
     results = dict(run_in_processes(cases, hangs, jobs=2, limit_s=2.0))
     assert results[1].problem == "it was stopped after 2s (--timeout)"
     assert [number for number, result in results.items() if result.status == "passed"] != []
 
 
-def test_a_listener_that_stops_leaves_no_process(cases: list[ScenarioCase]) -> None:
+def test_a_reader_that_stops_leaves_no_process(cases: list[ScenarioCase]) -> None:
     running = run_in_processes(cases, hangs, jobs=1)
     _, first = next(running)
     running.close()  # type: ignore[attr-defined]

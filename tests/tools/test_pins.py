@@ -65,15 +65,15 @@ ADVISORY = {
 
 def test_an_advisory_is_one_line_and_a_withdrawn_one_is_none() -> None:
     answer = json.dumps({"info": {}, "vulnerabilities": [ADVISORY, {**ADVISORY, "withdrawn": "2026-01-01"}]})
-    assert audit.judged("a", "1.10", answer) == ["a 1.10: PYSEC-1, CVE-1: fixed in 1.11: reads too much"]
+    assert audit.advisories("a", "1.10", answer) == ["a 1.10: PYSEC-1, CVE-1: fixed in 1.11: reads too much"]
     unfixed = json.dumps({"vulnerabilities": [{"id": "X"}]})
-    assert audit.judged("a", "1", unfixed) == ["a 1: X: fixed in no version yet"]
+    assert audit.advisories("a", "1", unfixed) == ["a 1: X: fixed in no version yet"]
 
 
 @pytest.mark.parametrize("answer", ["", "<html>", "[]", '{"info": {}}', '{"vulnerabilities": null}'])
 def test_an_answer_without_advisories_is_not_a_good_one(answer: str) -> None:
-    assert audit.judged("a", "1", answer) is None
-    assert audit.judged("a", "1", '{"vulnerabilities": []}') == []
+    assert audit.advisories("a", "1", answer) is None
+    assert audit.advisories("a", "1", '{"vulnerabilities": []}') == []
 
 
 class Silent:

@@ -1,4 +1,4 @@
-"""The `kubernetes` package at `kubesim up`, with the kubeconfig that it writes: TLS, a token, streams."""
+"""The `kubernetes` package with the kubeconfig of `kubesim up`: TLS, a token, streams."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def deployment(name: str) -> dict[str, Any]:
     }
 
 
-def test_a_loop_of_list_and_watch_sees_a_deployment_come_and_go(api: client.ApiClient) -> None:
-    """As informers do: what is there, and from that version on what changes."""
+def test_list_and_watch_follow_a_deployment(api: client.ApiClient) -> None:
+    """Like an informer: list, then watch from that version."""
     apps, core = client.AppsV1Api(api), client.CoreV1Api(api)
     apps.create_namespaced_deployment("default", deployment("web"))
     listed = core.list_namespaced_pod("default", label_selector="app=web")
@@ -71,7 +71,7 @@ def look_inside(core: client.CoreV1Api, name: str) -> None:
     answer.run_forever(timeout=PATIENCE_S)
     assert (answer.read_stdout(), answer.read_stderr(), answer.returncode) == ("out\n", "err\n", 0)
     answer.close()
-    connection.close()  # which the package leaves open when the server has ended the stream
+    connection.close()  # the package leaves it open when the server has ended the stream
     assert core.read_namespaced_pod_log(name, "default") == ""
 
 

@@ -1,4 +1,4 @@
-"""`kubesim up` as a process: what it prints, how it ends, what it refuses."""
+"""`kubesim up` as a process: output, end, and errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def answer(up: Up, path: str, token: str | None = None) -> int:
             return error.code
 
 
-def test_the_kubeconfig_is_private_and_gone_after_the_end(tmp_path: Path) -> None:
+def test_the_kubeconfig_is_private_and_deleted_at_the_end(tmp_path: Path) -> None:
     with running_up(tmp_path, "--nodes", "2", "--speed", "20") as up:
         assert stat.S_IMODE(up.kubeconfig.stat().st_mode) == 0o600
         assert up.kubectl("get", "nodes", "-o", "name").split() == ["node/node-1", "node/node-2"]
@@ -45,7 +45,7 @@ def test_the_kubeconfig_is_private_and_gone_after_the_end(tmp_path: Path) -> Non
         assert not up.kubeconfig.exists()
 
 
-def test_nobody_comes_in_without_the_token(tmp_path: Path) -> None:
+def test_requests_without_the_token_are_rejected(tmp_path: Path) -> None:
     with running_up(tmp_path) as up:
         assert answer(up, "/version") == 401
         assert answer(up, "/api/v1/namespaces/default/pods/x/exec?command=sh&stdout=1") == 401
@@ -53,7 +53,7 @@ def test_nobody_comes_in_without_the_token(tmp_path: Path) -> None:
         assert answer(up, "/version", json.loads(up.kubeconfig.read_text())["users"][0]["user"]["token"]) == 200
 
 
-def test_sigterm_stops_it_in_order(tmp_path: Path) -> None:
+def test_sigterm_stops_it_cleanly(tmp_path: Path) -> None:
     up = start_up(tmp_path)
     code, out, _ = up.stop(signal.SIGTERM)
     assert code == 0
@@ -61,14 +61,14 @@ def test_sigterm_stops_it_in_order(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_ends_by_itself_after_the_time_that_is_given(tmp_path: Path) -> None:
+def test_it_ends_after_the_given_time(tmp_path: Path) -> None:
     process = start("up", "--kubeconfig", str(tmp_path / "k"), "--for", "300ms")
     out, error = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, error) == (0, "")
     assert out.endswith("kubesim: stopped\n")
 
 
-def test_manifests_are_applied_and_their_story_is_played(tmp_path: Path) -> None:
+def test_manifests_are_applied_and_steps_are_run(tmp_path: Path) -> None:
     file = tmp_path / "story.yaml"
     file.write_text("""\
 apiVersion: kubesim.dev/v1alpha1
@@ -86,7 +86,7 @@ spec:
         assert {"Scheduled", "Started", "Killing"} <= reasons
 
 
-def test_the_timeline_and_the_report_live_beside_it(tmp_path: Path) -> None:
+def test_the_timeline_and_the_report_are_live(tmp_path: Path) -> None:
     report = tmp_path / "report.html"
     with running_up(tmp_path, "--timeline", "--report", str(report), "--speed", "20") as up:
         up.run_pod("web", image="nginx")
@@ -102,7 +102,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return error.removeprefix("kubesim: error: ").rstrip("\n")
 
 
-def test_a_port_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -112,12 +112,12 @@ def test_a_port_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_address_that_others_reach_needs_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_public_address_needs_permission(capsys: pytest.CaptureFixture[str]) -> None:
     problem = "other machines could reach it: add --allow-remote if they may, or listen on 127.0.0.1"
     assert refusal(capsys, "--listen", "0.0.0.0:6443") == f"--listen 0.0.0.0: {problem}"
 
 
-def test_a_kubeconfig_of_somebody_else_is_never_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_clusters_kubeconfig_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "config"
     file.write_text("clusters: [{name: mine}]\n")
     problem = "kubesim up did not write this file, and would replace it: name another one"
@@ -125,7 +125,7 @@ def test_a_kubeconfig_of_somebody_else_is_never_replaced(tmp_path: Path, capsys:
     assert file.read_text() == "clusters: [{name: mine}]\n"
 
 
-def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = tmp_path / "bad.yaml"
     bad.write_text("kind: Pod\napiVersion: v1\nmetadata: {name: A_B}\nspec: {}\n")
     assert refusal(capsys, "-f", str(bad)).startswith(f"{bad}:")

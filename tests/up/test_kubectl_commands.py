@@ -1,8 +1,8 @@
-"""Commands of a real kubectl at `kubesim up`, compared with what they printed at a real API server.
+"""Commands of a real kubectl with `kubesim up`, compared with their output for a real API server.
 
-The recorded cluster had no kubelet, and the recorder wrote the statuses of its pods; here pods come to the
-same states by themselves. What is random is made equal before the comparison: ages, times, uids, versions, addresses,
-generated names, tokens, and the width of columns. The diff of Go structs in messages is left out.
+The recorded cluster had no kubelet, and the recorder wrote the statuses of its pods; here kubelets bring pods to the
+same states. Random and varying values are normalized: ages, times, uids, versions, addresses, generated names, tokens,
+column widths, and diffs of Go structs.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ PODS = (
     ("initing", "shop", "", INIT),
     ("waiting", "shop", "", "        nodeSelector: {no: where}\n"),
 )
-# Commands that change nothing may be repeated until the cluster has come so far.
+# Commands that change nothing may be repeated until the cluster has caught up.
 READING = ("get", "describe", "events", "top", "wait", "rollout", "logs", "diff")
 RETRY_S = 15
 AGE = r"(?:<invalid>|\d+d\d+h|\d+[dhms](?:\d+[hms])?)"
@@ -96,11 +96,11 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     (directory / "scenario.yaml").write_text(SCENARIO + "".join(POD % pod for pod in PODS))
     with running_up(directory, "-f", str(directory / "scenario.yaml"), "--speed", "10") as up:
         yield up
-        up.stop()  # how it ends is the subject of test_command.py; an answer 500 differs from what is recorded
+        up.stop()  # test_command.py tests how it ends; a response 500 differs from the recording
 
 
 def play(up: Up, words: list[str], wanted: tuple[int, str, str], given: str = "") -> list[str]:
-    """The lines that differ from what is wanted."""
+    """The lines that differ from the expected ones."""
     directory = up.kubeconfig.parent
     until = time.monotonic() + (RETRY_S if any(word in READING for word in words[:3]) else 0)
     while True:
@@ -123,7 +123,7 @@ def play(up: Up, words: list[str], wanted: tuple[int, str, str], given: str = ""
     return differences
 
 
-def test_recorded_commands_print_what_they_printed_at_a_real_server(up: Up) -> None:
+def test_recorded_commands_print_the_recorded_output(up: Up) -> None:
     up.wait_for(lambda: is_ready(up.get("pod", "web", "-n", "kt-dev-a")), "pod web to be ready")
     with gzip.open(RECORDED, "rt") as lines:
         runs: list[dict[str, Any]] = [json.loads(line) for line in lines]
@@ -150,7 +150,7 @@ spec:
     metadata: {labels: {app: shop}}
     spec: {containers: [{name: nginx, image: "nginx:1.25"}]}
 """
-# Commands about kinds that the recorded cluster had no controllers for: exit code, words, what is printed.
+# Commands about kinds without controllers in the recorded cluster: exit code, arguments, output.
 COMMANDS = (
     (0, "create deployment web --image=nginx:1.25 --replicas=2", "deployment.apps/web created"),
     (0, "rollout status deployment/web --timeout=60s", 'deployment "web" successfully rolled out'),
@@ -218,8 +218,8 @@ def test_commands_about_workloads(up: Up, version: str) -> None:
     assert not problems, "\n".join(problems)
 
 
-def test_old_kubectl_explains_fields(up: Up) -> None:
-    """It reads OpenAPI of version 2, in protobuf."""
+def test_old_kubectl_can_explain_fields(up: Up) -> None:
+    """It reads OpenAPI v2 in protobuf."""
     lines = up.kubectl("explain", "deployment.spec.template.spec.containers.image", version="1.20").splitlines()
     assert lines[0].split() == ["KIND:", "Deployment"]
     assert lines[3].split() == ["FIELD:", "image", "<string>"]

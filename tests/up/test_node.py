@@ -1,4 +1,4 @@
-"""`kubesim node`: simulated nodes of an API server that another process serves, which knows nothing of them."""
+"""`kubesim node`: simulated nodes for an API server in another process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
 
 @contextmanager
 def nodes(up: Up, *words: str) -> Iterator[subprocess.Popen[str]]:
-    """Runs while the block does; it is registered when the block begins."""
+    """Run nodes in the block, registered from its start."""
     given = ("--kubeconfig", str(up.kubeconfig), "--allow-writes", "--allow-real-nodes", *SPEED)
     process = start("node", *given, *words)
     try:
@@ -53,7 +53,7 @@ def reasons(up: Up, name: str) -> list[str]:
     return [item["reason"] for item in items]
 
 
-def test_a_pod_lives_and_ends_on_a_node_of_another_process(up: Up) -> None:
+def test_the_lifecycle_of_a_pod_on_a_node_of_another_process(up: Up) -> None:
     with nodes(up, "--name", "far"):
         up.wait_for(lambda: is_ready(up.get("node", "far")), "the node to be ready")
         create(up, pod_on("far", "one", command=["sleep", "3600"]))
@@ -70,7 +70,7 @@ def test_a_pod_lives_and_ends_on_a_node_of_another_process(up: Up) -> None:
         assert up.run("get", "pod", "one").returncode == 1
 
 
-def test_a_pod_reads_the_config_map_that_it_names(up: Up) -> None:
+def test_a_pod_reads_its_config_map(up: Up) -> None:
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "42"}}
     with nodes(up, "--name", "reads", "--count", "2"):
         variable = {"name": "A", "valueFrom": {"configMapKeyRef": {"name": "settings", "key": "a"}}}
@@ -87,7 +87,7 @@ def restarts(up: Up, name: str) -> int:
     return sum(each["restartCount"] for each in up.get("pod", name)["status"].get("containerStatuses", ()))
 
 
-def test_a_node_of_an_earlier_run_is_taken_over(up: Up) -> None:
+def test_a_node_of_an_earlier_run_is_reused(up: Up) -> None:
     for _ in range(2):
         with nodes(up, "--name", "again"):
             up.wait_for(lambda: is_ready(up.get("node", "again")), "the node to be ready")
@@ -100,7 +100,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return error.removeprefix("kubesim: error: ").rstrip("\n")
 
 
-def test_it_writes_only_where_it_may(up: Up, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_writes_only_permitted_objects(up: Up, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = ("--kubeconfig", str(up.kubeconfig))
     assert "add --allow-writes; --print-rbac prints the rights" in refusal(capsys, "--name", "n", *where)
     problem = refusal(capsys, "--name", "n", "--allow-writes", *where)
@@ -114,12 +114,12 @@ def test_it_writes_only_where_it_may(up: Up, tmp_path: Path, capsys: pytest.Capt
     assert "spec.objects is not for kubesim node" in refusal(capsys, "--name", "n", "--allow-writes", str(file))
 
 
-def test_the_rights_that_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_required_permissions(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["node", "--print-rbac"]) == 0
     assert "resources: [nodes/status, pods/status]\n  verbs: [patch]\n" in capsys.readouterr().out
 
 
-def test_a_status_patch_has_what_differs_and_nothing_else() -> None:
+def test_a_status_patch_has_only_the_differences() -> None:
     ready, gone = {"type": "Ready", "status": "False"}, {"type": "Gone", "status": "True"}
     old = {"phase": "Pending", "podIP": "1.1.1.1", "hostIP": "h", "conditions": [ready, gone], "list": [1]}
     new = {"phase": "Running", "hostIP": "h", "conditions": [{**ready, "status": "True"}], "list": [1, 2]}

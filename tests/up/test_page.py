@@ -1,4 +1,4 @@
-"""Every command that docs/up.md shows works as it stands there."""
+"""Every command in docs/up.md works as written."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
         yield up
 
 
-def test_kubectl_does_what_the_page_shows(up: Up) -> None:
-    """In order, as a reader would type it."""
+def test_kubectl_commands_work(up: Up) -> None:
+    """In order, as a reader would type them."""
     for command in COMMANDS:
         program, *words = shlex.split(command)
         if program == "kubectl":
@@ -33,7 +33,7 @@ def test_kubectl_does_what_the_page_shows(up: Up) -> None:
 
 
 @pytest.mark.parametrize("command", [each for each in COMMANDS if each.startswith("kubesim ")])
-def test_kubesim_does_what_the_page_shows(command: str, up: Up, tmp_path: Path) -> None:
+def test_kubesim_commands_work(command: str, up: Up, tmp_path: Path) -> None:
     words = [word.replace("./", f"{tmp_path}/") for word in shlex.split(command)[1:]]
     words = [word.replace("127.0.0.1:6443", "127.0.0.1:0") for word in words]
     if "--print-rbac" not in words:
@@ -41,5 +41,5 @@ def test_kubesim_does_what_the_page_shows(command: str, up: Up, tmp_path: Path) 
     environ = {**os.environ, "KUBECONFIG": str(up.kubeconfig), "XDG_STATE_HOME": str(tmp_path)}
     process = start(*words, cwd=ROOT, env=environ)
     out, error = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode in (0, 1), error  # a scenario may expect what comes later
+    assert process.returncode in (0, 1), error  # a scenario may expect a later state
     assert "kubesim: stopped" in out or out.startswith("apiVersion: rbac")

@@ -1,4 +1,4 @@
-"""`kubesim up --state`: what was acknowledged is there after the process was killed, whenever that was."""
+"""`kubesim up --state`: acknowledged writes survive a kill at any time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def config_map(store: Store, name: str, text: str = "") -> None:
     create(store, Target(RESOURCES["ConfigMap"], "default"), {"metadata": {"name": name}, "data": {"a": text}})
 
 
-def test_a_new_store_goes_on_where_the_old_one_was(tmp_path: Path) -> None:
+def test_a_new_store_continues_where_the_old_one_ended(tmp_path: Path) -> None:
     old, log = a_store(), StateLog(tmp_path)
     config_map(old, "before")
     log.follow(old)
@@ -53,7 +53,7 @@ def test_a_new_store_goes_on_where_the_old_one_was(tmp_path: Path) -> None:
     log.close()
 
 
-def test_of_changes_before_the_restart_nothing_is_known(tmp_path: Path) -> None:
+def test_changes_before_the_restart_are_unknown(tmp_path: Path) -> None:
     old, log = a_store(), StateLog(tmp_path)
     log.follow(old)
     config_map(old, "a")
@@ -67,7 +67,7 @@ def test_of_changes_before_the_restart_nothing_is_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 10, 40])
-def test_a_line_that_was_cut_off_was_never_acknowledged(tmp_path: Path, cut: int) -> None:
+def test_a_truncated_line_was_never_acknowledged(tmp_path: Path, cut: int) -> None:
     store, log = a_store(), StateLog(tmp_path)
     log.follow(store)
     config_map(store, "a")
@@ -80,7 +80,7 @@ def test_a_line_that_was_cut_off_was_never_acknowledged(tmp_path: Path, cut: int
     assert "b" not in names
 
 
-def test_a_log_that_is_wrong_is_named_with_its_line(tmp_path: Path) -> None:
+def test_an_invalid_log_is_reported_with_its_line(tmp_path: Path) -> None:
     (tmp_path / LOG).write_text('{"format":"kubesim-state/1"}\nnonsense\n{}\n')
     with pytest.raises(InputError, match=rf"{LOG}:2: is no log of a cluster"):
         StateLog(tmp_path)
@@ -89,7 +89,7 @@ def test_a_log_that_is_wrong_is_named_with_its_line(tmp_path: Path) -> None:
         read_log(tmp_path / LOG)
 
 
-def test_two_clusters_cannot_have_one_directory(tmp_path: Path) -> None:
+def test_two_clusters_cannot_share_a_directory(tmp_path: Path) -> None:
     log = StateLog(tmp_path)
     with pytest.raises(UsageError, match="another kubesim up uses it"):
         StateLog(tmp_path)
@@ -109,7 +109,7 @@ def test_a_write_is_on_the_disk_before_it_is_acknowledged(tmp_path: Path) -> Non
 
 
 class Writer(threading.Thread):
-    """Creates ConfigMaps as fast as it can, and remembers which were acknowledged."""
+    """Creates ConfigMaps as fast as possible, and records which were acknowledged."""
 
     def __init__(self, up: Up, prefix: str) -> None:
         super().__init__(daemon=True)
@@ -133,7 +133,7 @@ class Writer(threading.Thread):
 
 
 @LONG
-def test_nothing_that_was_acknowledged_is_lost_when_it_is_killed(tmp_path: Path) -> None:
+def test_no_acknowledged_write_is_lost_when_it_is_killed(tmp_path: Path) -> None:
     chance, expected = random.Random(1), set[str]()
     for kill in range(KILLS):
         with running_up(tmp_path, "--state", str(tmp_path / "state")) as up:

@@ -1,4 +1,4 @@
-"""Streams into containers with real kubectl: 1.36 asks over WebSocket, 1.20 over SPDY."""
+"""Streams into containers with real kubectl: 1.36 uses WebSocket, 1.20 uses SPDY."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
 
 
 @both
-def test_exec_keeps_output_error_and_exit_code_apart(up: Up, version: str) -> None:
+def test_exec_separates_stdout_stderr_and_exit_code(up: Up, version: str) -> None:
     done = up.run("exec", "box", "--", "sh", "-c", "echo out; echo err >&2; exit 3", version=version)
     assert (done.returncode, done.stdout) == (3, "out\n")
     assert done.stderr == "err\ncommand terminated with exit code 3\n"
 
 
 @both
-def test_exec_passes_its_input_on_to_the_end(up: Up, version: str) -> None:
+def test_exec_forwards_stdin_to_its_end(up: Up, version: str) -> None:
     text = "".join(f"line {number}\n" for number in range(20_000))
     assert up.kubectl("exec", "-i", "box", "--", "cat", input=text, version=version) == text
 
 
 @both
-def test_exec_of_a_program_that_is_not_there(up: Up, version: str) -> None:
+def test_exec_of_a_missing_program(up: Up, version: str) -> None:
     done = up.run("exec", "box", "--", "nosuch", version=version)
     assert done.returncode == 1
     assert 'exec: "nosuch": executable file not found in $PATH' in done.stderr
 
 
 @both
-def test_cp_brings_bytes_there_and_back(up: Up, version: str, tmp_path: Path) -> None:
+def test_cp_transfers_bytes_in_both_directions(up: Up, version: str, tmp_path: Path) -> None:
     content = bytes(range(256)) * 500
     there, back = tmp_path / "there", tmp_path / "back"
     there.write_bytes(content)
@@ -67,7 +67,7 @@ def test_cp_of_a_directory(up: Up, tmp_path: Path) -> None:
 
 
 @both
-def test_port_forward_reaches_the_program_that_listens(up: Up, version: str) -> None:
+def test_port_forward_reaches_the_listening_program(up: Up, version: str) -> None:
     with subprocess.Popen(
         up.command("port-forward", "pod/web", ":80", version=version), stdout=subprocess.PIPE, text=True
     ) as process:
@@ -79,7 +79,7 @@ def test_port_forward_reaches_the_program_that_listens(up: Up, version: str) -> 
         process.send_signal(signal.SIGTERM)
 
 
-def test_port_forward_to_a_port_where_nobody_listens(up: Up) -> None:
+def test_port_forward_to_a_closed_port(up: Up) -> None:
     with subprocess.Popen(
         up.command("port-forward", "pod/web", ":81"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -93,7 +93,7 @@ def test_port_forward_to_a_port_where_nobody_listens(up: Up) -> None:
 
 
 @both
-def test_logs_follow_until_the_reader_goes(up: Up, version: str) -> None:
+def test_logs_follow_until_the_client_disconnects(up: Up, version: str) -> None:
     with subprocess.Popen(
         up.command("logs", "-f", "box", version=version), stdout=subprocess.PIPE, text=True
     ) as follow:
@@ -103,7 +103,7 @@ def test_logs_follow_until_the_reader_goes(up: Up, version: str) -> None:
     assert lines == ["begun\n", *["tick\n"] * 29]
 
 
-def test_logs_of_the_end_since_a_moment_and_of_the_instance_before(up: Up) -> None:
+def test_logs_with_tail_since_and_previous(up: Up) -> None:
     up.kubectl("run", "crash", "--image=busybox", "--", "sh", "-c", "echo one; echo two; echo three >&2; exit 1")
     up.wait_for(lambda: waits_for_restart(up, "crash"), "the back-off")
     assert up.kubectl("logs", "crash", "--tail=2", "--previous") == "two\nthree\n"
@@ -120,7 +120,7 @@ def waits_for_restart(up: Up, name: str) -> bool:
     return any(each["state"].get("waiting", {}).get("reason") == "CrashLoopBackOff" for each in statuses)
 
 
-def test_logs_that_a_kubelet_refuses(up: Up) -> None:
+def test_logs_rejected_by_the_kubelet(up: Up) -> None:
     done = up.run("logs", "box", "--previous")
     assert done.stderr == (
         'Error from server (BadRequest): previous terminated container "box" in pod "box" not found\n'
@@ -130,7 +130,7 @@ def test_logs_that_a_kubelet_refuses(up: Up) -> None:
 
 
 class Typist:
-    """Types into kubectl at a terminal of its own, and reads what it shows."""
+    """Types into kubectl in its own terminal, and reads the screen."""
 
     def __init__(self, command: list[str]) -> None:
         self.pid, self.terminal = pty.fork()
@@ -142,13 +142,13 @@ class Typist:
         os.write(self.terminal, keys.encode())
 
     def wait_for(self, text: str) -> None:
-        """Until it is shown after what was waited for before."""
+        """Wait until the text appears after the previously awaited one."""
         while text not in self.seen:
             self.seen += os.read(self.terminal, 65536).decode()
         self.seen = self.seen.partition(text)[2]
 
     def press_enter_until(self, text: str) -> None:
-        """What is typed before kubectl has the terminal for itself may be lost."""
+        """Repeat Enter: input before kubectl controls the terminal may be lost."""
         while text not in self.seen:
             self.type("\r")
             if select.select([self.terminal], [], [], 1.0)[0]:
@@ -159,14 +159,14 @@ class Typist:
         try:
             while os.read(self.terminal, 65536):
                 pass
-        except OSError:  # Linux says so that the other side has gone
+        except OSError:  # how Linux reports that the other side has closed
             pass
         os.close(self.terminal)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
 @both
-def test_a_shell_at_a_terminal(up: Up, version: str) -> None:
+def test_a_shell_in_a_terminal(up: Up, version: str) -> None:
     typist = Typist(up.command("exec", "-it", "box", "--", "sh", version=version))
     typist.wait_for("/ # ")
     typist.type("echo $((40+2))x\x7f\r")
@@ -194,14 +194,14 @@ def test_run_with_a_terminal_attaches_to_the_main_process(up: Up) -> None:
     up.wait_for(lambda: up.run("get", "pod", "term").returncode == 1, "the pod to be deleted")
 
 
-def test_attach_shows_what_comes(up: Up) -> None:
+def test_attach_shows_new_output(up: Up) -> None:
     with subprocess.Popen(up.command("attach", "box"), stdout=subprocess.PIPE, text=True) as attached:
         assert attached.stdout is not None
         assert attached.stdout.readline() == "tick\n"
         attached.send_signal(signal.SIGTERM)
 
 
-def test_a_command_goes_on_when_its_client_has_gone_but_has_no_input_any_more(up: Up) -> None:
+def test_a_command_continues_without_input_after_its_client_disconnected(up: Up) -> None:
     with subprocess.Popen(up.command("exec", "box", "--", "sleep", "12345"), stdout=subprocess.PIPE) as process:
         wait_until(lambda: "sleep 12345" in up.kubectl("exec", "box", "--", "ps"), "the command to run")
         process.kill()

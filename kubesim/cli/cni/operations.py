@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kubesim.cli.cni.summaries import gc_summary, status_summary, without_rights
+from kubesim.cli.cni.summaries import gc_summary, permission_hint, status_summary
 from kubesim.cli.output.terminal import say, warn
 from kubesim.cni.cache import RuntimeConf
 from kubesim.cni.conf.directory import load_network_conf
@@ -90,7 +90,7 @@ def operation(args: argparse.Namespace) -> int:
     differing = _differing(session)
     reported = {"executions": session.executions, "result": result, "error": error}
     if error and session.replay is None:
-        reported["error"] += without_rights(error, os.geteuid())
+        reported["error"] += permission_hint(error, os.geteuid())
     elif not error and args.cni_command in _SUMMARIES:
         reported["summary"] = _SUMMARIES[args.cni_command](network, session.executions)
     _tell(args, reported | ({"differences": differing} if differing else {}))

@@ -38,7 +38,7 @@ def _plugins(executions: Sequence[Mapping[str, Any]], command: str) -> str:
     return ", ".join(each["plugin"] for each in own if each["env"].get("CNI_COMMAND") == command)
 
 
-def without_rights(error: str, user: int) -> str:
+def permission_hint(error: str, user: int) -> str:
     """A hint for an error caused by missing root permissions; empty for other errors."""
     if user == 0 or not any(text in error.lower() for text in _REFUSED):
         return ""

@@ -48,20 +48,20 @@ def dump(args: argparse.Namespace) -> int:
 def conf(args: argparse.Namespace) -> int:
     """List configurations; returns 1 if none would be loaded, or one is invalid."""
     if args.profile != "v1.36":
-        return _older_choice(args)
+        return _print_older_choice(args)
     fates = explain_conf_dir(args.conf_dir, args.bin_dir, args.max_conf_num)
     if args.output == "json":
-        print(printable_json([_fate_json(fate) for fate in fates]))
+        print(printable_json([_file_json(fate) for fate in fates]))
     else:
         for fate in fates:
-            say(*_fate_lines(fate))
+            say(*_file_lines(fate))
         if not any(fate.fate == "loaded" for fate in fates):
             print(f"nothing would be loaded from {args.conf_dir}")
     loaded = any(fate.fate == "loaded" for fate in fates)
     return 0 if loaded and not any(fate.fate == "bad" or fate.missing for fate in fates) else 1
 
 
-def _fate_lines(fate: FileFate) -> list[str]:
+def _file_lines(fate: FileFate) -> list[str]:
     lines = [f"{fate.name}: {fate.fate}" + (f": {fate.why}" if fate.why else "")]
     if fate.network is not None:
         network = fate.network
@@ -76,7 +76,7 @@ def _fate_lines(fate: FileFate) -> list[str]:
     return lines
 
 
-def _fate_json(fate: FileFate) -> dict[str, Any]:
+def _file_json(fate: FileFate) -> dict[str, Any]:
     out: dict[str, Any] = {"file": fate.name, "fate": fate.fate}
     if fate.why:
         out["why"] = fate.why
@@ -87,7 +87,7 @@ def _fate_json(fate: FileFate) -> dict[str, Any]:
     return out
 
 
-def _older_choice(args: argparse.Namespace) -> int:
+def _print_older_choice(args: argparse.Namespace) -> int:
     from kubesim.cni.conf.dockershim import pick_for
 
     pick = pick_for(args.profile, args.conf_dir)

@@ -1,1 +1,1 @@
-"""`kubesim cri`: its subcommands."""
+"""The subcommands of `kubesim cri`."""

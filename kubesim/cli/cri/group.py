@@ -1,4 +1,4 @@
-"""`kubesim cri …`: container runtimes behind their socket.
+"""`kubesim cri …`: container runtimes behind a CRI socket.
 
 One module per subcommand, each with HELP, DESCRIPTION, `configure(parser)` and `execute(args) -> exit code`, as in
 `kubesim.cli.main`. They import gRPC inside `execute`.
@@ -12,7 +12,7 @@ from importlib import import_module
 HELP = "serve, inspect and record container runtimes over CRI"
 DESCRIPTION = """Work with container runtimes over CRI, the gRPC API between the kubelet and containerd or CRI-O."""
 
-# By name, the module of each in this folder.
+# The module of each command, in this folder.
 SUBCOMMANDS: dict[str, str] = {"serve": "serve"}
 
 

@@ -1,4 +1,4 @@
-"""`kubesim cri serve`: the simulated runtime as a CRI server, which a kubelet, crictl or critest can drive."""
+"""`kubesim cri serve`: serves the simulated runtime over CRI, for a kubelet, crictl or critest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ behaviours and faults; `kubesim cri inject` adds faults while it runs. Ctrl-C st
 DEFAULT_LISTEN = "unix:///tmp/kubesim-cri.sock"
 DEFAULT_ADDRESSES = "127.88.0.0/16"
 _FIRST = 2
-# Parts of a scenario that only kubelets and clusters have.
+# Parts of a scenario that need a kubelet or a cluster.
 _UNUSED = ("objects", "steps", "expect", "sources", "scheduler", "matrix")
 
 

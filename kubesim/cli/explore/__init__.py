@@ -1,1 +1,1 @@
-"""kubesim explore."""
+"""The command `kubesim explore`."""

@@ -1,4 +1,4 @@
-"""`kubesim explore FILE`: run a scenario with faults at the points of its trace, and report what no fault may cause."""
+"""`kubesim explore FILE`: runs a scenario with faults at the points of its trace, and reports violated rules."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _positive(text: str) -> int:
 
 
 def _budget(text: str) -> tuple[int | None, float | None]:
-    """A number of runs, or seconds."""
+    """The argparse type of a budget: a number of runs, or seconds."""
     if text.isascii() and text.isdigit():
         return _positive(text), None
     return None, options.duration(text) / 1_000_000

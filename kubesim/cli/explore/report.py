@@ -1,4 +1,4 @@
-"""What `kubesim explore` prints and writes: findings with their explanation, and the table of rules."""
+"""The output of `kubesim explore`: findings with their explanation, and the table of rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RESULT = "result.json"
 
 
 class ProgressLine:
-    """On a terminal: how far the search is."""
+    """The progress of the search, on a terminal."""
 
     def __init__(self, terminal: TextIO) -> None:
         self._terminal = terminal if terminal.isatty() else None
@@ -43,7 +43,7 @@ class ProgressLine:
 
 
 def write_findings(result: ExploreResult, directory: Path) -> list[Path]:
-    """A scenario for each finding, with its explanation beside it, and all of the result as JSON."""
+    """Write a scenario and an explanation for each finding, and the whole result as JSON."""
     from kubesim.explore.scenario_file import file_name, file_text
 
     files = []
@@ -63,7 +63,7 @@ def write_findings(result: ExploreResult, directory: Path) -> list[Path]:
 
 
 def explanation(finding: Finding) -> Iterator[str]:
-    """What went wrong, and the run beside that of the scenario without the faults."""
+    """The violated rule, and the run compared with that of the scenario without faults."""
     from kubesim.cli.diff_runs import Side, difference_of, play
     from kubesim.cli.output.difference import page
 

@@ -42,7 +42,7 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def spell_out(arguments: Sequence[str]) -> list[str]:
+def expand_switches(arguments: Sequence[str]) -> list[str]:
     """Rewrite switches as the kubelet parses them: `--flag` means `--flag=true`, and the next argument is separate."""
     return [f"{argument}=true" if argument in _BOOLEANS else argument for argument in arguments]
 

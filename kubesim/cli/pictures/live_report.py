@@ -39,7 +39,7 @@ class LiveReport:
         path, _, query = target.partition("?")
         if path == self.path:
             live = {"url": f"{self.path}/data", "period": round(PERIOD_S * 1000), "file": self._file}
-            data = page_data(self._title, [], [self._run.nothing_yet()])
+            data = page_data(self._title, [], [self._run.empty_data()])
             return HTTPStatus.OK, HTML, page(f"{self._title}: kubesim report", {**data, "live": live}, live=True)
         if path != f"{self.path}/data":
             return _UNKNOWN

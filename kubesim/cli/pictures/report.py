@@ -48,7 +48,7 @@ class ReportedRun:
     def data(self, end: int) -> dict[str, Any]:
         return {**self._about(), **self._data.data(end), "tables": self._rows.data()}
 
-    def nothing_yet(self) -> dict[str, Any]:
+    def empty_data(self) -> dict[str, Any]:
         """The data before the first record, for a page that polls for the rest."""
         return {**self._about(), **run_data([]), "tables": []}
 

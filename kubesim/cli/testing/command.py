@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 HELP = "run scenarios as tests, in parallel, and report the failures"
 DESCRIPTION = """Run each scenario with each seed as one test. Print one line per test, the details of failures, and a
 summary. A test fails if an expectation fails, a step cannot be executed, an invariant is violated, or its timeline
-differs from the stored one (NAME.timeline next to NAME.yaml). Of a directory, all files of kind Scenario are run,
-including its subdirectories. The exit code is 1 if a test fails, 2 if a file is invalid (then nothing is run), and 130
-after Ctrl-C."""
+differs from the stored one (NAME.timeline next to NAME.yaml). In a directory and its
+subdirectories, all files of kind Scenario are run. The exit code is 1 if a test fails, 2 if a file is invalid (then
+nothing is run), and 130 after Ctrl-C."""
 
 FORMATS = ("text", "json", "github")
 EXIT_INTERRUPTED = 130

@@ -1,4 +1,4 @@
-"""`kubesim clock`: reads and moves the clock of a running `kubesim up` or `kubesim node`."""
+"""`kubesim clock`: reads and controls the clock of a running `kubesim up` or `kubesim node`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from kubesim.cli.output.terminal import say
 from kubesim.errors import UsageError
 
 HELP = "advance, pause or read the clock of a running kubesim up or kubesim node"
-DESCRIPTION = """Control the clock of a kubesim up or kubesim node that was started with --control. `advance` lets
-everything happen that happens in this duration, as fast as possible, and returns when it has happened."""
+DESCRIPTION = """Control the clock of a kubesim up or kubesim node that was started with --control. `advance`
+simulates this duration as fast as possible and returns at its end."""
 ACTIONS = ("now", "advance", "pause", "resume", "speed")
 
 

@@ -127,7 +127,7 @@ def _played(args: argparse.Namespace, run: str) -> RunHistory:
     return history
 
 
-def wanted(args: argparse.Namespace, resource: Resource) -> ObjectSelection:
+def selection_of(args: argparse.Namespace, resource: Resource) -> ObjectSelection:
     """The selection of objects. Raises KubectlError for an invalid selector."""
     from kubesim.cluster.kubectl.arguments import KubectlError
     from kubesim.cluster.saved.moment import ObjectSelection
@@ -152,7 +152,7 @@ def wanted(args: argparse.Namespace, resource: Resource) -> ObjectSelection:
         ) from None
 
 
-def complain(problem: object) -> int:
+def print_error(problem: object) -> int:
     """Print kubectl's error message; returns the exit code."""
     from kubesim.cli.output.terminal import safe
 
@@ -160,7 +160,7 @@ def complain(problem: object) -> int:
     return EXIT_FAILED
 
 
-def put(text: str) -> None:
+def print_text(text: str) -> None:
     """Print text, which may lack a final line break."""
     from kubesim.cli.output.terminal import safe
 

@@ -48,13 +48,13 @@ def execute(args: argparse.Namespace) -> int:
             except KubectlError as error:
                 problems.append(error)
     except KubectlError as error:
-        return asking.complain(error)
-    asking.put("\n\n".join(describe(moment, obj) for obj in found))
+        return asking.print_error(error)
+    asking.print_text("\n\n".join(describe(moment, obj) for obj in found))
     for problem in problems:
-        asking.complain(problem)
+        asking.print_error(problem)
     if not found and not problems:
         within = any(target.resource.namespaced for target in wanted) and not args.all_namespaces
-        asking.complain(f"No resources found in {args.namespace} namespace." if within else "No resources found")
+        asking.print_error(f"No resources found in {args.namespace} namespace." if within else "No resources found")
     return asking.EXIT_FAILED if problems else 0
 
 
@@ -66,7 +66,7 @@ def _objects(args: argparse.Namespace, moment: ClusterMoment, target: KubectlTar
         exact = moment.find(target.resource, args.namespace, target.name)
         if exact is not None:
             return [exact]
-    listed = moment.list(target.resource, asking.wanted(args, target.resource))
+    listed = moment.list(target.resource, asking.selection_of(args, target.resource))
     if target.name is None:
         return listed
     begun = [obj for obj in listed if obj["metadata"]["name"].startswith(target.name)]

@@ -43,10 +43,10 @@ def execute(args: argparse.Namespace) -> int:
             args, moment.list(RESOURCES["Event"], ObjectSelection(None if args.all_namespaces else args.namespace))
         )
     except KubectlError as error:
-        return asking.complain(error)
+        return asking.print_error(error)
     if not events:
         where = "" if args.all_namespaces else f" in {args.namespace} namespace"
-        asking.complain(f"No events found{where}.")
+        asking.print_error(f"No events found{where}.")
         return 0
     if args.output == "name":
         pass  # the name printer rejects lists, and kubectl ignores the error
@@ -55,7 +55,7 @@ def execute(args: argparse.Namespace) -> int:
         sys.stdout.write(printing.as_yaml(whole) if args.output == "yaml" else printing.as_json(whole))
     else:
         everywhere = args.all_namespaces
-        asking.put(events_table(events, moment.now, headers=not args.no_headers, with_namespace=everywhere))
+        asking.print_text(events_table(events, moment.now, headers=not args.no_headers, with_namespace=everywhere))
     return 0
 
 

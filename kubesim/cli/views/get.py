@@ -64,14 +64,14 @@ def execute(args: argparse.Namespace) -> int:
     try:
         wanted = targets(words, moment.custom_resources())
         for warning in warnings(words):
-            asking.complain(warning)
+            asking.print_error(warning)
         problems = _check(args, wanted)
         found = _objects(args, moment, wanted, problems)
         _print(args, moment, wanted, found)
     except KubectlError as error:
-        return asking.complain(error)
+        return asking.print_error(error)
     for problem in problems:
-        asking.complain(problem)
+        asking.print_error(problem)
     return asking.EXIT_FAILED if problems else 0
 
 
@@ -108,7 +108,7 @@ def _objects(
         objects = []
         for target in group:
             if target.name is None:
-                objects += moment.list(resource, asking.wanted(args, resource))
+                objects += moment.list(resource, asking.selection_of(args, resource))
             elif (obj := moment.find(resource, args.namespace, target.name)) is not None:
                 objects.append(obj)
             elif not args.ignore_not_found:
@@ -127,18 +127,18 @@ def _print(args: argparse.Namespace, moment: ClusterMoment, wanted: list[Kubectl
     elif form == "name":
         from kubesim.cluster.kubectl.arguments import name_with_kind
 
-        asking.put(
+        asking.print_text(
             "".join(name_with_kind(kind, obj["metadata"]["name"]) + "\n" for kind, group in found for obj in group)
         )
     elif form == "custom-columns":
-        asking.put(printing.custom_columns(spec, objects, headers=not args.no_headers))
+        asking.print_text(printing.custom_columns(spec, objects, headers=not args.no_headers))
     else:
         is_one = len(wanted) == 1 and wanted[0].name is not None
         if is_one and not objects:
             return
         whole = objects[0] if is_one else printing.as_list(objects)
         if form == "jsonpath":
-            asking.put(printing.by_path(spec, whole))
+            asking.print_text(printing.by_path(spec, whole))
         else:
             sys.stdout.write(printing.as_yaml(whole) if form == "yaml" else printing.as_json(whole))
 
@@ -166,7 +166,7 @@ def _print_tables(args: argparse.Namespace, moment: ClusterMoment, wanted: list[
         if objects
     ]
     if printed:
-        asking.put("\n".join(printed))
+        asking.print_text("\n".join(printed))
     elif not args.ignore_not_found and all(target.name is None for target in wanted):
         within = any(target.resource.namespaced for target in wanted) and not args.all_namespaces
-        asking.complain(f"No resources found in {args.namespace} namespace." if within else "No resources found")
+        asking.print_error(f"No resources found in {args.namespace} namespace." if within else "No resources found")

@@ -57,12 +57,12 @@ def execute(args: argparse.Namespace) -> int:
                 pod, args.container or (words[1] if len(words) > 1 else ""), every=args.all_containers
             )
             if remark and not args.selector:
-                asking.complain(remark)
+                asking.print_error(remark)
             chosen += of_pod
         for source in chosen:
             _print(args, moment, source)
     except KubectlError as error:
-        return asking.complain(error)
+        return asking.print_error(error)
     return 0
 
 
@@ -71,9 +71,9 @@ def _pods(args: argparse.Namespace, moment: ClusterMoment, words: list[str]) -> 
     from kubesim.cluster.store.kinds import RESOURCES
 
     if args.selector:
-        pods = moment.list(RESOURCES["Pod"], asking.wanted(args, RESOURCES["Pod"]))
+        pods = moment.list(RESOURCES["Pod"], asking.selection_of(args, RESOURCES["Pod"]))
         if not pods:
-            asking.complain(f"No resources found in {args.namespace} namespace.")
+            asking.print_error(f"No resources found in {args.namespace} namespace.")
         return pods
     type, slash, name = words[0].partition("/")
     if slash and type not in ("pod", "pods", "po"):
@@ -97,4 +97,4 @@ def _print(args: argparse.Namespace, moment: ClusterMoment, source: LogSource) -
         stamp = f"{format_micro_time(time)[:-1]}000Z " if args.timestamps else ""
         lines.append(f"{source.prefix if args.prefix else ''}{stamp}{line.text}\n")
     tail = args.tail if args.tail is not None else TAIL_OF_SELECTED if args.selector else -1
-    asking.put("".join(last_lines(lines, tail)))
+    asking.print_text("".join(last_lines(lines, tail)))

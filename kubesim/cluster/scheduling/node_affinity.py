@@ -29,7 +29,7 @@ def matches_node_affinity(pod: Pod, node_name: str, labels: Mapping[str, str]) -
 
 
 def matches_node_selector(selector: Mapping[str, Any], node_name: str, labels: Mapping[str, str]) -> bool:
-    """Whether a node matches. Without the node's name, only labels are compared."""
+    """Whether a node matches the pod's selector and affinity. Without the node's name, only labels are compared."""
     return any(_matches_term(term or {}, node_name, labels) for term in selector.get("nodeSelectorTerms") or ())
 
 

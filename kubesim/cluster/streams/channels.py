@@ -109,7 +109,7 @@ class _WebSocketChannels:
         self._socket = socket
         self._closed = asyncio.Event()
         self._queue: deque[bytes] = deque()
-        self._stirred: Awaited[None] | None = None
+        self._data_waiter: Awaited[None] | None = None
         self._empty: Awaited[None] | None = None
 
     @staticmethod
@@ -153,8 +153,8 @@ class _WebSocketChannels:
                     self.waiting -= len(message)
                 if self._empty is not None and not self._empty.done():
                     self._empty.set_result(None)
-                self._stirred = Awaited("something to send")
-                await self._stirred
+                self._data_waiter = Awaited("something to send")
+                await self._data_waiter
         except ConnectionError:
             self._over()
 
@@ -162,8 +162,8 @@ class _WebSocketChannels:
         message = bytes((NUMBERS[channel],)) + data
         self._queue.append(message)
         self.waiting += len(message)
-        if self._stirred is not None and not self._stirred.done():
-            self._stirred.set_result(None)
+        if self._data_waiter is not None and not self._data_waiter.done():
+            self._data_waiter.set_result(None)
 
     async def closed(self) -> None:
         await self._closed.wait()

@@ -38,7 +38,7 @@ def play(case: dict[str, Any]) -> list[dict[str, Any]]:
                 cni.load_now(*options)
             except CniError as problem:
                 error = problem
-            out.append(path_names.hide(_error_json(cni, error)))
+            out.append(path_names.with_placeholders(_error_json(cni, error)))
         return out
 
 

@@ -39,8 +39,8 @@ async def _play(case: dict[str, Any], base: Path) -> list[dict[str, Any]]:
             reported: dict[str, Any] = {"op": step["op"]} | _change(step, conf_dir, path_names)
             reaction = {"reloads": 0} if ended else await _react(syncer)
             ended = ended or "loop_ended" in reaction
-            out.append(path_names.hide(reported | reaction | _state(cni, syncer)))
-        return [path_names.hide(entry) for entry in out]
+            out.append(path_names.with_placeholders(reported | reaction | _state(cni, syncer)))
+        return [path_names.with_placeholders(entry) for entry in out]
     finally:
         syncer.close()
 

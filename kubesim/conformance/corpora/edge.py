@@ -53,7 +53,7 @@ def play(case: dict[str, Any]) -> dict[str, Any]:
         folder.mkdir(parents=True)
         (folder / name).write_text(_PLUGINS[name])
         (folder / name).chmod(0o644 if name == "nonexec" else 0o755)
-        out: dict[str, Any] = PathNames(BASE0=base).hide(asyncio.run(_play(case, name, folder)))
+        out: dict[str, Any] = PathNames(BASE0=base).with_placeholders(asyncio.run(_play(case, name, folder)))
         return out
 
 

@@ -70,7 +70,7 @@ class _Player:
         except CniError as problem:
             reported, error = self.when_failed(step, problem), problem
         out = {"op": step["op"], "error": error_json(error), "calls": self.exec.calls, "cache_after": self._cache()}
-        hidden: Outcome = self.path_names.hide(out | reported)
+        hidden: Outcome = self.path_names.with_placeholders(out | reported)
         return hidden
 
     def when_failed(self, step: Step, error: CniError) -> Outcome:

@@ -54,10 +54,10 @@ def _end(player: subprocess.Popen[str]) -> None:
 
 
 def judge(case: dict[str, Any], expected: Any, actual: Any) -> list[str]:
-    return judge_either(case, _Chance().removed(expected), _Chance().removed(actual))
+    return judge_either(case, _Normalizer().removed(expected), _Normalizer().removed(actual))
 
 
-class _Chance:
+class _Normalizer:
     """Normalizes values that the kernel and plugins generate, and removes those that settle later (carrier, link-local
     addresses). Generated values get numbered names in order of appearance, so that equal values get equal names.
     """

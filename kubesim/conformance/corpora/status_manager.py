@@ -23,13 +23,13 @@ _MANY = re.compile(r"x{10,}")
 
 def play(case: Json) -> Json:
     case = json.loads(_SHORTENED.sub(lambda found: "x" * int(found[1]), json.dumps(case)))
-    bench = _Bench(case["input"])
+    bench = _Fixture(case["input"])
     steps = [bench.step(step) for step in steps_of(case)]
     shortened = _MANY.sub(lambda found: f"<{len(found[0])} x>", json.dumps({"steps": steps}))
     return cast(Json, json.loads(shortened))
 
 
-class _Bench:
+class _Fixture:
     """The manager under test with its clock, API server and pod workers interface."""
 
     def __init__(self, given: Json) -> None:

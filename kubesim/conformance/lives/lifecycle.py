@@ -108,7 +108,7 @@ class _Life:
         at("deleteAt", self._delete)
         at("imageChangeAt", self._change_image)
         at("replaceAt", self._replace)
-        at("sandboxDiesAt", self._runtime.sandboxes_die)
+        at("sandboxDiesAt", self._runtime.kill_sandboxes)
         at("evictAt", lambda: self._begin_eviction(tasks))
 
     def _pod(self) -> Pod:

@@ -52,7 +52,7 @@ class ScriptedRuntime(SimulatedRuntime):
     def sandbox_dies(self, sandbox_id: str) -> None:
         self._kill_sandbox(self._sandbox(sandbox_id))
 
-    def sandboxes_die(self) -> None:
+    def kill_sandboxes(self) -> None:
         """Kill all sandboxes; returns those that were alive."""
         for info in list(self._sandboxes.values()):
             if info.ready:

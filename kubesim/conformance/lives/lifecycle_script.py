@@ -44,11 +44,11 @@ class _ScriptedProcess:
             # A caller that stops a container ends it and continues immediately. If the container ended by itself, its
             # hook is notified first.
             if self._signalled:
-                self._tell_hooks()
+                self._end_hooks()
                 on_exit(exit)
             else:
                 on_exit(exit)
-                self._tell_hooks()
+                self._end_hooks()
 
         self._on_exit = ended
         if self._run["runForSeconds"] >= 0:
@@ -57,7 +57,7 @@ class _ScriptedProcess:
     def resources_updated(self, resources: RuntimeResources) -> None:
         """Ignored: the script does not react."""
 
-    def _tell_hooks(self) -> None:
+    def _end_hooks(self) -> None:
         for hook in self._hooks:
             wake(hook, False)
 

@@ -82,8 +82,8 @@ class _Stage:
             node.start()
         self._simulation.world.ensure_namespace("trace")
         await self._clock.sleep_until(self._begin)
-        self._store.watch("Pod", self._saw_pod)
-        self._store.watch("Event", self._saw_event)
+        self._store.watch("Pod", self._record_pod)
+        self._store.watch("Event", self._record_event)
         for number, action in enumerate(self._story["actions"]):
             # The recording has the time when a request was sent. Only the first one's effect has a known time, which is
             # time 0.
@@ -153,7 +153,7 @@ class _Stage:
     def _now(self) -> float:
         return round((self._clock.now() - self._begin) / SECOND, 3)
 
-    def _saw_pod(self, change: WatchEvent) -> None:
+    def _record_pod(self, change: WatchEvent) -> None:
         pod = change.object
         assert isinstance(pod, Pod)
         metadata = pod.metadata
@@ -170,7 +170,7 @@ class _Stage:
             entry["deletionGracePeriodSeconds"] = metadata.deletion_grace_period_seconds
         self._statuses.append(entry)
 
-    def _saw_event(self, change: WatchEvent) -> None:
+    def _record_event(self, change: WatchEvent) -> None:
         event = change.object
         if not isinstance(event, Event) or event.involved_object.kind != "Pod":
             return

@@ -68,7 +68,7 @@ class _Stage:
         ensure_namespace(self._store, self._namespace)
         await self._clock.sleep_until(self._begin)
         for kind in RECORDED:
-            self._store.watch(kind, self._saw)
+            self._store.watch(kind, self._record_change)
         for manifest in self._story["manifests"]:
             self._attempt({"do": "create", "object": manifest})
         for action in self._story["actions"]:
@@ -104,7 +104,7 @@ class _Stage:
     def _now(self) -> float:
         return round((self._clock.now() - self._begin) / SECOND, 3)
 
-    def _saw(self, change: WatchEvent) -> None:
+    def _record_change(self, change: WatchEvent) -> None:
         obj = change.object
         if obj.metadata.namespace not in ("", self._namespace) or not self._is_shown(change):
             return

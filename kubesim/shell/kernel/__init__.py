@@ -1,1 +1,1 @@
-"""The small operating system under the shell: processes, signals, files, streams, ports."""
+"""The operating system under the shell: processes, signals, files, streams, ports."""

@@ -1,4 +1,4 @@
-"""Opening a path: the devices of a container, the descriptors under /proc, and its files."""
+"""Opens paths: devices of a container, descriptors under /proc, and files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
 def absolute(process: Process, path: str) -> str:
-    """A path as seen from the process's working directory."""
+    """An absolute path, relative to the process's working directory."""
     return path if path.startswith("/") else posixpath.normpath(posixpath.join(process.directory, path))
 
 
@@ -36,14 +36,14 @@ def _device(process: Process, path: str) -> Stream | None:
 
 
 def open_for_reading(process: Process, path: str) -> Stream:
-    """A new stream with the content of a path; `FileFault` if there is none."""
+    """Open a path for reading; `FileFault` if it does not exist."""
     path = absolute(process, path)
     device = _device(process, path)
     return device if device is not None else TextSource(process.kernel.files.open(path))
 
 
 def open_for_writing(process: Process, path: str, *, append: bool) -> Stream:
-    """A new stream into a path, which is created or emptied; `FileFault` if that cannot be."""
+    """Open a path for writing, created or truncated; `FileFault` if that fails."""
     path = absolute(process, path)
     device = _device(process, path)
     if device is not None:

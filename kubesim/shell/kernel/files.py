@@ -1,7 +1,7 @@
-"""Files of a simulated container: a root of its own, and volumes mounted into it that other containers may share.
+"""The file system of a simulated container: a root, and mounted volumes, which containers may share.
 
-A `Volume` is a tree of text files by path; the embedding fills it (`write`, `remove`) for ConfigMaps, empty dirs, logs.
-`VirtualFiles` is what one container sees: its root with the directories that every image has, and its mounts.
+A `Volume` is a tree of text files by path. The caller fills it (`write`, `remove`) for ConfigMaps, emptyDirs and logs.
+`VirtualFiles` is one container's view: its root with the usual directories of an image, and its mounts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kubesim.shell.language.patterns import MAGIC, compile_pattern
 from kubesim.shell.limits import ENTRY_LIMIT, FILE_LIMIT, NAME_LIMIT, PATH_LIMIT, VOLUME_LIMIT
 from kubesim.values import value_object
 
-# Without the leading slash. The content of an image is not modelled, so the usual directories simply exist.
+# Without the leading slash. The content of images is not modelled, so the usual directories simply exist.
 STANDARD_DIRECTORIES = frozenset(
     """
     app bin code config data dev etc etc/init.d etc/nginx etc/nginx/conf.d etc/ssl etc/ssl/certs home lib lib64 logs
@@ -26,7 +26,7 @@ STANDARD_DIRECTORIES = frozenset(
 
 
 class FileFault(Exception):
-    """A file operation that failed; the text is the system's (`No such file or directory`)."""
+    """A failed file operation; the text is Linux's (`No such file or directory`)."""
 
 
 NOT_FOUND = "No such file or directory"
@@ -40,7 +40,7 @@ NAME_TOO_LONG = "File name too long"
 
 
 class File:
-    """A file's content. An open file outlives its name."""
+    """The content of a file. An open file outlives its name."""
 
     __slots__ = ("_pieces", "executable", "modified", "size")
 
@@ -68,19 +68,19 @@ class File:
 
 
 class Volume:
-    """A tree of files. Paths are relative to its root, without a leading slash; the root itself is ``""``."""
+    """A tree of files. Paths are relative to its root, without a leading slash; the root is ``""``."""
 
     __slots__ = ("_entries", "_names", "_used", "watchers")
 
     def __init__(self, files: Mapping[str, str] | None = None, now: int = 0) -> None:
-        self._entries: dict[str, File | None] = {}  # None is a directory
+        self._entries: dict[str, File | None] = {}  # None: a directory
         self._names: dict[str, list[str]] | None = None  # by directory, filled on first use
-        self._used = 0  # characters, counted again before the volume is taken for full
-        self.watchers: dict[Callable[[], None], None] = {}  # called after every change, in the order of registration
+        self._used = 0  # size in characters, recounted before the volume is considered full
+        self.watchers: dict[Callable[[], None], None] = {}  # called after every change, in order of registration
         for path, text in (files or {}).items():
             self.write(path, text, now)
 
-    # For programs that embed the shell: parents are created as needed.
+    # For callers of the shell: parent directories are created.
 
     def write(self, path: str, text: str, now: int = 0, *, executable: bool = False) -> None:
         parent = posixpath.dirname(path) if "/" in path else ""
@@ -92,19 +92,19 @@ class Volume:
         self.changed()
 
     def replace(self, files: Mapping[str, str], now: int = 0) -> None:
-        """Exactly these files, written atomically: no reader sees a part of them."""
+        """Replace all files atomically: a reader sees the old or the new ones."""
         self._entries = Volume(files, now)._entries
         self._names = None
         self.changed()
 
     def copy(self) -> Volume:
-        """As it is now; a write to the file is visible in both, a replacement of the file is not."""
+        """A copy that shares files: a write to a file is visible in both, its replacement is not."""
         copy = Volume()
         copy._entries.update(self._entries)
         return copy
 
     def ensure_directory(self, path: str) -> None:
-        """A directory at this path and at all above it, unless there is something."""
+        """Create a directory and its parents, unless the path exists."""
         while path and path not in self._entries:
             self._entries[path] = None
             self._names = None
@@ -120,13 +120,13 @@ class Volume:
         return {path: entry.text for path, entry in self._entries.items() if entry is not None}
 
     def remove(self, path: str) -> None:
-        """Remove a file, or a directory with all it holds."""
+        """Remove a file, or a directory with its content."""
         for other in [other for other in self._entries if other == path or other.startswith(path + "/")]:
             del self._entries[other]
         self._names = None
         self.changed()
 
-    # For the files of a container.
+    # For the container's files.
 
     def get(self, path: str) -> File | None:
         return self._entries.get(path)
@@ -144,13 +144,13 @@ class Volume:
         self.changed()
 
     def append(self, file: File, text: str, now: int) -> None:
-        """Write to the end of one of its files."""
+        """Append to one of its files."""
         self._use(file, len(text))
         file.append(text, now)
         self.changed()
 
     def _use(self, file: File, size: int) -> None:
-        """Does this file have room for this much more? Files that were removed or emptied are found by counting."""
+        """Reserve space for a file. Space of removed or truncated files is found by recounting."""
         self._used += size
         if self._used > VOLUME_LIMIT:
             self._used = size + sum(entry.size for entry in self._entries.values() if entry is not None)
@@ -173,7 +173,7 @@ class Volume:
 
 @value_object
 class Mount:
-    """A volume, or one entry of it (`sub_path`, which may be a file), at a path of the container."""
+    """A volume, or one entry of it (`sub_path`, possibly a file), at a path of the container."""
 
     path: str
     volume: Volume
@@ -185,7 +185,7 @@ _LATE = ("/etc", "/proc")
 
 
 class VirtualFiles:
-    """What one container sees. All paths are absolute; errors are `FileFault`."""
+    """The file system of one container. All paths are absolute; errors are `FileFault`."""
 
     __slots__ = ("_late", "_mounts", "read_only", "root")
 
@@ -196,11 +196,11 @@ class VirtualFiles:
         read_only: bool = False,
         late: Callable[[VirtualFiles], None] | None = None,
     ) -> None:
-        """`late` mounts what lies below /etc and /proc, on first access."""
+        """`late` mounts the files below /etc and /proc on first access."""
         self.root = root if root is not None else Volume()
         self.read_only = read_only
         self._late = late
-        self._mounts: tuple[Mount, ...] = ()  # the longest path first
+        self._mounts: tuple[Mount, ...] = ()  # longest path first
 
     def mount(self, path: str, volume: Volume, *, sub_path: str = "", read_only: bool = False) -> None:
         mount = Mount(normal(path), volume, sub_path.strip("/"), read_only)
@@ -211,7 +211,7 @@ class VirtualFiles:
         self._mounts = tuple(mounts)
 
     def locate(self, path: str) -> tuple[Volume, str, bool]:
-        """The volume, the path in it, and whether it may not be written."""
+        """The volume, the path in it, and whether it is read-only."""
         path = normal(path)
         if self._late is not None and path.startswith(_LATE):
             late, self._late = self._late, None
@@ -243,14 +243,14 @@ class VirtualFiles:
         return self.open(path).text
 
     def open(self, path: str) -> File:
-        """A file to read from."""
+        """Open a file for reading."""
         file = self.file(path)
         if file is None:
             raise FileFault(IS_DIRECTORY if self.is_directory(path) else NOT_FOUND)
         return file
 
     def names(self, path: str) -> list[str]:
-        """What is in a directory, sorted."""
+        """The names in a directory, sorted."""
         if not self.is_directory(path):
             raise FileFault(NOT_DIRECTORY if self.file(path) is not None else NOT_FOUND)
         volume, key, _ = self.locate(path)
@@ -278,7 +278,7 @@ class VirtualFiles:
         return volume, key
 
     def create(self, path: str, now: int, *, truncate: bool = False) -> File:
-        """The file of that name to write to, made if it does not exist."""
+        """Open a file for writing, created if missing."""
         volume, key = self._writable(path)
         file = volume.get(key)
         if file is not None:
@@ -319,7 +319,7 @@ class VirtualFiles:
         volume.remove(key)
 
     def put(self, path: str, file: File) -> None:
-        """Give a file (a copy, or one that moves) this name."""
+        """Give a copied or moved file this name."""
         volume, key = self._writable(path)
         parent = posixpath.dirname(normal(path))
         if not self.is_directory(parent):
@@ -327,8 +327,9 @@ class VirtualFiles:
         volume.put(key, file)
 
     def glob(self, pattern: str, spend: Callable[[int], object] = lambda steps: None) -> list[str]:
-        """The paths that match an absolute pattern, sorted; a leading dot must be matched by a dot. `spend` is called
-        with the steps that this takes."""
+        """Paths that match an absolute pattern, sorted; only a dot matches a leading dot. `spend` is called with the
+        number of steps.
+        """
         found = ["/"]
         for part in pattern.strip("/").split("/"):
             step: list[str] = []

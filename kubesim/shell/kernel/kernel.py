@@ -1,12 +1,12 @@
 """Processes and signals of one container: a small operating system in virtual time.
 
-A process is a coroutine that the kernel itself drives. It runs without a break until it has to wait; a timer, a child
-or a pipe resumes it. So there is no asyncio task anywhere, an exec probe is done before its call returns, and killing a
-container closes its coroutines there and then. A process without a coroutine just exists until a signal or its one
-timer ends it: servers and sleepers cost an object.
+A process is a coroutine driven by the kernel. It runs until it waits; a timer, a child or a pipe resumes it. As there
+are no asyncio tasks, an exec probe completes within its call, and killing a container closes its coroutines
+immediately. A process without a coroutine exists until a signal or its single timer ends it: servers and sleeping
+processes are cheap.
 
-Rules of Linux that pods show: PID 1 of a container is immune to signals for which it has no handler (also to KILL, if
-sent from inside), and its end is the end of all.
+It follows Linux rules that affect pods: PID 1 of a container ignores signals without a handler (even KILL from inside),
+and its end ends all processes.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ T = TypeVar("T")
 
 @value_object
 class ExitStatus:
-    """How a process ended: its exit code as a runtime reports it, and the signal that ended it, if one did."""
+    """How a process ended: its exit code as the runtime reports it, and the signal, if any."""
 
     code: int
     signal: int = 0
@@ -67,22 +67,22 @@ KILLED = ExitStatus(128 + KILL, KILL)
 
 
 class Terminated(Exception):
-    """Unwinds a process that ended itself."""
+    """Raised in a process that exits, to unwind it."""
 
 
 class CannotFork(Exception):
-    """Too many processes."""
+    """The limit of processes is reached."""
 
 
 @types.coroutine
-def rest() -> Generator[None, None, None]:
-    """Give control back to the kernel until this process is woken."""
+def suspend() -> Generator[None, None, None]:
+    """Yield to the kernel until this process is woken."""
     yield
 
 
 @part
 class Process:
-    """One simulated process. `strict` belongs to an exec: there, unknown programs are not found."""
+    """A simulated process. `strict`: it belongs to an exec, in which unknown programs do not exist."""
 
     kernel: Kernel
     pid: int
@@ -93,7 +93,7 @@ class Process:
     streams: dict[int, Stream] | None = None
     parent: Process | None = None
     coroutine: Coroutine[Any, Any, int] | None = None
-    pending: list[int] = field(default_factory=list)  # signals caught and not yet handled
+    pending: list[int] = field(default_factory=list)  # caught signals, not handled yet
     listeners: list[Listener] = field(default_factory=list)
     waiters: list[Process] = field(default_factory=list)
     status: ExitStatus | None = None
@@ -110,29 +110,29 @@ class Process:
     # Time.
 
     async def sleep(self, duration: int, *, interruptible: bool = False) -> None:
-        """Wait for this long; if interruptible, only until a caught signal comes in."""
+        """Sleep for this duration. If interruptible, a caught signal ends the sleep."""
         clock = self.kernel.clock
         due = clock.now() + duration
         timer = clock.call_at(due, self.kernel.wake, self)
         try:
             while not (interruptible and self.pending):
-                await rest()
+                await suspend()
                 if clock.now() >= due:
                     break
         finally:
             timer.cancel()
 
-    async def give_way(self) -> None:
-        """Let the others run first, without time passing."""
+    async def yield_turn(self) -> None:
+        """Yield to other processes, without time passing."""
         self.wake()
-        await rest()
+        await suspend()
 
     async def sleep_forever(self) -> int:
         while True:
-            await rest()
+            await suspend()
 
     def spend(self, steps: int = 1) -> bool:
-        """Count work; True if it is time to pause."""
+        """Count work; returns whether the process should pause."""
         kernel = self.kernel
         now = kernel.clock.now()
         if now != self._spent_at:
@@ -145,12 +145,12 @@ class Process:
         return self._spent > turn or kernel.spent > kernel.steps_per_instant
 
     def spend_on(self, text: str) -> None:
-        """Count the work of going through a text; only a long one matters."""
+        """Count the work of scanning a text, if it is long."""
         if len(text) > LONG_TEXT:
             self.spend(len(text) // CHARACTERS_PER_STEP)
 
     async def pause(self) -> None:
-        """Let time pass for a process that never waits by itself."""
+        """Let time pass for a process that never waits."""
         self._pauses += 1
         doublings = max(0, self._pauses - PAUSES_BEFORE_CPU_BOUND)
         if doublings:
@@ -159,14 +159,14 @@ class Process:
         self._spent_at, self._spent = self.kernel.clock.now(), 0
 
     def _continue_work_of(self, other: Process) -> None:
-        """Work of a child counts as its parent's: many short children are not cheaper than one long process."""
+        """Count the child's work as this process's: many short children are not cheaper than one long process."""
         self._spent_at, self._spent, self._pauses = other._spent_at, other._spent, other._pauses
 
     # Memory.
 
     def hold(self, size: int) -> None:
-        """Hold this many bytes more (or fewer) until this process ends; too many are the end of the container."""
-        size = max(size, -self.held)  # a subshell may drop what its parent holds
+        """Allocate (or free) this many bytes for this process. Exceeding the limit ends the container."""
+        size = max(size, -self.held)  # a subshell may free memory of its parent
         self.held += size
         self.kernel.held += size
         self.kernel.claim_memory(0)
@@ -178,18 +178,18 @@ class Process:
         return self.kernel.null if stream is None else stream
 
     async def read(self, stream: Stream) -> str:
-        """Some text, empty at the end."""
+        """Read some text; empty at the end."""
         if self.spend():
             await self.pause()
         while (text := stream.poll_read()) is None:
             stream.watch(self.wake)
-            await rest()
+            await suspend()
         if len(text) > LONG_TEXT:
             self.spend(len(text) // LONG_TEXT)
         return text
 
     async def read_line(self, stream: Stream) -> str:
-        """One line with its newline; empty at the end."""
+        """Read a line with its newline; empty at the end."""
         held: list[str] = []
         size = 0
         try:
@@ -214,32 +214,32 @@ class Process:
             held.append(text)
         return "".join(held)
 
-    async def outside(self, work: Coroutine[Any, Any, T]) -> T:
-        """Wait for something real, which runs as a task of the event loop."""
+    async def await_real(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await a real operation, which runs as a task of the event loop."""
         task = go(work, f"{self.argv[0]} outside")
         task.add_done_callback(lambda _: self.wake())
         try:
             while not task.done():
-                await rest()
+                await suspend()
         finally:
             task.cancel()
         return task.result()
 
     async def write(self, text: str, descriptor: int = 1) -> None:
-        """Write all of it. As in Linux, a pipe without readers ends the writer."""
+        """Write the whole text. As in Linux, a pipe without readers ends the writer."""
         stream = self.stream(descriptor)
-        if len(text) > 1024 and isinstance(stream, LogTarget):  # much to keep, so much work
+        if len(text) > 1024 and isinstance(stream, LogTarget):  # work proportional to the memory
             self.spend(len(text) >> 6)
         try:
             while not stream.poll_write(text):
                 stream.watch(self.wake)
-                await rest()
+                await suspend()
         except BrokenPipe:
             self.kernel.deliver(self, PIPE)
             self.check_alive()
 
     async def complain(self, text: str) -> int:
-        """A line on standard error; gives the exit code that goes with most complaints."""
+        """Print an error to stderr; returns the usual exit code."""
         await self.write(text + "\n", 2)
         return 1
 
@@ -253,7 +253,7 @@ class Process:
             raise Terminated
 
     def fork(self, argv: list[str], environment: Mapping[str, str] | None = None) -> Process:
-        """A child with copies of everything that a child inherits; it does nothing yet."""
+        """Create a child that inherits copies; it does not run yet."""
         self.spend(STEPS_OF_A_FORK)
         kernel = self.kernel
         child = kernel.new_process(argv, self.environment if environment is None else environment, self.directory)
@@ -265,17 +265,17 @@ class Process:
         return child
 
     async def wait_for(self, child: Process) -> ExitStatus:
-        """The end of a child, also if signals are caught during the wait."""
+        """Wait until a child ends, even if signals are caught."""
         if child.status is None:
             child.waiters.append(self)
             while child.status is None:
-                await rest()
+                await suspend()
         if child._spent_at == self.kernel.clock.now():
             self._continue_work_of(child)
         return child.status
 
     def listen(self, listener: Listener) -> Listener:
-        """Open a port that closes when this process ends."""
+        """Open a port, which closes when this process ends."""
         self.kernel.network.ports.listen(listener)
         self.listeners.append(listener)
         return listener
@@ -286,12 +286,11 @@ NULL = Stream().hold()
 
 @part
 class Kernel:
-    """All processes of one container, and what they share.
+    """The processes of one container, and their shared resources.
 
-    Containers of a pod share `network`; `files` is the container's own, with shared volumes mounted. `pids` is given
-    where containers share a PID namespace: a container that does not get 1 is not protected from signals. `neighbours`
-    are then the processes of all of them. `note` is called with what the simulation assumes (an unknown program is a
-    server).
+    Containers of a pod share `network`; `files` is the container's own, with shared volumes mounted. `pids` is a shared
+    PID namespace: only a container that gets PID 1 is protected from signals. `neighbours` are then the processes of
+    all its containers. `note` is called with assumptions of the simulation (an unknown program is a server).
     """
 
     clock: LoopClock
@@ -308,13 +307,13 @@ class Kernel:
     log: Log = field(init=False)
     null: Stream = NULL
     processes: dict[int, Process] = field(default_factory=dict)
-    neighbours: dict[int, Process] | None = None  # None: the namespace is not shared
+    neighbours: dict[int, Process] | None = None  # None: not shared
     init: Process | None = None
-    current: Process | None = None  # whose code is running at this moment
-    spent: int = 0  # steps of all processes at one instant ...
-    spent_at: int = -1  # ... which is this one
+    current: Process | None = None  # the running process
+    spent: int = 0  # steps of all processes at one instant
+    spent_at: int = -1  # that instant
     steps_per_instant: int = STEPS_PER_INSTANT
-    held: int = 0  # bytes that all processes hold
+    held: int = 0  # bytes held by all processes
     _cpu_bound_turns: int = 0
     _ready: list[Process] = field(default_factory=list)
     _draining: bool = False
@@ -337,22 +336,22 @@ class Kernel:
         return process
 
     def visible(self) -> dict[int, Process]:
-        """The processes of the PID namespace, by pid."""
+        """The processes in the PID namespace, by pid."""
         return self.processes if self.neighbours is None else self.neighbours
 
     def share(self) -> dict[int, Process]:
-        """Let another container join the PID namespace; `pids` is then given to its kernel, too."""
+        """Share the PID namespace with another container, whose kernel gets `pids`."""
         if self.neighbours is None:
             self.neighbours = dict(self.processes)
         return self.neighbours
 
     def run(self, process: Process, coroutine: Coroutine[Any, Any, int]) -> None:
-        """Let a process run this; its result is the exit code."""
+        """Run a coroutine in this process; its result is the exit code."""
         process.coroutine = coroutine
         self.wake(process)
 
     def wake(self, process: Process) -> None:
-        """Resume a process, as soon as none other runs."""
+        """Resume a process once no other runs."""
         if process.status is not None or process.queued or process.coroutine is None:
             return
         process.queued = True
@@ -382,7 +381,7 @@ class Kernel:
             status = ExitStatus(returned.value & 0xFF)
         except Terminated:
             pass
-        except BaseException:  # a defect of ours: the process must not stay behind half alive
+        except BaseException:  # a bug in kubesim: the process must not remain half alive
             self.current = None
             self.finish(process, ExitStatus(255))
             raise
@@ -394,7 +393,7 @@ class Kernel:
             self.finish(process, status)
 
     def finish(self, process: Process, status: ExitStatus) -> None:
-        """A process is no more: its resources are released, and its waiters are woken."""
+        """End a process: release its resources and wake its waiters."""
         if process.status is not None:
             return
         process.status = status
@@ -422,7 +421,7 @@ class Kernel:
             process.on_exit(status)
 
     def _end(self) -> None:
-        """PID 1 has ended, and with it all processes of the container."""
+        """PID 1 has ended: end all processes of the container."""
         for process in list(self.processes.values()):
             self.finish(process, KILLED)
         if self.neighbours is not None and self.init is not None and self.init.pid == 1:
@@ -433,7 +432,7 @@ class Kernel:
     # Signals and memory.
 
     def deliver(self, process: Process, number: int, *, outside: bool = False) -> None:
-        """Send a signal; from outside is from the runtime, not from a process of the container."""
+        """Deliver a signal. `outside`: sent by the runtime, not by a process of the container."""
         if process.status is not None or number == 0:
             return
         protected = process.pid == 1
@@ -453,14 +452,14 @@ class Kernel:
             self.finish(process, ExitStatus(action))
 
     def cpu_bound(self, process: Process) -> None:
-        """A process that never waits has had its turn."""
+        """A process that never waits has used up its turn."""
         self._cpu_bound_turns += 1
         if self._cpu_bound_turns == 1:
             name = " ".join(process.argv)
             self.note(f"{name!r} never waits: it is taken for a server that keeps a CPU busy")
 
     def begin_instant(self, now: int) -> None:
-        """Count from 0; each instant that was full leaves less for the next."""
+        """Reset the work counter; each full instant reduces the limit of the next."""
         if self.spent > self.steps_per_instant:
             self.steps_per_instant = max(LEAST_STEPS_PER_INSTANT, self.steps_per_instant * 3 // 4)
         self.spent_at, self.spent = now, 0
@@ -469,7 +468,7 @@ class Kernel:
         return turn_when_cpu_bound(self._cpu_bound_turns)
 
     def claim_memory(self, size: int) -> None:
-        """This many bytes beside those that are held: too many are the end of the container (memory.oom.group)."""
+        """Allocate bytes. Exceeding the limit ends the container (memory.oom.group)."""
         if self.held + size > min(self.memory_limit or MEMORY_LIMIT, LARGEST_MEMORY):
             self.kill_out_of_memory()
 
@@ -479,12 +478,12 @@ class Kernel:
         raise Terminated
 
     def resolve(self, host: str) -> str | None:
-        """The address of a host name: by /etc/hosts, or else by the network; None if there is no such name."""
+        """The address of a host name from /etc/hosts or the network; None if unknown."""
         known = () if is_address(host) else self.hosts_entry(host)
         return known[0] if known else self.network.resolve(host)
 
     def hosts_entry(self, host: str) -> Sequence[str]:
-        """The first line of /etc/hosts with this name: an address and its names. Empty if there is none."""
+        """The first line of /etc/hosts with this name: address and names. Empty if there is none."""
         file = self.files.file("/etc/hosts")
         for line in () if file is None else file.text.splitlines():
             words = line.partition("#")[0].split()

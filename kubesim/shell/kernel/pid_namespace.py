@@ -1,7 +1,7 @@
-"""A PID namespace that several containers share: they see each other's processes, and can send them signals.
+"""A PID namespace shared by containers, which see and signal each other's processes.
 
-Its first process is the pause process of a sandbox, the init of the node, or the main process of one of them.
-Mirrors: what Linux makes of shareProcessNamespace, hostPID and targetContainerName; build/pause/linux/pause.c
+Its PID 1 is the pause process of a sandbox, the node's init, or a container's main process. Mirrors:
+shareProcessNamespace, hostPID and targetContainerName in Linux; build/pause/linux/pause.c
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PAUSE_USER = "65535"
 
 
 class PidNamespace:
-    """`processes` are all that live, by pid."""
+    """`processes` are all running processes, by pid."""
 
     __slots__ = ("_pids", "processes")
 
@@ -28,12 +28,12 @@ class PidNamespace:
 
     @classmethod
     def of(cls, kernel: Kernel) -> Self:
-        """That of a container which has had one of its own."""
+        """The namespace of a container that started with its own."""
         return cls(kernel.pids, kernel.share())
 
     @classmethod
     def begun_by(cls, clock: LoopClock, command: str, user: str) -> Self:
-        """A new one with one process, which does nothing."""
+        """A new namespace with one idle process."""
         namespace = cls(count(1), {})
         kernel = Kernel(clock)
         namespace.join(kernel)
@@ -41,12 +41,12 @@ class PidNamespace:
         return namespace
 
     def join(self, kernel: Kernel) -> None:
-        """Before its first process."""
+        """Add a container, before its first process starts."""
         kernel.pids, kernel.neighbours = self._pids, self.processes
 
 
 def pause_namespace(clock: LoopClock, on_exit: Callable[[], None]) -> PidNamespace:
-    """That of a sandbox. Its pause process ends when it gets INT or TERM; then all others are killed."""
+    """The namespace of a sandbox. Its pause process ends on INT or TERM; then all others are killed."""
     namespace = PidNamespace.begun_by(clock, "/pause", PAUSE_USER)
     pause = namespace.processes[1]
     pause.dispositions = {INT: 0, TERM: 0}

@@ -1,7 +1,7 @@
-"""Ports: the listeners in a pod's network, what a listener answers, and how a client finds one.
+"""Ports: listeners in a pod's network, their responses, and how clients reach them.
 
-The containers of a pod share one `Ports`; probes and port forwards ask it from outside. How a host name leads to
-another pod's `Ports` is the embedding's knowledge, given as a `ShellNetwork`.
+The containers of a pod share one `Ports`. Probes and port forwards use it from outside. The caller resolves host names
+of other pods with a `ShellNetwork`.
 """
 
 from __future__ import annotations
@@ -36,43 +36,44 @@ class HttpAnswer:
 
 
 Answer = Callable[[HttpRequest], HttpAnswer | None]
-Health = Callable[[str], str | None]  # what gRPC's health check says of a service; None if it is not known
+Health = Callable[[str], str | None]  # status of a gRPC health check; None if the service is unknown
 
 
 @part
 class Listener:
-    """An open port. `answer` None (or its result None) is a server that accepts and speaks no HTTP; without `health` it
-    speaks no gRPC, and closes gRPC connections."""
+    """An open port. With `answer` (or its result) None, the server accepts but speaks no HTTP. Without `health` it
+    speaks no gRPC, and closes gRPC connections.
+    """
 
     port: int
     host: str = "0.0.0.0"
     answer: Answer | None = None
     health: Health | None = None
-    http2: bool = False  # in clear text, without HTTP/1
+    http2: bool = False  # unencrypted, without HTTP/1
     tls: bool = False
     on_connect: Callable[[], None] | None = None  # called after a connection was accepted (and answered)
     on_close: list[Callable[[], None]] = field(default_factory=list)
 
     def connect(self) -> None:
-        """A connection that requests nothing, as a TCP probe makes one."""
+        """Connect without a request, like a TCP probe."""
         if self.on_connect is not None:
             self.on_connect()
 
     def request(self, request: HttpRequest) -> HttpAnswer | None:
-        """A connection that asks by HTTP; None if what came back was none."""
+        """Send an HTTP request; None if the response is not HTTP."""
         answer = self.answer(request) if self.answer is not None else None
         self.connect()
         return answer
 
     def check(self, service: str) -> str | None:
-        """A health check by gRPC; None if there is no such service."""
+        """A gRPC health check; None if the service is unknown."""
         status = self.health(service) if self.health is not None else None
         self.connect()
         return status
 
 
 class AddressInUse(Exception):
-    """Somebody listens on that port already."""
+    """Another process listens on that port."""
 
 
 class Ports:
@@ -81,7 +82,7 @@ class Ports:
     __slots__ = ("_listeners", "netns")
 
     def __init__(self) -> None:
-        self.netns = ""  # the path of a real namespace, where there is one
+        self.netns = ""  # the path of a real namespace, if any
         self._listeners: dict[int, Listener] = {}
 
     def listen(self, listener: Listener) -> Listener:
@@ -98,8 +99,9 @@ class Ports:
             listener.on_close.clear()
 
     def at(self, port: int, *, loopback: bool = False) -> Listener | None:
-        """The listener that would accept a connection; `loopback` if it comes from inside the pod to its own loopback
-        address."""
+        """The listener that accepts a connection to a port; `loopback` if it comes from inside the pod to its loopback
+        address.
+        """
         listener = self._listeners.get(port)
         if listener is not None and not loopback and (listener.host.startswith("127.") or listener.host == "localhost"):
             return None
@@ -109,11 +111,11 @@ class Ports:
         return tuple(sorted(self._listeners))
 
 
-Failure = Literal["", "unknown", "refused", "timeout"]  # none; no such host; connection refused; no answer
+Failure = Literal["", "unknown", "refused", "timeout"]  # none; no such host; connection refused; timeout
 
 
 class Remote(Protocol):
-    """A server that is reached by a real connection, to be opened first and used once."""
+    """A server reached by a real connection, opened on use and used once."""
 
     async def open(self, timeout: int) -> Failure: ...
     async def connect(self) -> None: ...
@@ -121,24 +123,24 @@ class Remote(Protocol):
 
 
 class ShellNetwork(Protocol):
-    """A pod's own ports and host name, and what a client inside it can reach."""
+    """A pod's own ports and host name, and the servers that its processes can reach."""
 
     ports: Ports
     hostname: str
 
     def resolve(self, host: str) -> str | None:
-        """The address of a host name (or of an address itself); None if there is no such name."""
+        """The address of a host name or address; None if unknown."""
 
     def reach(self, address: str) -> Ports | None:
-        """The ports at an address; None if no packet comes back from there."""
+        """The ports at an address; None if it does not respond."""
 
     def remote(self, address: str, port: int) -> Remote | None:
-        """A real connection to there; None where the network is simulated."""
+        """A real connection; None if the network is simulated."""
 
 
 @part
 class LoopbackNetwork:
-    """A network in which a pod can reach only itself."""
+    """A network with only the pod itself."""
 
     ports: Ports = field(default_factory=Ports)
     address: str = ""
@@ -163,13 +165,13 @@ def is_loopback(address: str) -> bool:
 
 
 def is_address(host: str) -> bool:
-    """Is this an IP address, not a name?"""
+    """Whether this is an IP address."""
     numbers = host.split(".")
     return ":" in host or (len(numbers) == 4 and all(number.isdigit() and int(number) < 256 for number in numbers))
 
 
 def parse_http(text: str) -> HttpAnswer | None:
-    """The HTTP answer in what a plain listener sends, None if it is not one."""
+    """The HTTP response in the output of a plain listener; None if it is not HTTP."""
     head, _, body = text.replace("\r\n", "\n").partition("\n\n")
     words = head.partition("\n")[0].split()
     if len(words) < 2 or not words[0].startswith("HTTP/") or not words[1].isdigit():

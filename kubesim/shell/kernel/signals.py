@@ -1,4 +1,4 @@
-"""Signals: their names and numbers, and what a process does about them."""
+"""Signal names and numbers, and signal dispositions of processes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ SIGNAL_NAMES = {
     21: "TTIN", 22: "TTOU", 23: "URG", 28: "WINCH",
 }  # fmt: skip
 _NUMBERS = {name: number for number, name in SIGNAL_NAMES.items()}
-HARMLESS = frozenset({CHLD, CONT, 20, 21, 22, 23, 28})  # ignored by default; stopped processes are not modelled
+HARMLESS = frozenset({CHLD, CONT, 20, 21, 22, 23, 28})  # ignored by default; stopping processes is not modelled
 
 
 def signal_number(name: str) -> int | None:
-    """`TERM`, `SIGTERM` or `15`; None if there is no such signal."""
+    """The number of `TERM`, `SIGTERM` or `15`; None if there is no such signal."""
     if name.isdigit():
         return int(name) if int(name) == 0 or int(name) in SIGNAL_NAMES else None
     return _NUMBERS.get(name.upper().removeprefix("SIG"))
 
 
 class Disposition(Enum):
-    """What a process does about a signal, if not the default. A number instead is a handler that exits with it."""
+    """How a process reacts to a signal, if not by default. A number is a handler that exits with it."""
 
     IGNORE = "ignore"
     CATCH = "catch"
@@ -35,7 +35,7 @@ NO_HANDLERS: Dispositions = types.MappingProxyType({})
 
 
 def inherited(dispositions: Dispositions) -> Dispositions:
-    """What a new program keeps: only what is ignored stays so."""
+    """The dispositions that exec keeps: only ignored signals stay ignored."""
     if not dispositions:
         return NO_HANDLERS
     return {number: action for number, action in dispositions.items() if action is Disposition.IGNORE}

@@ -1,4 +1,4 @@
-"""The standard streams of a container's main process: its log, and an input that a client may attach to."""
+"""Standard streams of a container's main process: its log, and a stdin to which a client may attach."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kubesim.shell.kernel.terminal import PipedInput, Terminal
 
 
 def connect_to_log(process: Process) -> None:
-    """Standard streams as the runtime gives them to PID 1."""
+    """Connect the standard streams of PID 1, as the runtime does."""
     kernel = process.kernel
     log = kernel.log
     if kernel.has_terminal:
@@ -24,7 +24,7 @@ def connect_to_log(process: Process) -> None:
 
 
 def interrupt(shell: Process) -> None:
-    """Ctrl-C at a terminal: for the shell's foreground command, or else for the program itself."""
+    """Ctrl-C on a terminal: interrupts the shell's foreground command, else the program itself."""
     kernel = shell.kernel
     for process in [each for each in kernel.processes.values() if _descends(each, shell)] or [shell]:
         kernel.deliver(process, INT, outside=True)

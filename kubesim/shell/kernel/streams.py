@@ -1,7 +1,7 @@
-"""What a file descriptor leads to: the container's log, a pipe, a file, a text, a device.
+"""Streams behind file descriptors: container log, pipe, file, text, device.
 
-Reading and writing are attempts that never wait (`poll_read`, `poll_write`); a process that got nothing asks to be
-woken (`watch`) and sleeps. Streams count the descriptors that hold them: the last writer's end is the reader's.
+`poll_read` and `poll_write` never wait. A process without data registers a callback (`watch`) and sleeps. Streams count
+their descriptors: when the last writer closes, the reader gets the end.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from kubesim.values import part, value_object
 
 PIPE_CAPACITY = 4096  # of unread text; small, so that a reader runs soon
 BLOCK = 65_536
-_ZEROS = "\0" * BLOCK  # one text for all, so that holding many of them costs nothing
+_ZEROS = "\0" * BLOCK  # one shared text, so that many readers cost nothing
 
 StreamName = Literal["stdout", "stderr"]
 Wake = Callable[[], None]
 
 
 class BrokenPipe(Exception):
-    """Nobody is left to read."""
+    """No reader is left."""
 
 
 class Stream:
-    """A device like /dev/null: reading finds its end, writing goes nowhere."""
+    """A device like /dev/null: reads return the end, writes are discarded."""
 
     __slots__ = ("holders",)
-    is_idle = False  # is it the input of a container, without data unless a client attaches?
+    is_idle = False  # whether it is a container's stdin, which blocks until a client attaches
 
     def __init__(self) -> None:
         self.holders = 0
@@ -46,21 +46,21 @@ class Stream:
             self.close()
 
     def close(self) -> None:
-        """The last holder is gone."""
+        """Called when the last descriptor is closed."""
 
     def poll_read(self) -> str | None:
-        """Some text; empty at the end; None if there is nothing yet."""
+        """Some text; empty at the end; None if there is none yet."""
         return ""
 
     def push_back(self, text: str) -> None:
-        """Text that was read too far; the next read returns it again."""
+        """Put back text that was read too far, for the next read."""
 
     def poll_write(self, text: str) -> bool:
-        """Was the text taken? False if there is no room yet."""
+        """Whether the text was accepted; False if there is no room yet."""
         return True
 
     def watch(self, wake: Wake) -> None:
-        """Call this once when reading or writing may succeed."""
+        """Call the function once when reading or writing may succeed."""
 
 
 class Endless(Stream):
@@ -73,7 +73,7 @@ class Endless(Stream):
 
 
 class TextSource(Stream):
-    """A text to read: a here-document, or a file as it is when it is read."""
+    """A readable text: a here-document, or a file's current content."""
 
     __slots__ = ("_file", "_position")
 
@@ -92,7 +92,7 @@ class TextSource(Stream):
 
 
 class FileTarget(Stream):
-    """A file to write to, always at its end."""
+    """A writable file; writes append."""
 
     __slots__ = ("_file", "_now", "_volume")
 
@@ -108,8 +108,9 @@ class FileTarget(Stream):
 
 
 class Capture(Stream):
-    """Collects the output of an exec up to a limit; the rest is dropped. With `claim` (a command substitution)
-    nothing is dropped: that is called with the size before more is kept."""
+    """Collects the output of an exec up to a limit and drops the rest. With `claim` (command substitution) nothing is
+    dropped: it is called with the size before more is stored.
+    """
 
     __slots__ = ("_claim", "_pieces", "_size", "_waiting")
 
@@ -143,15 +144,15 @@ class Capture(Stream):
 
 @part
 class _Buffer:
-    """The content of a pipe, and the waiters at either end."""
+    """The content of a pipe, and the waiters at both ends."""
 
     pieces: deque[str] = field(default_factory=deque)
     size: int = 0
-    readable: bool = True  # a reader is left
-    writable: bool = True  # a writer is left
+    readable: bool = True  # has a reader
+    writable: bool = True  # has a writer
     waiting: list[Wake] = field(default_factory=list)
 
-    def stir(self) -> None:
+    def notify(self) -> None:
         waiting, self.waiting = self.waiting, []
         for wake in waiting:
             wake()
@@ -178,7 +179,7 @@ class PipeReader(_PipeEnd):
         text = "".join(buffer.pieces)
         buffer.pieces.clear()
         buffer.size = 0
-        buffer.stir()
+        buffer.notify()
         return text
 
     def push_back(self, text: str) -> None:
@@ -187,7 +188,7 @@ class PipeReader(_PipeEnd):
 
     def close(self) -> None:
         self._buffer.readable = False
-        self._buffer.stir()
+        self._buffer.notify()
 
 
 class PipeWriter(_PipeEnd):
@@ -201,16 +202,16 @@ class PipeWriter(_PipeEnd):
             return False
         buffer.pieces.append(text)
         buffer.size += len(text)
-        buffer.stir()
+        buffer.notify()
         return True
 
     def close(self) -> None:
         self._buffer.writable = False
-        self._buffer.stir()
+        self._buffer.notify()
 
 
 class IdlePipe(PipeReader):
-    """The standard input of a container without stdin."""
+    """The stdin of a container without `stdin`."""
 
     __slots__ = ()
     is_idle = True
@@ -228,7 +229,7 @@ def make_pipe() -> tuple[PipeReader, PipeWriter]:
 
 @value_object
 class LogLine:
-    """One line of a container's output, at its time (microseconds since the epoch)."""
+    """A line of a container's output with its time (microseconds since the epoch)."""
 
     time: int
     stream: StreamName
@@ -237,23 +238,23 @@ class LogLine:
 
 @part
 class Log:
-    """A container's output. It keeps the last `limit` lines and counts those it dropped."""
+    """A container's output. It keeps the last `limit` lines and counts dropped ones."""
 
     now: Callable[[], int]
     limit: int = LOG_LINES
-    _lines: deque[LogLine] | None = None  # most servers never say a word
-    _open: dict[StreamName, str] | None = None  # lines that have begun, by stream
+    _lines: deque[LogLine] | None = None  # most servers print nothing
+    _open: dict[StreamName, str] | None = None  # incomplete lines, by stream
     _size: int = 0
     dropped: int = 0
     on_line: Callable[[LogLine], None] | None = None
-    attached: list[Callable[[StreamName, str], None]] | None = None  # readers of the output while it is written
+    attached: list[Callable[[StreamName, str], None]] | None = None  # callbacks for new output
 
     @property
     def lines(self) -> tuple[LogLine, ...]:
         return tuple(self._lines or ())
 
     def text(self) -> str:
-        """All that is kept, as `kubectl logs` prints it."""
+        """The kept lines, as `kubectl logs` prints them."""
         return "".join(line.text + "\n" for line in self._lines or ())
 
     def write(self, stream: StreamName, text: str) -> None:
@@ -275,7 +276,7 @@ class Log:
             self._open[stream] = rest
 
     def flush(self) -> None:
-        """The container has ended: a line that has begun is complete."""
+        """Complete incomplete lines when the container has ended."""
         for stream, text in (self._open or {}).items():
             self._add(stream, text)
         self._open = None
@@ -294,7 +295,7 @@ class Log:
 
 
 class LogTarget(Stream):
-    """A container's standard output or error."""
+    """A container's stdout or stderr."""
 
     __slots__ = ("_log", "_name")
 

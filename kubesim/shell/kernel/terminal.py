@@ -1,7 +1,7 @@
-"""What a client outside types into a process, and what it sees: plain input as a pipe, and a terminal.
+"""Input and output of an external client: a plain pipe, or a terminal.
 
-A terminal echoes what is typed, lets the line be corrected until Return, and turns Ctrl-C into a signal and Ctrl-D into
-the end of the input. Colours and full-screen programs are not simulated.
+A terminal echoes input, allows line editing until Return, turns Ctrl-C into a signal and Ctrl-D into the end of the
+input. Colours and full-screen programs are not simulated.
 
 Mirrors: n_tty.c of Linux (ICANON, ECHO, ISIG, ICRNL, ONLCR)
 """
@@ -19,11 +19,11 @@ INPUT_LIMIT = 32 << 20  # unread bytes
 
 
 class InputTooLong(Exception):
-    """The program does not read what it is sent."""
+    """The program does not read its input."""
 
 
 class Decoder:
-    """Bytes of a client as the text that programs handle; those that are no UTF-8 are kept as they are."""
+    """Decodes a client's bytes to text for programs; invalid UTF-8 is preserved."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
@@ -33,12 +33,12 @@ class Decoder:
 
 
 def encode(text: str) -> bytes:
-    """The way back."""
+    """The inverse of Decoder."""
     return text.encode("utf-8", "surrogateescape")
 
 
 class PipedInput:
-    """Implements the input of a process that has no terminal; `stream` is what the process reads."""
+    """The input of a process without a terminal; the process reads `stream`."""
 
     def __init__(self, *, idle: bool = False) -> None:
         self.stream, self._writer = make_idle_pipe() if idle else make_pipe()
@@ -49,7 +49,7 @@ class PipedInput:
         self._ended = False
 
     def feed(self, data: bytes) -> None:
-        """Nothing means the end. Raises InputTooLong."""
+        """Add input; empty bytes are the end. Raises InputTooLong."""
         if self._ended:
             return
         self._ended = not data
@@ -74,7 +74,7 @@ class PipedInput:
 
 
 class Screen(Stream):
-    """Standard output and error of a client. `show` gets the text; `is_full` says that it has to wait."""
+    """Stdout and stderr of a client. `show` gets the text; `is_full` tells it to wait."""
 
     __slots__ = ("_is_full", "_show", "_waiting")
 
@@ -93,15 +93,15 @@ class Screen(Stream):
     def watch(self, wake: Wake) -> None:
         self._waiting.append(wake)
 
-    def stir(self) -> None:
-        """There is room again."""
+    def notify(self) -> None:
+        """The client has room again."""
         waiting, self._waiting = self._waiting, []
         for wake in waiting:
             wake()
 
 
 class _TerminalInput(Stream):
-    """What a process reads from a terminal: whole lines."""
+    """The terminal input of a process: whole lines."""
 
     __slots__ = ("_pieces", "_waiting")
     is_idle = True
@@ -128,7 +128,7 @@ class _TerminalInput(Stream):
 
 
 class Terminal:
-    """`show` gets what the client sees; `interrupt` is called for Ctrl-C."""
+    """A terminal. `show` gets the client's screen output; `interrupt` is called for Ctrl-C."""
 
     def __init__(self, show: Callable[[str], None], interrupt: Callable[[], None] = lambda: None) -> None:
         self.stream: Stream = _TerminalInput()
@@ -139,14 +139,14 @@ class Terminal:
         self._escaped = ""  # a key that sends several characters
 
     def screen(self, is_full: Callable[[], bool] = lambda: False) -> Screen:
-        """For both output and error."""
+        """The screen, used for both stdout and stderr."""
         return Screen(self.show, is_full)
 
     def show(self, text: str) -> None:
         self._show(text.replace("\n", "\r\n"))
 
     def feed(self, data: bytes) -> None:
-        """The keys of a client. Nothing: it has hung up."""
+        """Process a client's keys. Empty bytes mean that it disconnected."""
         if not data:
             self._offer("")
             return

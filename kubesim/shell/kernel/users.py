@@ -1,5 +1,4 @@
-"""`User`: the user that a container's processes run as. Only numbers are known: what an image has in /etc/passwd is not
-modelled, so only root has a name."""
+"""`User`: the user of a container's processes. An image's /etc/passwd is not modelled, so only root has a name."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ from kubesim.values import value_object
 
 @value_object
 class User:
-    """`groups` are those beside the group `gid`."""
+    """A user; `groups` are the groups in addition to `gid`."""
 
     uid: int = 0
     gid: int = 0

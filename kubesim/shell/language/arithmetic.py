@@ -1,6 +1,6 @@
-"""`$((expression))`: the integer arithmetic of the shell, with C's operators and 64 bits.
+"""`$((expression))`: integer arithmetic with C's operators and 64 bits.
 
-A name without a value is 0, as is one whose value is no number.
+A name that is unset or not a number is 0.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _LEVELS = (
 )  # fmt: skip
 _STRENGTH = {operator: strength for strength, level in enumerate(_LEVELS) for operator in level}
 _LONGEST_NUMBER = 1000  # digits
-_DEPTH_LIMIT = NESTING  # of parentheses and of names that stand for expressions
+_DEPTH_LIMIT = NESTING  # nesting of parentheses and of names that contain expressions
 
 Variables = dict[str, str]
 
 
 class ArithmeticFault(Exception):
-    """An expression that has no value; the message is ash's."""
+    """An invalid expression, with ash's message."""
 
 
 def evaluate(text: str, variables: Variables) -> int:
-    """The value of an expression; assignments in it change the variables."""
+    """The value of an expression; assignments in it change variables."""
     tokens = _tokens(text)
     if not tokens:
         return 0
@@ -88,7 +88,7 @@ _BINARY: dict[str, Callable[[int, int], int]] = {
 
 
 class _Evaluation:
-    """One pass over the tokens. `live` is off in the branch that a `?:`, `&&` or `||` does not take."""
+    """One pass over the tokens. `live` is off in a branch of `?:`, `&&` or `||` that is not evaluated."""
 
     def __init__(self, tokens: tuple[str, ...], variables: Variables) -> None:
         self._tokens = tokens
@@ -109,7 +109,7 @@ class _Evaluation:
         return token
 
     def expression(self, depth: int) -> int:
-        """A whole expression, commas included."""
+        """Parse a whole expression, commas included."""
         if depth > _DEPTH_LIMIT:
             raise ArithmeticFault("expression recursion loop detected")
         previous, self._depth = self._depth, depth
@@ -153,7 +153,7 @@ class _Evaluation:
         return value
 
     def _binary(self, weakest: int) -> int:
-        """Operands joined by operators that bind at least this strongly."""
+        """Parse operands joined by operators of at least this precedence."""
         left = self._unary()
         while (strength := _STRENGTH.get(operator := self._peek(), -1)) >= weakest:
             self.position += 1

@@ -1,4 +1,4 @@
-"""Expansion of words: parameters, substitutions, arithmetic, splitting into fields, names of files, removal of quotes.
+"""Word expansion: parameters, substitutions, arithmetic, field splitting, file name expansion, quote removal.
 
 A word becomes segments (text, quoted); only unquoted segments are split and matched against file names.
 """
@@ -27,11 +27,11 @@ _BLANKS = " \t\n"
 
 
 class ExpansionFault(Exception):
-    """An expansion that ends the script; the text is ash's."""
+    """An expansion error that ends the script, with ash's message."""
 
 
 class ExpansionHost(Protocol):
-    """What expansion asks of the shell."""
+    """The shell, as the expansion uses it."""
 
     variables: dict[str, str]
     positional: list[str]
@@ -43,10 +43,10 @@ class ExpansionHost(Protocol):
     async def command_output(self, script: Script) -> str: ...
 
     def spend_on(self, text: str) -> None:
-        """Count the work of going through a text."""
+        """Count the work of scanning a text."""
 
     def claim(self, size: int) -> None:
-        """So many characters are put together; does not return if that is more than the container may hold."""
+        """Allocate this many characters; does not return if that exceeds the container's memory."""
 
 
 async def expand_words(host: ExpansionHost, words: Iterable[Word]) -> list[str]:
@@ -64,7 +64,7 @@ async def expand_words(host: ExpansionHost, words: Iterable[Word]) -> list[str]:
 
 
 def _simple_value(host: ExpansionHost, word: Word) -> str | None:
-    """The value of a word that is one parameter and comes to one field; None if finding out takes more."""
+    """The value of a word that is one parameter and yields one field; None if it may need more."""
     part = word.parts[0]
     if len(word.parts) > 1 or not isinstance(part, Parameter) or part.operator or part.name in "@*":
         return None
@@ -75,21 +75,21 @@ def _simple_value(host: ExpansionHost, word: Word) -> str | None:
 
 
 async def expand_text(host: ExpansionHost, word: Word) -> str:
-    """The value of a word that stays one: of an assignment, a redirection, a here-document."""
+    """The value of a word without field splitting: in an assignment, redirection or here-document."""
     if word.plain is not None:
         return word.plain
     return "".join([text for text, _ in await _segments(host, word)])
 
 
 async def expand_pattern(host: ExpansionHost, word: Word) -> str:
-    """A word as a pattern: quoted parts match only themselves."""
+    """A word as a pattern: quoted parts match literally."""
     if word.plain is not None:
         return patterns.escape(word.plain)
     return "".join([patterns.escape(text) if quoted else text for text, quoted in await _segments(host, word)])
 
 
 class _Fields:
-    """Fields under construction; None is a field that has not begun."""
+    """Fields under construction; None is a field that has not started."""
 
     def __init__(self, separators: str) -> None:
         self.done: list[list[Segment]] = []
@@ -109,7 +109,7 @@ class _Fields:
             self._open = None
 
     def add_split(self, text: str) -> None:
-        """Unquoted text: separators end fields; blanks among them do so only together."""
+        """Add unquoted text: each separator ends a field; a run of blanks counts as one."""
         start = 0
         for position, char in enumerate(text):
             if char not in self._separators:
@@ -167,7 +167,7 @@ def _tilde(host: ExpansionHost, text: str) -> str:
 
 
 async def _segments(host: ExpansionHost, word: Word) -> list[Segment]:
-    """All of a word, unsplit."""
+    """The segments of a word, unsplit."""
     segments: list[Segment] = []
     size = 0
     for index, part in enumerate(word.parts):
@@ -210,7 +210,7 @@ async def _parameter(host: ExpansionHost, part: Parameter) -> list[Segment]:
 
 
 async def _alternative(host: ExpansionHost, part: Parameter, value: str | None, operand: Word) -> list[Segment]:
-    """`${x:-word}`, `${x:=word}`, `${x:?word}`, `${x:+word}`; without the colon an empty value counts as set."""
+    """`${x:-word}`, `${x:=word}`, `${x:?word}`, `${x:+word}`; without the colon, an empty value counts as set."""
     is_set = value is not None and not (part.operator.startswith(":") and value == "")
     kind = part.operator[-1]
     if kind == "+":

@@ -1,7 +1,7 @@
 """From characters to tokens: words with their quoting and expansions, operators, newlines, here-documents.
 
-The parser requests one token after another. A command substitution is a script inside a word, so the lexer is given
-the function that parses one.
+The parser requests one token at a time. A command substitution is a script inside a word, so the lexer gets a function
+that parses it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kubesim.values import replace, value_object
 
 ParseNested = Callable[[str, int], tuple[Script, int]]
 
-# Longest first, so that the first match is the right one.
+# Longest first, as the first match is used.
 OPERATORS = (
     "&>>",
     "<<-",
@@ -58,7 +58,9 @@ _ANSI_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f
 
 @value_object
 class Token:
-    """`kind` is word, operator, redirection, newline or end. `text` of a word is empty if anything in it is quoted."""
+    """A token. `kind` is word, operator, redirection, newline or end. `text` of a word is empty if part of it is
+    quoted.
+    """
 
     kind: str
     text: str = ""
@@ -67,7 +69,7 @@ class Token:
 
 
 def make_word(parts: list[Part]) -> Word:
-    """A word, with its value computed in advance where possible."""
+    """A word, with its value computed in advance if possible."""
     for index, part in enumerate(parts):
         if not isinstance(part, Literal):
             return Word(tuple(parts), None)
@@ -83,7 +85,7 @@ class Lexer:
         self.text = text
         self.position = position
         self._parse_nested = parse_nested
-        self._after_documents = -1  # where the here-documents of the current line end
+        self._after_documents = -1  # end of the current line's here-documents
 
     def next(self) -> Token:
         self._skip_blanks()
@@ -103,7 +105,7 @@ class Lexer:
         return self._word()
 
     def here_document(self, delimiter: Word, strip_tabs: bool) -> Word:
-        """The text of a here-document, which begins on the line after this one."""
+        """The text of a here-document, which starts on the next line."""
         end_mark = "".join(part.text for part in delimiter.parts if isinstance(part, Literal))
         quoted = any(isinstance(part, Literal) and part.quoted for part in delimiter.parts)
         start = self._after_documents
@@ -156,7 +158,7 @@ class Lexer:
         return Token("word", self.text[start : self.position] if raw else "", make_word(parts))
 
     def _parts(self, ends: str) -> list[Part]:
-        """Unquoted text and what is in it, up to one of the ending characters."""
+        """Unquoted text with expansions, up to an ending character."""
         text, parts = self.text, list[Part]()
         plain: list[str] = []
 
@@ -201,7 +203,7 @@ class Lexer:
         return content
 
     def double_quoted(self, end: str, *, document: bool = False) -> list[Part]:
-        """Text inside double quotes, or of a here-document (where a double quote is an ordinary character)."""
+        """Text in double quotes, or of a here-document (in which a double quote is an ordinary character)."""
         text, parts = self.text, list[Part]()
         plain: list[str] = []
         while self.position < len(text) and (not end or text[self.position] != end):
@@ -233,7 +235,7 @@ class Lexer:
         return parts
 
     def _dollar(self, quoted: bool) -> Part | str:
-        """The expansion at the position, or the text of a dollar sign that begins none."""
+        """The expansion at the position, or a literal dollar sign."""
         text, start = self.text, self.position
         if text[start] == "`":
             return self._backquoted(quoted)
@@ -273,7 +275,7 @@ class Lexer:
         return CommandSubstitution(script, quoted)
 
     def _arithmetic(self, quoted: bool) -> Part | None:
-        """`$((...))`; None if it is a substitution that begins with a subshell."""
+        """`$((...))`; None if it is a command substitution that starts with a subshell."""
         depth, position = 0, self.position + 3
         while position < len(self.text):
             char = self.text[position]

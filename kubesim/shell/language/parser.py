@@ -1,6 +1,6 @@
-"""From tokens to the syntax tree: the grammar of the shell, and its errors in the words of busybox ash.
+"""The shell parser: tokens to syntax tree, with busybox ash's error messages.
 
-`parse` is the entrance; its results are kept by text, because the pods of a workload all run the same command.
+`parse` is the entry point. It caches results by text, as all pods of a workload run the same command.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from kubesim.shell.language.syntax import (
 from kubesim.shell.limits import NESTING
 
 RESERVED = frozenset("! case do done elif else esac fi for if in then until while { }".split())  # noqa: SIM905
-# After a command, each of these ends the block, whether it is the one that should or not.
+# Each of these ends the block, even if it is not the expected one.
 _CLOSING = frozenset({")", ";;", "do", "done", "elif", "else", "esac", "fi", "then", "}"})
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_LONGEST_KEPT = 16_384  # characters; the results of longer texts would fill the memory
+_LONGEST_KEPT = 16_384  # characters; results of longer texts would use too much memory
 
 
 def parse(text: str) -> Script:
-    """The script of a text. A syntax error is part of the result, because the lines before it run first."""
+    """Parse a script. A syntax error is part of the result, as the lines before it run first."""
     return _parse_once(text) if len(text) <= _LONGEST_KEPT else _parse(text)
 
 
@@ -52,7 +52,7 @@ def _parse(text: str) -> Script:
                 lines.append(line)
     except ShellSyntaxError as error:
         return Script(tuple(lines), str(error))
-    except RecursionError:  # parameter expansions inside each other, hundreds deep
+    except RecursionError:  # hundreds of nested parameter expansions
         return Script(tuple(lines), "nested too deeply")
     return Script(tuple(lines))
 
@@ -61,7 +61,7 @@ _parse_once = lru_cache(maxsize=2048)(_parse)
 
 
 def _parse_nested(text: str, start: int, depth: int) -> tuple[Script, int]:
-    """The script of a command substitution that begins at `start`, and where it ends (behind the parenthesis)."""
+    """The script of a command substitution that starts at `start`, and its end (after the parenthesis)."""
     parser = Parser(text, start, depth + 1)
     body = parser.block(frozenset({")"}))
     parser.expect_closing()
@@ -83,7 +83,7 @@ class Parser:
         self._token = self._lexer.next()
 
     def _is(self, text: str) -> bool:
-        """Is the current token this operator or reserved word?"""
+        """Whether the current token is this operator or reserved word."""
         return self._token.text == text and self._token.kind in ("operator", "word")
 
     def _take(self, text: str) -> bool:
@@ -97,7 +97,7 @@ class Parser:
             raise self._unexpected(text)
 
     def expect_closing(self) -> None:
-        """The parenthesis that ends a substitution; nothing behind it is looked at."""
+        """The parenthesis that ends a substitution; text after it is not read."""
         if not self._is(")"):
             raise self._unexpected(")")
         self.closed_at = self._lexer.position
@@ -135,7 +135,7 @@ class Parser:
         return tuple(statements)
 
     def block(self, ends: frozenset[str]) -> Block:
-        """Commands up to one of the closing words, which stays."""
+        """Commands up to a closing word, which is not consumed."""
         self._depth += 1
         if self._depth > NESTING:
             raise ShellSyntaxError("nested too deeply")
@@ -348,7 +348,7 @@ def split_assignment(word: Word) -> tuple[str, Word] | None:
         return None
     remainder = first.text[match.end() :]
     value = [*([Literal(remainder, False)] if remainder else ()), *word.parts[1:]]
-    # No names of files are looked for in a value, so a value of literals is always plain.
+    # Values have no file name expansion, so a value of literals is plain.
     if all(isinstance(part, Literal) for part in value) and not remainder.startswith("~"):
         return match[1], Word(tuple(value), "".join(part.text for part in value if isinstance(part, Literal)))
     return match[1], make_word(value)

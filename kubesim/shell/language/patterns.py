@@ -1,6 +1,6 @@
-"""Shell patterns (`*`, `?`, `[a-z]`, `[!x]`, backslash) as regular expressions: for case, files, `${x#pattern}`.
+"""Shell patterns (`*`, `?`, `[a-z]`, `[!x]`, backslash) as regular expressions.
 
-The expressions are made so that matching takes at most the length of the pattern times that of the text.
+Matching takes at most the product of the lengths of pattern and text.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from functools import lru_cache
 
 from kubesim.shell.limits import LONG_TEXT, PATTERN_WORK
 
-MAGIC = re.compile(r"[*?]|\[.+\]")  # a lone bracket, as in the command `[`, is none
+MAGIC = re.compile(r"[*?]|\[.+\]")  # a lone bracket, as in the command `[`, is literal
 _LONGEST_PATTERN = 16_384
 
 
 def escape(text: str) -> str:
-    """Text as a pattern that matches only itself."""
+    """A pattern that matches the text literally."""
     return re.sub(r"([*?\[\]\\])", r"\\\1", text)
 
 
 class PatternTooLong(Exception):
-    """A pattern and a text that would take too long to match."""
+    """Matching would take too long."""
 
     def __init__(self) -> None:
         super().__init__("pattern too long for this text")
 
 
 def compile_pattern(pattern: str, size: int) -> re.Pattern[str]:
-    """The expression that matches what the whole pattern matches, for a text of this size."""
+    """The regular expression for a whole pattern and a text of this size."""
     if size > LONG_TEXT or len(pattern) > LONG_TEXT:
         if size * len(pattern) > PATTERN_WORK or len(pattern) > _LONGEST_PATTERN:
             raise PatternTooLong
@@ -40,7 +40,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def _chunks(pattern: str) -> list[list[str]]:
-    """What is between the stars: expressions for one character each."""
+    """The parts between stars, as expressions for single characters."""
     chunks: list[list[str]] = [[]]
     position = 0
     while position < len(pattern):
@@ -63,10 +63,10 @@ def _chunks(pattern: str) -> list[list[str]]:
 
 
 def _longest(chunks: list[list[str]]) -> str:
-    """The expression for the longest text from here that the chunks match, with any text between them.
+    """The expression for the longest match of the parts, with any text between them.
 
-    Each part but the last matches at its first occurrence, without backtracking: if there is a match at all, there is
-    one with them there. So each chunk is searched for once, however many stars there are.
+    Each part but the last matches at its first occurrence, without backtracking: if there is a match at all, one exists
+    there. So each part is searched once, regardless of the number of stars.
     """
     first, *others = ("".join(chunk) for chunk in chunks)
     if not others:
@@ -80,7 +80,7 @@ def _shortest(chunks: list[list[str]]) -> str:
 
 
 def _bracket_end(pattern: str, start: int) -> int:
-    """Where the closing bracket is; a bracket right after the opening one is an ordinary member. -1 if none closes."""
+    """The position of the closing bracket, or -1; a bracket right after the opening one is an ordinary member."""
     first = start + 1 if pattern[start : start + 1] in ("!", "^") else start
     position = first + 1
     while position < len(pattern):
@@ -112,7 +112,7 @@ def _bracket(members: str) -> str:
     candidate = f"[{'^' if negated else ''}{body}]"
     try:
         re.compile(candidate)
-    except re.error:  # a range that runs backwards matches nothing
+    except re.error:  # a reversed range matches nothing
         return "(?!)"
     return candidate
 
@@ -125,7 +125,7 @@ def remove_prefix(text: str, pattern: str, longest: bool) -> str:
 
 
 def remove_suffix(text: str, pattern: str, longest: bool) -> str:
-    """A suffix is a prefix of the text read backwards, and so are the chunks of its pattern."""
+    """Remove a suffix: a prefix of the reversed text, matched by the reversed parts."""
     compile_pattern(pattern, len(text))
     chunks = [chunk[::-1] for chunk in reversed(_chunks(pattern))]
     match = re.compile(_longest(chunks) if longest else _shortest(chunks), re.DOTALL).match(text[::-1])
@@ -133,7 +133,7 @@ def remove_suffix(text: str, pattern: str, longest: bool) -> str:
 
 
 def substitute(text: str, pattern: str, replacement: str, replace_all: bool) -> str:
-    """`${x/pattern/replacement}`: the longest match that begins first, or all of them."""
+    """`${x/pattern/replacement}`: replaces the longest leftmost match, or all matches."""
     if not pattern:
         return text
     compile_pattern(pattern, len(text))
@@ -142,7 +142,7 @@ def substitute(text: str, pattern: str, replacement: str, replace_all: bool) -> 
     tail = re.compile(_longest([[], *others]), re.DOTALL)
     pieces: list[str] = []
     position = 0
-    # Where what follows the first star does not match behind one place, it does not match behind a later one either.
+    # If the part after the first star does not match after one position, it does not match after a later one.
     while (
         (position < len(text) or not pieces)
         and (start := head.search(text, position))

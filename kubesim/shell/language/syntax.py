@@ -1,6 +1,6 @@
-"""The syntax tree of a script: what the parser makes and the interpreter walks.
+"""The syntax tree of a script, which the parser creates and the interpreter walks.
 
-Everything here is immutable, so that one parse of a command text serves every container that runs it.
+All nodes are immutable, so that one parse result serves every container with the same command.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from kubesim.values import value_object
 
 
 class ShellSyntaxError(Exception):
-    """A text that is no script; its message is what busybox ash would print after `syntax error: `."""
+    """An invalid script; the message is busybox ash's text after `syntax error: `."""
 
 
 @value_object
@@ -24,7 +24,7 @@ class Literal:
 
 @value_object
 class Parameter:
-    """`$name` or `${name<operator>operand}`; the operator `length` stands for `${#name}`."""
+    """`$name` or `${name<operator>operand}`; the operator `length` means `${#name}`."""
 
     name: str
     quoted: bool
@@ -53,7 +53,7 @@ Part: TypeAlias = Literal | Parameter | CommandSubstitution | Arithmetic
 
 @value_object
 class Word:
-    """One word. `plain` is its value if no expansion can change it."""
+    """One word. `plain` is its value if it contains no expansion."""
 
     parts: tuple[Part, ...]
     plain: str | None
@@ -110,7 +110,7 @@ class Loop:
 
 @value_object
 class For:
-    """`for name in words`; no `in` at all means the positional parameters."""
+    """`for name in words`; without `in`, the positional parameters."""
 
     name: str
     words: tuple[Word, ...] | None
@@ -127,7 +127,7 @@ class Case:
 
 @value_object
 class Function:
-    """`size` is that of its text."""
+    """A function; `size` is the size of its text."""
 
     name: str
     body: Command
@@ -145,7 +145,7 @@ class Pipeline:
 
 @value_object
 class ShellStatement:
-    """Pipelines joined by `&&` and `||`; `background` if an `&` follows."""
+    """Pipelines joined by `&&` and `||`; `background` if followed by `&`."""
 
     first: Pipeline
     rest: tuple[tuple[str, Pipeline], ...]
@@ -157,7 +157,7 @@ Block: TypeAlias = tuple[ShellStatement, ...]
 
 @value_object
 class Script:
-    """Complete commands, one per line. As in ash, lines before one with a syntax error run before it is reported."""
+    """Complete commands, one per line. As in ash, lines before a syntax error run before it is reported."""
 
     lines: tuple[Block, ...]
     error: str = ""

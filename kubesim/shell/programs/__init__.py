@@ -1,4 +1,4 @@
-"""The programs that a simulated container knows: importing this package registers them all."""
+"""The programs available in a simulated container. Importing this package registers them."""
 
 from kubesim.shell import archive
 from kubesim.shell.programs import condition, filesystem, filters, matching, network, system, text, users

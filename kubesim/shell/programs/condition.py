@@ -13,7 +13,7 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/stdin", "/dev/stdout", "/dev/stderr"
 
 
 class _Malformed(Exception):
-    """No condition at all."""
+    """An invalid condition."""
 
 
 _NUMERIC: dict[str, Callable[[int, int], bool]] = {

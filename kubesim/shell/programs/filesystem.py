@@ -1,4 +1,4 @@
-"""Programs that change or show the tree of files: touch, rm, mkdir, ls, cp, mv, ln, chmod, mktemp, pwd."""
+"""Programs for the file tree: touch, rm, mkdir, ls, cp, mv, ln, chmod, mktemp, pwd."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _listed(process: Process, path: str, name: str, options: ParsedOptions) -> s
 
 @quick("cp", "mv", "ln")
 def cp(process: Process, argv: list[str]) -> ProgramResult:
-    """Copy or move; a link is a copy, because nothing here changes a file that has several names."""
+    """Copy or move. A link is a copy, as nothing here modifies a file with several names."""
     options = parse_options(argv)
     name = argv[0].rpartition("/")[2]
     if len(options.operands) < 2:
@@ -116,7 +116,7 @@ def cp(process: Process, argv: list[str]) -> ProgramResult:
             if name == "mv":
                 files.remove(path, recursive=True)
         except FileFault as fault:
-            if name != "ln":  # a link may point to nothing
+            if name != "ln":  # a dangling link is allowed
                 err += f"{name}: can't {'rename' if name == 'mv' else 'stat'} '{source}': {fault}\n"
     return ProgramResult(1 if err else 0, "", err)
 

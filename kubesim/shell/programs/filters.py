@@ -9,7 +9,7 @@ from itertools import groupby
 
 from kubesim.shell.kernel.devices import absolute, open_for_reading, open_for_writing
 from kubesim.shell.kernel.files import FileFault
-from kubesim.shell.kernel.kernel import Process, rest
+from kubesim.shell.kernel.kernel import Process, suspend
 from kubesim.shell.kernel.streams import Stream
 from kubesim.shell.limits import CHARACTERS_PER_STEP
 from kubesim.shell.programs.options import ParsedOptions, number, parse_options
@@ -19,7 +19,7 @@ from kubesim.values import part
 
 @part
 class Inputs:
-    """The inputs of a filter in order; a file that cannot be read was complained about, and the code is 1."""
+    """The inputs of a filter, in order. An unreadable file prints an error and sets the code to 1."""
 
     streams: list[tuple[str, Stream]]
     code: int
@@ -49,7 +49,7 @@ async def cat(process: Process, argv: list[str]) -> int:
 
 
 def _count_option(argv: list[str], letters: str) -> tuple[list[str], ParsedOptions]:
-    """`-5` is short for `-n 5`."""
+    """Rewrite `-5` as `-n 5`."""
     words = [f"-n{word[1:]}" if re.fullmatch(r"-\d+", word) else word for word in argv]
     return words, parse_options(words, letters)
 
@@ -113,7 +113,7 @@ def _end_of(text: str, count: int, *, from_start: bool, characters: bool) -> str
 
 
 async def _follow(process: Process, paths: list[str], shown: dict[str, int]) -> None:
-    """Show what is added to the files, forever, also to those that do not exist yet. Costs nothing while idle."""
+    """Print text appended to the files, forever, including files that do not exist yet. Costs nothing while idle."""
     files = process.kernel.files
     absolutes = [absolute(process, path) for path in paths]
     volumes = {id(volume): volume for volume in (files.locate(path)[0] for path in absolutes)}
@@ -130,7 +130,7 @@ async def _follow(process: Process, paths: list[str], shown: dict[str, int]) -> 
                 if process.spend():
                     await process.pause()
                 await process.write(file.text[before:] if file.size > before else file.text)
-            await rest()
+            await suspend()
     finally:
         for volume in volumes.values():
             volume.watchers.pop(process.wake, None)
@@ -217,7 +217,7 @@ async def cut(process: Process, argv: list[str]) -> int:
 
 
 def _ranges(chosen: str) -> list[tuple[int, int | None]]:
-    """`1,3-5,7-` as (first, last), in order and without overlaps; None: to the end."""
+    """`1,3-5,7-` as sorted (first, last) without overlaps; None: to the end."""
     given = []
     for item in chosen.split(","):
         first, dash, last = item.partition("-")

@@ -1,6 +1,6 @@
-"""Programs that match lines against regular expressions: grep, sed. The work that this takes is counted.
+"""Programs for regular expressions: grep, sed. Their work is counted.
 
-Back-references in an expression are rejected: they cannot be matched in bounded time.
+Back-references are rejected: they cannot be matched in bounded time.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ async def grep(process: Process, argv: list[str]) -> int:
 
 
 def _whole(pattern: str, dialect: Dialect, options: ParsedOptions) -> str:
-    """The expression with what -x and -w add to it."""
+    """The expression extended for -x and -w."""
     opening, closing = ("(", ")") if dialect == "extended" else ("\\(", "\\)")
     if "x" in options:
         return f"^{opening}{pattern}{closing}$"
@@ -76,11 +76,11 @@ async def _matching_lines(process: Process, stream: Stream, compiled: Expression
                 matches.extend(numbered + match.group() for match in compiled.matches(line) if match.group())
             else:
                 matches.append(numbered + line)
-        await _pay(process, line, compiled.work - before)
+        await _count_work(process, line, compiled.work - before)
     return matches[: number(options.get("m", "")) or None]
 
 
-async def _pay(process: Process, line: str, work: int) -> None:
+async def _count_work(process: Process, line: str, work: int) -> None:
     process.spend_on(line)
     if process.spend(work // _INSTRUCTIONS_PER_STEP):
         await process.pause()
@@ -108,7 +108,7 @@ class _Substitution:
 
 
 def _replacement(new: str, match: Match) -> str:
-    r"""`&` is the whole match, `\1` a group, `\n` a newline."""
+    r"""The replacement text: `&` is the whole match, `\1` a group, `\n` a newline."""
     pieces: list[str] = []
     characters = iter(new)
     for char in characters:
@@ -150,7 +150,7 @@ async def sed(process: Process, argv: list[str]) -> int:
                 return await process.complain(f"sed: {problem}")
             process.hold(max(0, len(changed) - len(line)))
             lines.append(changed + end)
-            await _pay(process, line, sum(command.old.work for command in commands) - before)
+            await _count_work(process, line, sum(command.old.work for command in commands) - before)
         text = "".join(lines)
         if "i" in options and path != "-":
             open_for_writing(process, path, append=False).poll_write(text)
@@ -160,7 +160,7 @@ async def sed(process: Process, argv: list[str]) -> int:
 
 
 def _substitutions(script: str, dialect: Dialect) -> Iterator[_Substitution]:
-    """Raises ValueError if the script has anything else."""
+    """Parse the script; raises ValueError for other commands."""
     position = 0
     while position < len(script):
         if script[position] in "; \n":
@@ -182,7 +182,7 @@ def _substitutions(script: str, dialect: Dialect) -> Iterator[_Substitution]:
 
 
 def _up_to(mark: str, script: str, position: int) -> tuple[str, int]:
-    """The text before the next mark that has no backslash, and where it continues behind that."""
+    """The text before the next unescaped delimiter, and the position after it."""
     pieces: list[str] = []
     while position < len(script):
         char = script[position]

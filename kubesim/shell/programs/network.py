@@ -7,7 +7,7 @@ import re
 
 from kubesim.shell.kernel.devices import absolute, open_for_writing
 from kubesim.shell.kernel.files import FileFault
-from kubesim.shell.kernel.kernel import Process, rest
+from kubesim.shell.kernel.kernel import Process, suspend
 from kubesim.shell.kernel.ports import (
     AddressInUse,
     Answer,
@@ -25,14 +25,14 @@ from kubesim.shell.programs.system import duration
 from kubesim.shell.servers import begin_server, serve_directory
 from kubesim.values import value_object
 
-_CONNECT_TIMEOUT = 127 * 1_000_000  # Linux gives up on an unanswered connection after six retries
+_CONNECT_TIMEOUT = 127 * 1_000_000  # Linux gives up an unanswered connection after six retries
 
 
 # Listeners.
 
 
 def _port_of(text: str, default: int) -> tuple[str, int]:
-    """`8080` or `127.0.0.1:8080`."""
+    """The port in `8080` or `127.0.0.1:8080`."""
     host, _, port = text.rpartition(":")
     return host or "0.0.0.0", int(port) if port.isdigit() else default
 
@@ -46,7 +46,7 @@ def _listen(process: Process, port: int, host: str, answer: Answer | None) -> Li
 
 @program("httpd")
 async def httpd(process: Process, argv: list[str]) -> int:
-    """busybox httpd. Without -f it daemonizes, and only its child is left."""
+    """busybox httpd. Without -f it daemonizes, and only its child remains."""
     options = parse_options(argv, "phcrdmu")
     host, port = _port_of(options.get("p", "80"), 80)
     directory = absolute(process, options.get("h", "."))
@@ -69,7 +69,7 @@ async def _serve(process: Process, name: str, host: str, port: int, directory: s
 
 @program("python", "python3")
 async def python(process: Process, argv: list[str]) -> int:
-    """Only `-m http.server`; any other program in Python is a server of unknown kind."""
+    """Only `-m http.server`; any other Python program is an unknown server."""
     if argv[1:3] not in (["-m", "http.server"], ["-m", "SimpleHTTPServer"]):
         begin_server(process, argv)
         return await process.sleep_forever()
@@ -113,7 +113,7 @@ async def nc(process: Process, argv: list[str]) -> int:
 
 
 async def _nc_listen(process: Process, argv: list[str], options: ParsedOptions) -> int:
-    """Sends its standard input to each client that connects. With -k or -e it continues after that, else it ends."""
+    """Sends its stdin to each client. With -k or -e it continues after that, else it exits."""
     ports = [word for word in (options.get("p"), *reversed(options.operands)) if word.isdigit()]
     port = int(ports[0]) if ports else 0
     host = next((operand for operand in options.operands if not operand.isdigit()), "0.0.0.0")
@@ -133,7 +133,7 @@ async def _nc_listen(process: Process, argv: list[str], options: ParsedOptions) 
     listener.on_connect = on_connect
     while True:
         while not connected:
-            await rest()
+            await suspend()
         connected = False
         if command:
             child = process.fork(command)
@@ -147,7 +147,7 @@ async def _nc_listen(process: Process, argv: list[str], options: ParsedOptions) 
 
 @value_object
 class _Connection:
-    """The listener that answered, or why none did."""
+    """The listener that answered, or the error."""
 
     address: str = ""
     listener: Listener | None = None
@@ -155,15 +155,15 @@ class _Connection:
     remote: Remote | None = None
 
     async def touch(self, process: Process) -> None:
-        """Request nothing."""
+        """Connect without a request."""
         if self.remote is not None:
-            await process.outside(self.remote.connect())
+            await process.await_real(self.remote.connect())
         elif self.listener is not None:
             self.listener.connect()
 
     async def request(self, process: Process, request: HttpRequest) -> HttpAnswer | None:
         if self.remote is not None:
-            return await process.outside(self.remote.request(request))
+            return await process.await_real(self.remote.request(request))
         return None if self.listener is None else self.listener.request(request)
 
     @property
@@ -179,7 +179,7 @@ async def _connect(process: Process, host: str, port: int, timeout: int) -> _Con
     remote = network.remote(address, port)
     if remote is not None:
         began = process.kernel.clock.now()
-        failure = await process.outside(remote.open(timeout))
+        failure = await process.await_real(remote.open(timeout))
         if failure == "timeout":
             await process.sleep(max(0, began + timeout - process.kernel.clock.now()))
         return _Connection(address, failure=failure, remote=remote)

@@ -1,4 +1,4 @@
-"""Command lines as getopt reads them: single letters, some with a value, clustered or apart; long names; operands."""
+"""getopt-style command lines: short options, clustered or separate, long options, operands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kubesim.values import mutable
 
 @mutable
 class ParsedOptions:
-    """Letters and long names that were given, with the value of the last of each (empty if it takes none)."""
+    """The given options, with the last value of each (empty if it takes none)."""
 
     values: dict[str, str] = field(default_factory=dict)
     operands: list[str] = field(default_factory=list)
@@ -24,7 +24,7 @@ class ParsedOptions:
 def parse_options(
     argv: list[str], with_value: str = "", long_with_value: tuple[str, ...] = (), *, mixed: bool = True
 ) -> ParsedOptions:
-    """Options of a command line (without its first word). With `mixed` off, the first operand ends the options."""
+    """Parse a command line without its first word. Without `mixed`, the first operand ends the options."""
     options = ParsedOptions()
     words = iter(argv[1:])
     for word in words:
@@ -49,7 +49,7 @@ def parse_options(
 
 
 def number(text: str) -> int | None:
-    """A whole number, with busybox's suffixes for sizes; None if it is none."""
+    """An integer, with busybox's size suffixes; None if invalid."""
     factors = {"b": 512, "k": 1 << 10, "K": 1 << 10, "m": 1 << 20, "M": 1 << 20, "g": 1 << 30, "G": 1 << 30}
     factor = factors.get(text[-1:], 1)
     digits = text[:-1] if factor != 1 else text

@@ -1,7 +1,7 @@
-"""Which programs there are, and how one is run.
+"""The registry of programs, and how they are run.
 
-Two kinds: a quick one never waits and is a function from its arguments to a `ProgramResult`; the others are coroutines.
-A name that is neither is a script among the container's files, a tool that is taken to succeed, or else a server.
+There are two kinds: a quick program never waits and is a function from arguments to a `ProgramResult`; others are
+coroutines. Any other name is a script in the container's files, a tool that is assumed to succeed, or a server.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ __all__ = [
 
 
 class ProgramResult(NamedTuple):
-    """What a quick program did: exit code, text for standard output and standard error."""
+    """The result of a quick program: exit code, stdout and stderr."""
 
     code: int = 0
     out: str = ""
     err: str = ""
 
 
-OUT_OF_RANGE = "Numerical result out of range"  # of a number that no program of the real thing takes either
+OUT_OF_RANGE = "Numerical result out of range"  # a number outside the range of the real program
 
 Quick = Callable[[Process, list[str]], ProgramResult]
 Program = Callable[[Process, list[str]], Coroutine[Any, Any, int]]
@@ -75,7 +75,7 @@ def program(*names: str) -> Callable[[Program], Program]:
 
 
 def is_known(command: str, files: VirtualFiles, directory: str) -> bool:
-    """Would an exec of this command find a program?"""
+    """Whether an exec of this command finds a program."""
     name = program_name(command)
     if name in QUICK or name in PROGRAMS or is_known_server(name) or is_tool(name):
         return True
@@ -86,7 +86,7 @@ async def execute(process: Process, argv: list[str]) -> int:
     """Run a program in this process."""
     try:
         return await _execute(process, argv)
-    except FileFault as fault:  # of a write; programs report errors of opening themselves
+    except FileFault as fault:  # of a write; programs report failed opens themselves
         return await process.complain(f"{argv[0]}: write error: {fault}")
     except (ValueError, OverflowError):
         return await process.complain(f"{argv[0]}: {OUT_OF_RANGE}")

@@ -1,4 +1,4 @@
-"""Programs about processes, time and the machine: sleep, date, env, kill, ps, timeout, hostname, stress."""
+"""Programs for processes, time and the machine: sleep, date, env, kill, ps, timeout, hostname, stress."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_SLEEP = 1000 * 365 * 86_400_000_000
 
 
 def duration(text: str) -> int | None:
-    """`5`, `0.5`, `1m` in microseconds; -1 for infinity; None if it is no duration."""
+    """Microseconds of `5`, `0.5`, `1m`; -1 for infinity; None if invalid."""
     if text in ("infinity", "inf"):
         return -1
     match = _DURATION.match(text)
@@ -30,7 +30,7 @@ def duration(text: str) -> int | None:
 
 
 def total_duration(words: list[str]) -> int | None:
-    """What `sleep` makes of its operands: their sum; -1 forever; None if one of them is no duration."""
+    """The sum of `sleep`'s operands; -1 forever; None if one of them is invalid."""
     lengths = [duration(word) for word in words]
     if not lengths or None in lengths:
         return None
@@ -122,7 +122,7 @@ def kill(process: Process, argv: list[str]) -> ProgramResult:
             err += f"sh: kill: invalid number '{word}'\n"
             continue
         victims = list(process.kernel.visible().values())
-        if word != "-1":  # the group of a process is not modelled: a negative number is the process itself
+        if word != "-1":  # process groups are not modelled: a negative number means the process itself
             victims = [victim for victim in victims if victim.pid == (int(target) or process.pid)]
             if not victims:
                 err += f"sh: can't kill pid {word}: No such process\n"
@@ -200,7 +200,7 @@ async def timeout(process: Process, argv: list[str]) -> int:
 
 @program("nohup", "nice", "setsid", "time", "su-exec", "gosu")
 async def wrapper(process: Process, argv: list[str]) -> int:
-    """Programs that run another one; what they change of it is not modelled."""
+    """Programs that run another one; their changes to it are not modelled."""
     words = argv[2:] if argv[0] in ("su-exec", "gosu") else argv[1:]
     return await execute(process, words) if words else 0
 
@@ -229,7 +229,7 @@ async def xargs(process: Process, argv: list[str]) -> int:
 
 @program("stress", "stress-ng")
 async def stress(process: Process, argv: list[str]) -> int:
-    """Takes memory; more of it than the container may have is its end."""
+    """Allocates memory. Exceeding the container's limit ends it."""
     names = ("vm", "vm-bytes", "vm-hang", "cpu", "io", "timeout", "hdd")
     options = parse_options(argv, "mcidt", names)
     wanted = (number(options.get("vm-bytes")) or 256 << 20) * (number(options.get("vm") or options.get("m", "0")) or 0)
@@ -249,7 +249,7 @@ def hostname(process: Process, argv: list[str]) -> ProgramResult:
         return ProgramResult(0, (kernel.resolve(name) or "127.0.0.1") + "\n")
     if "-s" in argv:
         return ProgramResult(0, name.partition(".")[0] + "\n")
-    if "-f" in argv or "-d" in argv:  # the first name of its entry in /etc/hosts is the whole one
+    if "-f" in argv or "-d" in argv:  # the first name in /etc/hosts is the fully qualified one
         full = (*kernel.hosts_entry(name)[1:2], name)[0]
         return ProgramResult(0, (full if "-f" in argv else full.partition(".")[2]) + "\n")
     return ProgramResult(0, name + "\n")
@@ -257,7 +257,7 @@ def hostname(process: Process, argv: list[str]) -> ProgramResult:
 
 @quick("sysctl")
 def sysctl(process: Process, argv: list[str]) -> ProgramResult:
-    """Reads kernel parameters, as far as the sandbox of the pod sets them; a write is assumed to have succeeded."""
+    """Reads the kernel parameters that the pod's sandbox sets; writes are assumed to succeed."""
     out = err = ""
     for name in (word for word in argv[1:] if not word.startswith("-")):
         if "=" in name:
@@ -279,7 +279,7 @@ def nproc(process: Process, argv: list[str]) -> ProgramResult:
 
 
 def _count_cpus(cpuset: str) -> int:
-    """How many are in `0-3,7`."""
+    """The number of CPUs in `0-3,7`."""
     ranges = [part.partition("-") for part in cpuset.strip().split(",")]
     return sum(int(last or first) - int(first) + 1 for first, _, last in ranges)
 

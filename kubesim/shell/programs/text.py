@@ -1,4 +1,4 @@
-"""Programs that make text out of their arguments: echo, printf, seq, yes, expr, basename, dirname."""
+"""Programs that print text from their arguments: echo, printf, seq, yes, expr, basename, dirname."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WIDTH_LIMIT = MEMORY_LIMIT
 
 
 def unescape(text: str) -> tuple[str, bool]:
-    """Text with its backslash sequences replaced, and whether a `\\c` ended it."""
+    """Text with backslash sequences replaced, and whether a `\\c` ended it."""
     end = text.find("\\c")
     stopped = end >= 0 and not text[:end].endswith("\\")
     if stopped:
@@ -61,7 +61,7 @@ def printf(process: Process, argv: list[str]) -> ProgramResult:
     form, _ = unescape(argv[1])
     pieces: list[str] = []
     err, position, used, size = "", 0, 1, 0
-    # The format serves as often as there are arguments left for it.
+    # The format is reused until all arguments are consumed.
     while used and (position < len(arguments) or not pieces):
         text, complaint, used = _format_once(process, form, arguments, position)
         process.spend_on(form)
@@ -74,7 +74,7 @@ def printf(process: Process, argv: list[str]) -> ProgramResult:
 
 
 def _format_once(process: Process, form: str, arguments: list[str], first: int) -> tuple[str, str, int]:
-    """The format with the arguments from the first on, complaints, and how many arguments it took."""
+    """One pass of the format over the arguments: output, errors, and the number of arguments used."""
     position = used = size = 0
     pieces: list[str] = []
     err = ""

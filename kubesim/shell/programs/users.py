@@ -1,4 +1,4 @@
-"""Programs about users: id, whoami."""
+"""Programs for users: id, whoami."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def whoami(process: Process, argv: list[str]) -> ProgramResult:
 
 @quick("id")
 def identity(process: Process, argv: list[str]) -> ProgramResult:
-    """As busybox prints it: the own group first, then the others as the kernel sorts them."""
+    """The identity as busybox prints it: own group first, then the others in the kernel's order."""
     user = process.kernel.user
     groups = [user.gid, *sorted(set(user.groups) - {user.gid})]
     options = "".join(word[1:] for word in argv[1:] if word.startswith("-"))

@@ -53,7 +53,7 @@ def ask(stage: DrivenSimulation, expect: Expect) -> None:
 
     __tracebackhide__ = True  # pytest should show the line of the test
 
-    async def judged() -> Failure | None:
+    async def check_expectation() -> Failure | None:
         simulation = stage.simulation
         seen = _SeenFromTheStart(simulation.store, stage.gone.values())
         judge = Judge(simulation.clock, simulation.recorder, seen, [expect])  # type: ignore[arg-type]
@@ -66,6 +66,6 @@ def ask(stage: DrivenSimulation, expect: Expect) -> None:
         judge.close()
         return judge.failures[0] if judge.failures else None
 
-    failure = stage.run(judged())
+    failure = stage.run(check_expectation())
     if failure is not None:
         raise ExpectationFailed(stage.simulation.explained(failure))

@@ -101,11 +101,11 @@ class DrivenSimulation:
         if self._loop.is_closed():
             return
         try:
-            self._run(self._wind_up())
+            self._run(self._shut_down())
         finally:
             self._loop.close()
 
-    async def _wind_up(self) -> None:
+    async def _shut_down(self) -> None:
         try:
             await self.simulation.close()
             await self._tasks.__aexit__()

@@ -1,4 +1,4 @@
-"""The contract of `Runtime` as tests: every runtime, bundled or third-party, passes them."""
+"""The contract of `Runtime` as tests, which every bundled or third-party runtime must pass."""
 
 from kubesim.testing.runtime_contract.contract import RuntimeContract
 from kubesim.testing.runtime_contract.subject import Subject

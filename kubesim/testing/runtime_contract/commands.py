@@ -1,4 +1,4 @@
-"""What holds for commands in containers of every runtime."""
+"""Checks of commands in containers."""
 
 from __future__ import annotations
 

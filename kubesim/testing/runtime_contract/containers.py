@@ -1,4 +1,4 @@
-"""What holds for containers of every runtime."""
+"""Checks of containers."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ async def start_error(subject: Subject) -> None:
 async def stopped(subject: Subject) -> None:
     script = "trap 'exit 5' TERM; while true; do sleep 0.1; done"
     identifier = await subject.running("stop", script)
-    await subject.clock.sleep(SECOND)  # until the shell has reached its loop
+    await subject.clock.sleep(SECOND)  # until the shell is in its loop
     await subject.runtime.stop_container(identifier, 30 * SECOND)
     info = await subject.runtime.container_status(identifier)
     assert (info.state, info.exit_code) == ("exited", 5)
-    await subject.runtime.stop_container(identifier, 30 * SECOND)  # it has stopped already
+    await subject.runtime.stop_container(identifier, 30 * SECOND)  # it has already stopped
 
 
 async def killed(subject: Subject) -> None:
@@ -134,7 +134,7 @@ async def updated(subject: Subject) -> None:
 
 
 async def changes(subject: Subject) -> None:
-    """A runtime that does not watch its containers compares two listings."""
+    """A runtime without events compares two listings."""
     heard: list[str] = []
     subject.runtime.on_change(heard.append)
     identifier = await subject.running("changes", "exit 0")
@@ -144,7 +144,7 @@ async def changes(subject: Subject) -> None:
     deadline = subject.clock.now() + LIMIT
     await subject.runtime.remove_container(identifier)
     while "uid-of-changes" not in heard and "" not in heard:
-        assert subject.clock.now() < deadline, "no listener hears of a removal"
+        assert subject.clock.now() < deadline, "no listener is notified of a removal"
         await subject.clock.sleep(STEP)
         await subject.runtime.list_containers()
 

@@ -1,4 +1,4 @@
-"""What holds for images of every runtime."""
+"""Checks of images."""
 
 from __future__ import annotations
 

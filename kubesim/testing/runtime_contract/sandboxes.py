@@ -1,4 +1,4 @@
-"""What holds for sandboxes of every runtime."""
+"""Checks of sandboxes."""
 
 from __future__ import annotations
 

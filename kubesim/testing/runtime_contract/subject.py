@@ -1,4 +1,4 @@
-"""The runtime under test, and the calls that a kubelet would make to have a sandbox or a container in it."""
+"""The runtime under test, and the kubelet's calls that create sandboxes and containers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from kubesim.runtime.protocol import ContainerConfig, ContainerInfo, Runtime, Sa
 from kubesim.runtime.types import RuntimeResources
 from kubesim.values import part
 
-STEP = SECOND // 20  # between two looks at the runtime
+STEP = SECOND // 20  # between two polls of the runtime
 LIMIT = 20 * SECOND
 
 
 async def refusal(call: Awaitable[object], what: str, kind: type[RuntimeCallError] = RuntimeCallError) -> str:
-    """The text of the error that the call must end with."""
+    """The message of the error that the call must raise."""
     try:
         result = await call
     except kind as error:
@@ -67,7 +67,7 @@ class Subject:
         )
 
     async def sandbox(self, name: str) -> tuple[str, SandboxConfig]:
-        """The id of a new sandbox, and its configuration."""
+        """The id and configuration of a new sandbox."""
         config = self.sandbox_config(self.pod(name))
         return await self.runtime.run_pod_sandbox(config), config
 
@@ -111,18 +111,18 @@ class Subject:
         )
 
     async def started(self, sandbox_id: str, sandbox: SandboxConfig, script: str, **given: Any) -> str:
-        """The id of a container that runs."""
+        """The id of a running container."""
         identifier = await self.created(sandbox_id, sandbox, script, **given)
         await self.runtime.start_container(identifier)
         return identifier
 
     async def running(self, name: str, script: str, **given: Any) -> str:
-        """The id of a container that runs, in a sandbox of its own."""
+        """The id of a running container in its own sandbox."""
         sandbox_id, sandbox = await self.sandbox(name)
         return await self.started(sandbox_id, sandbox, script, **given)
 
     async def status_when(self, container_id: str, condition: Callable[[ContainerInfo], bool]) -> ContainerInfo:
-        """The status of the container once it meets the condition."""
+        """The status of the container once the condition is true."""
         deadline = self.clock.now() + LIMIT
         while not condition(info := await self.runtime.container_status(container_id)):
             assert self.clock.now() < deadline, f"the container stays as it is: {info}"
@@ -133,11 +133,11 @@ class Subject:
         return await self.status_when(container_id, lambda info: info.state == "exited")
 
     async def clean_up(self) -> None:
-        """Remove the sandboxes of this contract, with what is in them."""
+        """Remove the sandboxes of this contract, with their containers."""
         for info in await self.runtime.list_pod_sandboxes():
             if info.pod_namespace == "contract":
                 try:
                     await self.runtime.stop_pod_sandbox(info.id)
                     await self.runtime.remove_pod_sandbox(info.id)
                 except RuntimeCallError:
-                    pass  # the check that made it has failed for a better reason
+                    pass  # the check that created it has already failed for another reason

@@ -1,7 +1,7 @@
-"""The tables of fields without effect are complete and true.
+"""The tables of fields without effect are complete and correct.
 
-Objects with every field are played, and every read of a field is recorded.
-A field that nothing reads must be in a table, and what is in a table must not be read by anything that acts on it.
+Objects with every field are run, and every read of a field is recorded. A field that is never read must be in a table,
+and a field in a table must not be read by code that acts on it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PLAYED = (*EVERY_FIELD, ROOT / "scenarios/workloads/endpoints-prestop.yaml")
 INERT = {**pod_rows.INERT, **object_rows.INERT}
 KINDS = [kind for kind in RESOURCES if has_effect({"apiVersion": RESOURCES[kind].api_version, "kind": kind})]
 
-# Fields that act in the API server, which reads JSON: the module that does.
+# Fields that the API server uses as JSON, with the module.
 AT_THE_API_SERVER = {
     "ObjectMeta.generateName": "kubesim/cluster/registry/registry.py",
     "PodSpec.serviceAccount": "kubesim/cluster/registry/admission.py",
@@ -42,8 +42,8 @@ AT_THE_API_SERVER = {
 }
 _SECRETS = {"kubesim.kubelet.volumes.object_manager"}
 _NODE_PORTS = {"kubesim.cluster.registry.services.node_ports"}
-# Readers that only refuse objects, as validation does (node ports: that another Service has), that only fetch a Secret
-# that nothing uses, or that only tell the runtime, which does nothing with it.
+# Readers without effect: they only reject objects, as validation does (node ports: of another Service), fetch a Secret
+# that is not used, or pass a value to the runtime, which ignores it.
 DO_NOT_ACT = {
     "ISCSIVolumeSource.secretRef": _SECRETS,
     "CSIVolumeSource.nodePublishSecretRef": _SECRETS,
@@ -68,7 +68,7 @@ def reads() -> Reads:
 
 
 def fields_of(kind: str) -> Iterator[str]:
-    """Every field that a client can set, down to those whose inside is without effect or inert."""
+    """Every field that a client can set, except inside fields without effect."""
     seen, queue = set(), [parse_type(kind).struct]
     while queue:
         struct = queue.pop(0)
@@ -90,13 +90,13 @@ def fields_of(kind: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_field_that_nothing_reads_is_in_the_table(kind: str, reads: Reads) -> None:
+def test_a_field_that_is_never_read_is_in_the_table(kind: str, reads: Reads) -> None:
     known = {*reads, *ROWS, *INERT, *AT_THE_API_SERVER}
     assert [name for name in dict.fromkeys(fields_of(kind)) if name not in known] == []
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_nothing_acts_on_a_field_of_the_table(name: str, reads: Reads) -> None:
+def test_no_code_acts_on_a_field_of_the_table(name: str, reads: Reads) -> None:
     assert reads.get(name, set()) - DO_NOT_ACT.get(name, set()) == set()
 
 

@@ -1,4 +1,4 @@
-"""Which fields are named, and how."""
+"""Reports of fields without effect."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NAMED = {
 
 
 @pytest.mark.parametrize(("manifest", "expected"), NAMED.values(), ids=NAMED)
-def test_fields_that_are_named(manifest: dict[str, Any], expected: list[str]) -> None:
+def test_reported_fields(manifest: dict[str, Any], expected: list[str]) -> None:
     assert fields_without_effect("Pod", manifest) == expected
 
 
@@ -61,7 +61,7 @@ SILENT = {
 
 
 @pytest.mark.parametrize("manifest", SILENT.values(), ids=SILENT)
-def test_values_that_ask_for_nothing(manifest: dict[str, Any]) -> None:
+def test_values_that_request_nothing(manifest: dict[str, Any]) -> None:
     assert fields_without_effect("Pod", manifest) == []
 
 
@@ -70,7 +70,7 @@ def test_a_template_has_the_fields_of_a_pod() -> None:
     assert fields_without_effect("CronJob", manifest) == ["spec.jobTemplate.spec.template.spec.hostIPC"]
 
 
-def test_one_line_for_each_path_names_the_first_object() -> None:
+def test_one_line_per_path_names_the_first_object() -> None:
     findings = Findings()
     two = pod(containers=[{"securityContext": {"privileged": True}}, {"securityContext": {"privileged": True}}])
     for name in ("a", "b", "c", "a"):
@@ -83,7 +83,7 @@ def test_one_line_for_each_path_names_the_first_object() -> None:
     assert findings.patterns() == ["spec.containers[].securityContext.privileged", "spec.providerID"]
 
 
-def test_known_patterns_need_no_line() -> None:
+def test_known_patterns_are_not_reported() -> None:
     findings = Findings(known={"spec.containers[].securityContext.privileged"})
     findings.add(
         fields_without_effect("Pod", pod(containers=[{}, {"securityContext": {"privileged": True}}], hostIPC=True)),
@@ -92,6 +92,6 @@ def test_known_patterns_need_no_line() -> None:
     assert findings.lines() == ["without effect here: spec.hostIPC (pod default/a)"]
 
 
-def test_lists_and_maps_of_plain_values_are_passed_over() -> None:
+def test_lists_and_maps_of_scalars_are_skipped() -> None:
     assert fields_without_effect("Pod", of_container(command=["sh"], env=["text"], resources=None)) == []
     assert fields_without_effect("Pod", {**pod(), "spec": "text"}) == []

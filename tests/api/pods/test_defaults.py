@@ -1,4 +1,4 @@
-"""What a pod means where it says nothing."""
+"""Defaults of a pod."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def first(spec: JsonObject) -> JsonObject:
     return container
 
 
-def test_an_empty_pod_says_a_lot() -> None:
+def test_defaults_of_an_empty_pod() -> None:
     assert defaulted() == {
         "containers": [
             {
@@ -58,13 +58,13 @@ def test_an_empty_pod_says_a_lot() -> None:
         ("a@md5:" + "0" * 32, ""),
     ],
 )
-def test_the_tag_decides_about_pulling(image: str, tag: str) -> None:
+def test_the_tag_decides_the_pull_policy(image: str, tag: str) -> None:
     assert image_tag(image) == tag
     expected = "Always" if tag == "latest" else "IfNotPresent"
     assert first(defaulted({"image": image}))["imagePullPolicy"] == expected
 
 
-def test_a_limit_without_a_request_is_the_request() -> None:
+def test_a_request_defaults_to_the_limit() -> None:
     resources = {"limits": {"cpu": "0.0001", "memory": "1Gi"}, "requests": {"memory": "1Mi"}}
     assert first(defaulted({"resources": resources}))["resources"] == {
         "limits": {"cpu": "1m", "memory": "1Gi"},
@@ -72,7 +72,7 @@ def test_a_limit_without_a_request_is_the_request() -> None:
     }
 
 
-def test_no_resource_is_finer_than_a_thousandth() -> None:
+def test_resources_are_rounded_up_to_thousandths() -> None:
     limits = {"cpu": "1.0005", "memory": "10Ei", "example.com/a": "0.1u", "example.com/b": "-1u"}
     assert first(defaulted({"resources": {"limits": limits}}))["resources"]["limits"] == {
         "cpu": "1001m",
@@ -82,7 +82,7 @@ def test_no_resource_is_finer_than_a_thousandth() -> None:
     }
 
 
-def test_pod_level_requests_come_from_the_containers_or_the_limits() -> None:
+def test_pod_level_requests_default_to_those_of_containers_or_limits() -> None:
     spec = defaulted(
         {"resources": {"requests": {"cpu": "100m"}, "limits": {"hugepages-2Mi": "4Mi"}}},
         {"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}},
@@ -92,7 +92,7 @@ def test_pod_level_requests_come_from_the_containers_or_the_limits() -> None:
         "requests": {"cpu": "100m", "memory": "1Gi", "hugepages-2Mi": "4Mi"},
     }
     huge = {"resources": {"limits": {"hugepages-2Mi": "4Mi"}}}
-    assert defaulted(huge, {"resources": {"claims": []}})["resources"] == {"claims": []}  # no amount of the pod's own
+    assert defaulted(huge, {"resources": {"claims": []}})["resources"] == {"claims": []}  # no pod-level amount
     pod = {"spec": {"containers": [], "resources": {"limits": {"cpu": "1"}}}}
     set_pod_defaults(pod, FeatureGates({"PodLevelResources": False}))
     assert pod["spec"]["resources"] == {"limits": {"cpu": "1"}}

@@ -1,4 +1,4 @@
-"""What a pod asks for: containers, sidecars, init containers, pod level, overhead, resizes, and its QoS class."""
+"""The resources of a pod: containers, sidecars, init containers, pod level, overhead, resizes, and QoS class."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def texts(resources: Resources) -> dict[str, str]:
     return {name: str(amount) for name, amount in resources.items()}
 
 
-def test_an_init_container_needs_room_beside_the_sidecars_before_it() -> None:
+def test_an_init_container_needs_room_beside_earlier_sidecars() -> None:
     inits = [container("a", cpu="3"), container("b", restart="Always", cpu="1"), container("c", cpu="3")]
     assert texts(pod_requests(pod(container(cpu="2"), initContainers=inits))) == {"cpu": "4"}
     assert texts(pod_requests(pod(container(cpu="4"), initContainers=inits))) == {"cpu": "5"}
 
 
-def test_pod_level_replaces_what_it_names_and_overhead_comes_on_top() -> None:
+def test_pod_level_overrides_containers_and_overhead_is_added() -> None:
     given = pod(
         container(cpu="1", memory="1Gi", limits={"memory": "2Gi"}),
         resources={"requests": {"cpu": "5", "ephemeral-storage": "1Gi"}, "limits": {"cpu": "6"}},
@@ -56,13 +56,13 @@ def resizing(reason: str) -> Pod:
     return pod(container(cpu="5", limits={"cpu": "6"}), status=status, resources=pod_level)
 
 
-def test_a_pod_being_resized_is_charged_with_the_larger_side() -> None:
+def test_a_pod_being_resized_counts_with_the_larger_value() -> None:
     assert texts(pod_requests(resizing("Deferred"), use_status=True)) == {"cpu": "5", "memory": "3Gi"}
     assert texts(pod_requests(resizing("Infeasible"), use_status=True)) == {"cpu": "2", "memory": "3Gi"}
     assert texts(pod_limits(resizing("Infeasible"))) == {"cpu": "6", "memory": "4Gi"}
 
 
-def test_so_is_its_pod_level() -> None:
+def test_pod_level_resources_count_with_the_larger_value() -> None:
     given = resizing("Infeasible")
     assert texts(pod_requests(given, use_status=True, use_pod_level_status=True))["memory"] == "2Gi"
     assert texts(pod_requests(given, use_pod_level_status=True))["memory"] == "3Gi"
@@ -78,7 +78,7 @@ def test_qos_by_containers() -> None:
     assert compute_pod_qos(pod(container(limits=both))) == "Burstable"
 
 
-def test_pod_level_resources_alone_decide_the_class_even_when_they_are_empty() -> None:
+def test_even_empty_pod_level_resources_decide_the_qos_class() -> None:
     both = {"cpu": "1", "memory": "1Gi"}
     assert compute_pod_qos(pod(container(), resources={"requests": both, "limits": both})) == "Guaranteed"
     assert compute_pod_qos(pod(container(limits=both, **both), resources={"requests": both})) == "Burstable"
@@ -87,5 +87,5 @@ def test_pod_level_resources_alone_decide_the_class_even_when_they_are_empty() -
     assert compute_pod_qos(empty, FeatureGates({"PodLevelResources": False})) == "Burstable"
 
 
-def test_the_recorded_class_stands() -> None:
+def test_the_stored_qos_class_is_kept() -> None:
     assert pod_qos_class(pod(container(), status={"qosClass": "Burstable"})) == "Burstable"

@@ -1,4 +1,4 @@
-"""Values of an untrusted writer: what the decoder takes unchanged passes, everything else is left to the decoder."""
+"""Untrusted values: valid ones pass unchanged, all others go to the decoder."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check(type_name: str, value: Any) -> Any:
         ("map[string]string", {"a": "b"}),
     ],
 )
-def test_what_fits_stays_as_it_is(type_name: str, value: Any) -> None:
+def test_a_valid_value_is_unchanged(type_name: str, value: Any) -> None:
     assert check(type_name, value) == value
 
 
@@ -57,12 +57,12 @@ def test_a_list_becomes_a_tuple() -> None:
         ("[]string", [1]),
     ],
 )
-def test_what_does_not_fit_is_refused(type_name: str, value: Any) -> None:
+def test_an_invalid_value_is_rejected(type_name: str, value: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         check(type_name, value)
 
 
-def test_a_lease_is_read_with_its_microseconds() -> None:
+def test_a_lease_keeps_its_microseconds() -> None:
     assert decode("LeaseSpec", {"renewTime": MICRO_TIME}) == {"renewTime": MICRO_TIME}
     assert decode("LeaseSpec", {"renewTime": None}).get("renewTime") in (None, "")
     with pytest.raises(DecodeError, match=r"cannot unmarshal|cannot parse"):

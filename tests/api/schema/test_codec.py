@@ -1,6 +1,6 @@
-"""Objects read by their declared types, with Go's words for what does not fit, and written in Go's format.
+"""Objects decoded by their declared types with Go's error messages, and encoded in Go's format.
 
-Re-told from: sigs.k8s.io/json decode_test.go; apimachinery/pkg/util/intstr/intstr_test.go;
+Adapted from: sigs.k8s.io/json decode_test.go; apimachinery/pkg/util/intstr/intstr_test.go;
 apimachinery/pkg/apis/meta/v1/time_test.go
 """
 
@@ -59,18 +59,18 @@ def read(text: str) -> Any:
         ),
     ],
 )
-def test_misfits(text: str, problem: str) -> None:
+def test_type_errors(text: str, problem: str) -> None:
     with pytest.raises(DecodeError) as error:
         read(text)
     assert str(error.value) == problem
 
 
-def test_the_first_misfit_is_reported() -> None:
+def test_the_first_type_error_is_reported() -> None:
     with pytest.raises(DecodeError, match=r"bool into .*metadata\.name"):
         read('{"metadata": {"name": true}, "spec": {"nodeName": 5}}')
 
 
-def test_what_is_not_known_and_what_is_null_does_not_exist() -> None:
+def test_unknown_fields_and_nulls_are_dropped() -> None:
     assert read('{"metadata": {"name": null, "colour": "red"}, "spec": null}') == {"metadata": {}}
     assert decode("Pod", None) == {}
 
@@ -88,12 +88,12 @@ def test_null_in_a_list_or_a_map_is_a_zero_value() -> None:
 
 
 class TestPorts:
-    """A number or a name."""
+    """An int-or-string."""
 
     def read(self, text: str) -> Any:
         return decode("TCPSocketAction", {"port": loads(text)})["port"]
 
-    def test_both(self) -> None:
+    def test_numbers_and_names(self) -> None:
         assert self.read("80") == 80
         assert self.read('"http"') == "http"
 
@@ -101,7 +101,7 @@ class TestPorts:
         ("text", "found"),
         [("true", "bool"), ("[]", "array"), ("1.5", "number 1.5"), ("2147483648", "number 2147483648")],
     )
-    def test_neither(self, text: str, found: str) -> None:
+    def test_other_types_are_rejected(self, text: str, found: str) -> None:
         with pytest.raises(DecodeError) as error:
             self.read(text)
         problem = f"json: cannot unmarshal {found} into Go struct field TCPSocketAction.port of type int32"
@@ -110,11 +110,11 @@ class TestPorts:
 
 class TestQuantities:
     @pytest.mark.parametrize(("text", "expected"), [('"1000m"', "1"), ("1e3", "1e3"), ('" 5 "', "5"), ("0.5", "500m")])
-    def test_the_canonical_text_is_kept(self, text: str, expected: str) -> None:
+    def test_quantities_keep_their_canonical_text(self, text: str, expected: str) -> None:
         assert decode("ResourceRequirements", {"limits": {"cpu": loads(text)}}) == {"limits": {"cpu": expected}}
 
     @pytest.mark.parametrize("text", ['"much"', '""', "true", "{}"])
-    def test_what_is_none_ends_the_reading(self, text: str) -> None:
+    def test_an_invalid_quantity_is_an_error(self, text: str) -> None:
         with pytest.raises(DecodeError) as error:
             decode("ResourceRequirements", {"limits": {"cpu": loads(text)}})
         assert str(error.value) == QUANTITY
@@ -128,23 +128,23 @@ class TestTimes:
     def read(self, value: Any) -> Any:
         return decode("ObjectMeta", {"creationTimestamp": value})
 
-    def test_whole_seconds_of_utc(self) -> None:
+    def test_times_are_whole_seconds_in_utc(self) -> None:
         assert self.read("2026-01-31T12:00:00.9+02:00") == {"creationTimestamp": "2026-01-31T10:00:00Z"}
         assert self.read(None) == {}
 
     @pytest.mark.parametrize("text", ["yesterday", "2026-13-01T00:00:00Z"])
-    def test_what_is_not_a_time(self, text: str) -> None:
+    def test_invalid_times(self, text: str) -> None:
         with pytest.raises(DecodeError, match=f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00": cannot parse'):
             self.read(text)
 
-    def test_what_is_not_text(self) -> None:
+    def test_other_types_than_text(self) -> None:
         with pytest.raises(DecodeError) as error:
             self.read(loads("5"))
         problem = "json: cannot unmarshal number into Go struct field ObjectMeta.creationTimestamp of type string"
         assert str(error.value) == problem
 
 
-def test_what_has_no_type_stays_as_it_is() -> None:
+def test_an_untyped_value_is_unchanged() -> None:
     fields = {"f:a": {"k": [loads("1"), loads("-1.5e3"), "x", True, None]}}
     entry = decode("ManagedFieldsEntry", {"fieldsV1": fields})
     assert entry == {"fieldsV1": {"f:a": {"k": [1, -1500.0, "x", True, None]}}}
@@ -152,15 +152,15 @@ def test_what_has_no_type_stays_as_it_is() -> None:
 
 
 class TestWriting:
-    def test_what_is_empty_is_left_out(self) -> None:
+    def test_empty_values_are_omitted(self) -> None:
         container = {"name": "c", "image": "", "command": [], "stdin": False, "env": [{"name": "A", "value": ""}]}
         assert encode("Container", container) == {"name": "c", "env": [{"name": "A"}], "resources": {}}
 
-    def test_but_not_what_is_given_by_a_pointer(self) -> None:
+    def test_empty_values_of_pointers_are_kept(self) -> None:
         spec = {"containers": [], "hostUsers": False, "terminationGracePeriodSeconds": 0, "runtimeClassName": ""}
         assert encode("PodSpec", spec) == spec
 
-    def test_nor_what_is_always_written(self) -> None:
+    def test_empty_values_without_omitempty_are_kept(self) -> None:
         assert encode("ContainerStatus", {}) == {
             "name": "", "ready": False, "restartCount": 0, "image": "", "imageID": "", "state": {}, "lastState": {},
         }  # fmt: skip
@@ -168,7 +168,7 @@ class TestWriting:
         assert encode("ResourceFieldSelector", {}) == {"resource": "", "divisor": "0"}
 
 
-def test_a_time_with_microseconds_keeps_its_text_and_must_be_a_time() -> None:
+def test_a_micro_time_keeps_its_text_and_is_checked() -> None:
     given = {"renewTime": "2026-01-31T12:00:00.000001Z"}
     assert decode("LeaseSpec", given) == given
     layout = '"2006-01-02T15:04:05.000000Z07:00"'

@@ -1,4 +1,4 @@
-"""The declarations of the API: the Python type of a field is that of its Go type."""
+"""The declared API types: Python field types match the Go types."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def python_type(type_: Type) -> str:
         case "map":
             if type_.of.kind == "Quantity":
                 return "ResourceList"
-            return f"dict[str, {python_type(type_.of).removesuffix(' | None')}]"  # what is in a map is there
+            return f"dict[str, {python_type(type_.of).removesuffix(' | None')}]"  # values of a map are never None
         case "struct":
             name = type_.struct if type_.struct in MODELS else "dict[str, Any]"
         case kind:
@@ -36,7 +36,7 @@ def python_type(type_: Type) -> str:
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
-def test_python_and_go_agree(name: str) -> None:
+def test_python_and_go_types_match(name: str) -> None:
     model = MODELS[name]
     written = {
         field: text for base in reversed(model.__mro__) for field, text in vars(base).get("__annotations__", {}).items()

@@ -1,6 +1,6 @@
-"""Which nodes, and which neighbours.
+"""Node affinity, pod affinity and anti-affinity.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidatePod (affinity cases)
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidatePod (affinity cases)
 """
 
 # ruff: noqa: E501  the API's messages are quoted whole
@@ -30,7 +30,7 @@ class TestNodeAffinity:
         found = about_spec({"affinity": {"nodeAffinity": {PREFERRED: terms}}})
         return [error.removeprefix(f"affinity.nodeAffinity.{PREFERRED}[0].") for error in found]
 
-    def test_at_least_one_term_which_may_be_empty(self) -> None:
+    def test_at_least_one_term_is_required_but_may_be_empty(self) -> None:
         assert self.required({}) == []
         assert self.required() == [": Required value: must have at least one node selector term"]
 
@@ -61,7 +61,7 @@ class TestNodeAffinity:
         assert self.required(term) == [f"[0].matchExpressions[0]{error}" for error in expected]
         assert self.preferred(1, term) == [f"preference.matchExpressions[0]{error}" for error in expected]
 
-    def test_values_are_label_values_where_they_are_required(self) -> None:
+    def test_required_terms_need_label_values(self) -> None:
         term = {"matchExpressions": [{"key": "k", "operator": "In", "values": ["a", "b c"]}]}
         assert self.required(term) == [f'[0].matchExpressions[0].values[1]: Invalid value: "b c": {LABEL_VALUE}']
         assert self.preferred(1, term) == []
@@ -137,8 +137,10 @@ class TestPodAffinity:
             '.matchLabelKeys[0]: Invalid value: "a": exists in both matchLabelKeys and mismatchLabelKeys',
         ]
 
-    def test_an_expression_for_a_label_key_may_come_once(self, kind: str) -> None:
-        """The API server adds one for each key, so the second must be the user's. The path is of the term, not the list."""
+    def test_an_expression_for_a_label_key_is_allowed_once(self, kind: str) -> None:
+        """The API server adds one for each key, so a second one is the user's. The error has the path of the term, not
+        of the list.
+        """
         expression = {"key": "a", "operator": "In", "values": ["x"]}
         keys = ["b", "a"]
         once = {"matchLabels": {"b": "x"}, "matchExpressions": [expression]}

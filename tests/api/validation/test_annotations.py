@@ -1,6 +1,6 @@
-"""Annotations that mean something to a pod. (Those about profiles are with the profiles.)
+"""Annotations with a meaning for pods. (Those about profiles are tested with profiles.)
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidatePod; pkg/apis/core/helper/helpers_test.go
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidatePod; pkg/apis/core/helper/helpers_test.go
 TestGetDeletionCostFromPodAnnotations
 """
 
@@ -17,7 +17,7 @@ TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"
 MIRROR = "kubernetes.io/config.mirror"
 
 
-def test_a_mirror_pod_is_on_a_node() -> None:
+def test_a_mirror_pod_needs_a_node() -> None:
     assert complaints(pod_with({"nodeName": "n"}, annotations={MIRROR: "hash"})) == []
     assert complaints(pod_with(annotations={MIRROR: "hash"})) == [
         f'metadata.annotations[{MIRROR}]: Invalid value: "hash": must set spec.nodeName if mirror pod annotation is set'
@@ -30,14 +30,14 @@ def test_deletion_costs(cost: str) -> None:
 
 
 @pytest.mark.parametrize("cost", ["", "+10", "008", "3.3", "1e3", "2147483648", "-", "none"])
-def test_what_is_not_a_deletion_cost(cost: str) -> None:
+def test_invalid_deletion_costs(cost: str) -> None:
     pod = pod_with(annotations={COST: cost})
     assert complaints(pod) == [f'metadata.annotations[{COST}]: Invalid value: "{cost}": must be a 32bit integer']
     assert complaints(pod, gates(PodDeletionCost=False)) == []
 
 
 class TestTolerations:
-    """An old way to give them, as JSON."""
+    """Tolerations as JSON in the deprecated annotation."""
 
     def about(self, text: str) -> list[str]:
         return complaints(pod_with(annotations={TOLERATIONS: text}), None, "metadata.annotations")
@@ -52,10 +52,10 @@ class TestTolerations:
             '[{"Key": "a", "VALUE": "b", "tolerationseconds": 5, "effect": "NoExecute", "more": 1}]',
         ],
     )
-    def test_any_case_will_do(self, text: str) -> None:
+    def test_keys_are_case_insensitive(self, text: str) -> None:
         assert self.about(text) == []
 
-    def test_they_are_looked_at_like_the_others(self) -> None:
+    def test_they_are_validated_like_the_field(self) -> None:
         assert self.about('[null, {"key": "a", "operator": "Exists", "value": "b"}]') == [
             f'.{TOLERATIONS}[0].operator: Invalid value: "": operator must be Exists when `key` is empty, which means "match all values and all keys"',
             f".{TOLERATIONS}[1].operator: Invalid value: \"b\": value must be empty when `operator` is 'Exists'",
@@ -71,6 +71,6 @@ class TestTolerations:
             ('[{"key": 1}]', "json: cannot unmarshal number into Go struct field Toleration.key of type string"),
         ],
     )
-    def test_what_is_not_a_list_of_tolerations(self, text: str, problem: str) -> None:
-        """What is quoted is the annotation's name."""
+    def test_invalid_json(self, text: str, problem: str) -> None:
+        """The error quotes the annotation's name."""
         assert self.about(text) == [f': Invalid value: "{TOLERATIONS}": {problem}']

@@ -1,6 +1,6 @@
 """metadata: names, labels, owners, finalizers, managed fields; and label selectors.
 
-Re-told from: apimachinery/pkg/api/validation/objectmeta_test.go; apis/meta/v1/validation/validation_test.go;
+Adapted from: apimachinery/pkg/api/validation/objectmeta_test.go; apis/meta/v1/validation/validation_test.go;
 pkg/apis/core/validation/validation_test.go TestValidatePod
 """
 
@@ -116,7 +116,7 @@ def test_owners(owner: JsonObject, expected: list[str]) -> None:
     assert found == [f"ownerReferences{error}" for error in expected]
 
 
-def test_one_owner_is_the_controller() -> None:
+def test_only_one_owner_is_the_controller() -> None:
     first, second = ({**OWNER, "name": name, "controller": True} for name in "ab")
     assert about_metadata(ownerReferences=[first, {**second, "controller": False}]) == []
     shown = ",".join(
@@ -151,7 +151,7 @@ class TestManagedFields:
             "subresource: Too long: may not be more than 256 bytes",
         ]
 
-    def test_the_manager_can_be_printed(self) -> None:
+    def test_the_manager_is_printable(self) -> None:
         assert self.about(manager="é\x7fa\n") == [
             'manager: Invalid value: "é\\x7fa\\n": invalid character U+007F (at position 2)',
             'manager: Invalid value: "é\\x7fa\\n": invalid character U+000A (at position 4)',

@@ -1,6 +1,6 @@
 """Names and networks of a pod: DNS, host aliases, the host's network and users, host names.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidatePodDNSConfig, TestValidateDNSPolicy,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidatePodDNSConfig, TestValidateDNSPolicy,
 TestValidatePodDNSConfigWithRelaxedSearchDomain, TestValidatePodSpec, TestValidateHostUsers, TestValidatePodHostName
 """
 
@@ -57,7 +57,7 @@ def test_dns(spec: JsonObject, expected: list[str]) -> None:
     assert about_spec(spec) == expected
 
 
-def test_search_lists_have_limits() -> None:
+def test_search_lists_are_limited() -> None:
     searches = [f"{n:02}{'a' * 61}" for n in range(32)]
     assert about_spec({"dnsConfig": {"searches": searches}}) == []  # 32 of them, 2047 characters
     shown = "[" + ",".join(f'"{search}"' for search in ("x", *searches)) + "]"
@@ -67,7 +67,7 @@ def test_search_lists_have_limits() -> None:
     ]
 
 
-def test_a_search_path_is_a_domain() -> None:
+def test_a_search_path_must_be_a_domain() -> None:
     long = ".".join(["a" * 63] * 4)
     assert about_spec({"dnsConfig": {"searches": [long]}}) == [
         f'dnsConfig.searches[0]: Invalid value: "{long}": must be no more than 253 characters'
@@ -114,7 +114,7 @@ class TestHostNetwork:
         return [error.removeprefix("containers[0].ports[0].") for error in found]
 
     @pytest.mark.parametrize("options", [PodValidationOptions(), PodValidationOptions(resource_is_pod=True)])
-    def test_a_container_port_is_a_host_port(self, options: PodValidationOptions) -> None:
+    def test_with_host_network_a_container_port_is_a_host_port(self, options: PodValidationOptions) -> None:
         assert self.about({"containerPort": 80}, options) == []
         assert self.about({"containerPort": 80, "hostPort": 80}, options) == []
         assert self.about({"containerPort": 80, "hostPort": 81}, options) == [
@@ -129,7 +129,7 @@ class TestHostUsers:
     def about(self, options: PodValidationOptions | None = None, **spec: Any) -> list[str]:
         return about_spec({"hostUsers": False, **spec}, options)
 
-    def test_own_users_but_not_the_hosts_namespaces(self) -> None:
+    def test_user_namespaces_exclude_host_namespaces(self) -> None:
         assert self.about() == []
         assert self.about(hostUsers=True, hostNetwork=True, hostPID=True, hostIPC=True) == []
         assert self.about(hostNetwork=True, hostPID=True, hostIPC=True) == [
@@ -138,11 +138,11 @@ class TestHostUsers:
             "HostIPC: Forbidden: when `hostUsers` is false",
         ]
 
-    def test_the_hosts_network_comes_with_a_gate(self) -> None:
+    def test_user_namespaces_with_host_network_need_a_gate(self) -> None:
         options = gates(UserNamespacesHostNetworkSupport=True)
         assert self.about(options, hostNetwork=True, hostPID=True) == ["HostPID: Forbidden: when `hostUsers` is false"]
 
-    def test_no_block_devices(self) -> None:
+    def test_user_namespaces_exclude_block_devices(self) -> None:
         containers = [{"name": "c", "image": "i", "volumeDevices": [self.DEVICE]}]
         init = [{"name": "i", "image": "i", "volumeDevices": [self.DEVICE]}]
         assert self.about(volumes=[self.CLAIM], containers=containers, initContainers=init) == [

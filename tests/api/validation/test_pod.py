@@ -1,9 +1,8 @@
-"""The pod as a whole: the order of the errors, how they print, and the small fields of the spec.
+"""The pod as a whole: order and format of the errors, and simple fields of the spec.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidatePodSpec, TestValidateRestartPolicy, TestValidatePod
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidatePodSpec, TestValidateRestartPolicy,
+TestValidatePod
 """
-
-# ruff: noqa: E501  the API's messages are quoted whole
 
 from __future__ import annotations
 
@@ -14,11 +13,11 @@ from tests.support.validation.pods import JsonObject, about_spec, complaints, po
 from tests.support.validation.texts import LABEL, SUBDOMAIN
 
 
-def test_a_plain_pod_is_fine() -> None:
+def test_a_minimal_pod_is_valid() -> None:
     assert complaints(pod_with()) == []
 
 
-def test_errors_come_in_the_order_of_the_api_and_print_as_a_list() -> None:
+def test_errors_are_in_the_order_of_the_api_and_printed_as_a_list() -> None:
     pod = pod_with({"dnsPolicy": "Nope", "volumes": [{"name": "V"}]}, {"imagePullPolicy": "Maybe"}, namespace="Bad_NS")
     assert str(validate_pod_create(pod)) == (
         f'[metadata.namespace: Invalid value: "Bad_NS": {LABEL} '
@@ -50,7 +49,7 @@ def test_errors_come_in_the_order_of_the_api_and_print_as_a_list() -> None:
                 f'runtimeClassName: Invalid value: "R": {SUBDOMAIN}',
             ],
         ),
-        # An empty runtime class was given on purpose, an empty priority class was not.
+        # An empty runtime class is a set value, an empty priority class is not.
         (
             {"serviceAccountName": "", "nodeName": "", "priorityClassName": "", "runtimeClassName": ""},
             [f'runtimeClassName: Invalid value: "": {SUBDOMAIN}'],

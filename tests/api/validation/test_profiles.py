@@ -1,6 +1,6 @@
-"""Seccomp and AppArmor profiles, and old annotations that must not contradict them.
+"""Seccomp and AppArmor profiles, and their deprecated annotations.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateSeccompAnnotationAndField,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateSeccompAnnotationAndField,
 TestValidateSeccompAnnotationsAndFieldsMatch, TestValidatePodTemplateSpecSeccomp, TestValidatePod (AppArmor),
 TestValidateAppArmorProfileFormat
 """
@@ -151,7 +151,7 @@ class TestAgreement:
         found = complaints(pod, None, "spec.containers[0].securityContext.appArmorProfile")
         assert found == [error.format("apparmor") for error in expected]
 
-    def test_app_armor_of_the_pod_counts_for_its_containers(
+    def test_app_armor_of_the_pod_applies_to_its_containers(
         self, profile: JsonObject, annotation: str, expected: list[str]
     ) -> None:
         pod = pod_with({"securityContext": {"appArmorProfile": profile}}, annotations={f"{APP_ARMOR}c": annotation})
@@ -159,7 +159,7 @@ class TestAgreement:
         assert found == [error.format("apparmor") for error in expected]
 
 
-def test_only_seccomp_knew_another_name_for_the_default() -> None:
+def test_the_deprecated_default_profile_is_valid_only_for_seccomp() -> None:
     default = {"type": "RuntimeDefault"}
     seccomp, app_armor = {"seccompProfile": default}, {"appArmorProfile": default}
     assert about_annotation(f"{SECCOMP}c", "docker/default", container={"securityContext": seccomp}) == []
@@ -167,7 +167,7 @@ def test_only_seccomp_knew_another_name_for_the_default() -> None:
     assert found[-1] == f"spec.containers[0].securityContext.appArmorProfile.type: {TYPE.format('apparmor')}"
 
 
-def test_a_type_that_is_none_agrees_with_everything() -> None:
+def test_an_invalid_type_never_conflicts() -> None:
     pod = pod_with(
         container={"securityContext": {"seccompProfile": {"type": "X"}}}, annotations={f"{SECCOMP}c": "unconfined"}
     )
@@ -176,7 +176,7 @@ def test_a_type_that_is_none_agrees_with_everything() -> None:
     ]
 
 
-def test_nobody_compares_app_armor_on_windows() -> None:
+def test_app_armor_is_not_compared_on_windows() -> None:
     context = {"appArmorProfile": {"type": "Unconfined"}}
     annotations = {f"{APP_ARMOR}c": "runtime/default"}
     pod = pod_with({"os": {"name": "windows"}}, {"securityContext": context}, annotations=annotations)

@@ -1,6 +1,6 @@
-"""How evenly pods are spread, what they wait for before they are scheduled, and readiness gates.
+"""Topology spread constraints, scheduling gates, scheduling groups and readiness gates.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateTopologySpreadConstraints,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateTopologySpreadConstraints,
 TestValidateSchedulingGates, TestValidatePodCreateWithSchedulingGates, TestValidatePodSchedulingGroup,
 TestValidatePodReadinessGates
 """
@@ -66,7 +66,7 @@ def test_topology_spread(constraint: JsonObject, expected: list[str]) -> None:
     assert about(**constraint) == expected
 
 
-def test_one_constraint_for_a_key_and_an_action() -> None:
+def test_key_and_action_are_unique() -> None:
     other = {**SPREAD, "whenUnsatisfiable": "ScheduleAnyway"}
     assert about_spec({"topologySpreadConstraints": [SPREAD, other, {**SPREAD, "maxSkew": 2}]}) == [
         'topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate value: "{zone, DoNotSchedule}"'
@@ -80,7 +80,7 @@ def test_one_constraint_for_a_key_and_an_action() -> None:
         gates(MatchLabelKeysInPodTopologySpread=False),
     ],
 )
-def test_before_keys_were_merged_into_the_selector_they_were_not_in_both(options: PodValidationOptions) -> None:
+def test_older_versions_forbid_label_keys_that_are_in_the_selector(options: PodValidationOptions) -> None:
     selector = {"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "c", "operator": "Exists"}]}
     assert about(options, matchLabelKeys=["d"], labelSelector=selector) == []
     assert about(options) == []
@@ -103,7 +103,7 @@ def test_scheduling_gates() -> None:
     ]
 
 
-def test_what_waits_has_no_node_yet() -> None:
+def test_a_gated_pod_must_not_have_a_node() -> None:
     assert about_spec({"schedulingGates": [{"name": "a"}], "nodeName": "n"}) == [
         "nodeName: Forbidden: cannot be set until all schedulingGates have been cleared"
     ]

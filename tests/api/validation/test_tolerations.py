@@ -1,6 +1,6 @@
-"""Which taints a pod bears.
+"""Tolerations of a pod.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidatePod (toleration cases),
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidatePod (toleration cases),
 TestNumericTolerationsWithFeatureGate
 """
 
@@ -48,7 +48,7 @@ def about(options: PodValidationOptions | None = None, **toleration: Any) -> lis
             ],
         ),
         ({"key": "k", "value": "a b"}, [f'operator: Invalid value: "a b": {LABEL_VALUE}']),
-        # Two complaints about one value are one error.
+        # Two problems of one value are one error.
         (
             {"key": "k", "value": " " * 64},
             [f'operator: Invalid value: "{" " * 64}": must be no more than 63 bytes;{LABEL_VALUE}'],
@@ -75,7 +75,7 @@ def test_tolerations(toleration: JsonObject, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize("operator", ["Lt", "Gt"])
-def test_comparing_numbers_comes_with_a_gate(operator: str) -> None:
+def test_numeric_comparison_needs_its_gate(operator: str) -> None:
     assert about(key="k", operator=operator, value="950") == [
         f'operator: Unsupported value: "{operator}": supported values: "Equal", "Exists", "Lt", "Gt"'
     ]

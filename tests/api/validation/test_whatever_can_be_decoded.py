@@ -1,4 +1,4 @@
-"""Random objects: whatever can be decoded can be judged and written, without an error of our own."""
+"""Random objects: every decoded object can be validated and encoded without an exception."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def values_of(type_: Type, depth: int) -> st.SearchStrategy[Any]:
 
 @settings(max_examples=rounds(1500), deadline=None, suppress_health_check=list(HealthCheck))
 @given(values_of(parse_type("Pod"), depth=9))
-def test_whatever_can_be_decoded_can_be_judged_and_written(value: dict[str, Any]) -> None:
+def test_every_decoded_object_can_be_validated_and_encoded(value: dict[str, Any]) -> None:
     try:
         pod = decode("Pod", value)
     except DecodeError:

@@ -1,4 +1,4 @@
-"""CEL expressions about devices. Re-tells in part: dynamic-resource-allocation/cel/compile_test.go TestCEL."""
+"""CEL expressions about devices. Adapted from parts of: dynamic-resource-allocation/cel/compile_test.go TestCEL."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_matches(expression: str, matches: bool) -> None:
         (f'device.attributes["{DRIVER}"].count && true', "no such overload"),
     ],
 )
-def test_errors_when_a_device_is_looked_at(expression: str, problem: str) -> None:
+def test_evaluation_errors(expression: str, problem: str) -> None:
     with pytest.raises(CelError) as caught:
         device_matches(expression, DRIVER, DEVICE)
     assert str(caught.value) == problem
@@ -80,7 +80,7 @@ def test_errors_when_a_device_is_looked_at(expression: str, problem: str) -> Non
         ("", "Syntax error: the expression ends too early"),
     ],
 )
-def test_errors_of_an_expression(expression: str, problem: str) -> None:
+def test_compile_errors(expression: str, problem: str) -> None:
     with pytest.raises(CelError) as caught:
         compile_expression(expression)
     assert str(caught.value).startswith(f"compilation failed: {problem}")
@@ -97,7 +97,7 @@ def test_errors_of_an_expression(expression: str, problem: str) -> None:
         ('device.driver.contains("example")', True),
     ],
 )
-def test_values_that_are_compared(expression: str, matches: bool) -> None:
+def test_compared_values(expression: str, matches: bool) -> None:
     assert device_matches(expression, DRIVER, DEVICE) == matches
 
 
@@ -124,12 +124,12 @@ def test_an_attribute_without_a_value() -> None:
         device_matches("true", DRIVER, {"attributes": {"none": {}}})
 
 
-def test_a_regular_expression_that_is_none() -> None:
+def test_an_invalid_regular_expression() -> None:
     with pytest.raises(CelError, match=r"^error parsing regexp: "):
         device_matches('device.driver.matches("(")', DRIVER, DEVICE)
 
 
-def test_a_quantity_that_is_none() -> None:
+def test_an_invalid_quantity() -> None:
     with pytest.raises(CelError, match="quantities must match"):
         device_matches('quantity("x").isLessThan(quantity("1"))', DRIVER, DEVICE)
 
@@ -144,7 +144,7 @@ def test_a_quantity_that_is_none() -> None:
         ("cel.block([], true)", "cel.block()"),
     ],
 )
-def test_what_is_not_supported(expression: str, unsupported: str) -> None:
+def test_unsupported_expressions(expression: str, unsupported: str) -> None:
     with pytest.raises(CelError) as caught:
         compile_expression(expression)
     assert str(caught.value).startswith(f'compilation failed: "{unsupported}" is not supported here')

@@ -1,6 +1,6 @@
-"""Which claim a pod uses, and whether it was made for it.
+"""The claim of a pod's claim reference, and whether it was generated for the pod.
 
-Re-tells: dynamic-resource-allocation/resourceclaim/claim_test.go
+Adapted from: dynamic-resource-allocation/resourceclaim/claim_test.go
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def claim(namespace: str = "default", **metadata: Any) -> ApiObject:
     )
 
 
-def test_a_claim_is_named_or_made_from_a_template() -> None:
+def test_a_claim_is_named_or_generated() -> None:
     assert claim_name(pod(), {"name": "a", "resourceClaimName": "gpu"}) == ("gpu", False)
     template = {"name": "a", "resourceClaimTemplateName": "t"}
     others = {"name": "b", "resourceClaimName": "web-b-x"}
@@ -37,12 +37,12 @@ def test_a_claim_is_named_or_made_from_a_template() -> None:
         claim_name(pod(others), template)
 
 
-def test_a_claim_that_is_neither() -> None:
+def test_a_reference_with_neither_is_an_error() -> None:
     with pytest.raises(ClaimReferenceError, match=r'spec.resourceClaim "a": none of the supported fields are set$'):
         claim_name(pod(), {"name": "a"})
 
 
-def test_a_claim_from_a_template_belongs_to_its_pod() -> None:
+def test_a_generated_claim_belongs_to_its_pod() -> None:
     assert why_not_for_pod(pod(), claim(ownerReferences=[OWNER])) == ""
     assert why_not_for_pod(pod(), claim("other")) == (
         "ResourceClaim other/gpu is not in the same namespace as Pod default/web"

@@ -1,4 +1,4 @@
-"""Services as an API server stores them: defaults, addresses, and the complaints about what cannot be."""
+"""Services as stored by an API server: defaults, addresses, and validation errors."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_addresses_and_ports_are_unique_and_stay() -> None:
     controlled(story)
 
 
-def test_a_change_of_type_takes_and_gives() -> None:
+def test_a_type_change_allocates_and_releases() -> None:
     async def story(cluster: ControlledCluster) -> None:
         create(cluster, type="LoadBalancer", ports=PORTS, externalTrafficPolicy="Local")
         plain = object_to_json(cluster.patch("Service", "s", {"spec": {"type": "ClusterIP"}}))["spec"]
@@ -118,7 +118,7 @@ def test_a_change_of_type_takes_and_gives() -> None:
     controlled(story)
 
 
-def test_an_address_may_not_change() -> None:
+def test_the_cluster_ip_is_immutable() -> None:
     async def story(cluster: ControlledCluster) -> None:
         create(cluster, ports=PORTS)
         with pytest.raises(
@@ -186,11 +186,11 @@ BAD_LABEL = (
          "spec.loadBalancerClass: Forbidden: may only be used when `type` is 'LoadBalancer'"),
     ],
 )  # fmt: skip
-def test_complaints(spec: dict[str, Any], expected: str) -> None:
+def test_validation_errors(spec: dict[str, Any], expected: str) -> None:
     assert complaint(**spec) == expected
 
 
-def test_a_name_with_a_dot_is_refused() -> None:
+def test_a_name_with_a_dot_is_rejected() -> None:
     async def story(cluster: ControlledCluster) -> None:
         with pytest.raises(ApiError, match="must not contain dots"):
             create(cluster, "a.b", ports=PORTS)
@@ -212,7 +212,7 @@ def test_a_name_with_a_dot_is_refused() -> None:
          '"IfHealthyBudget"')),
     ],
 )  # fmt: skip
-def test_complaints_about_budgets(spec: dict[str, Any], expected: str) -> None:
+def test_validation_errors_of_budgets(spec: dict[str, Any], expected: str) -> None:
     async def story(cluster: ControlledCluster) -> None:
         with pytest.raises(ApiError) as refused:
             cluster.create({"kind": "PodDisruptionBudget", "metadata": {"name": "b"}, "spec": spec})

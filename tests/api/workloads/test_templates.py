@@ -1,6 +1,6 @@
-"""The hash of a pod template: ten letters for the digits, the same for the same template.
+"""The hash of a pod template: ten letters, equal for equal templates.
 
-Re-told from: pkg/controller/deployment/util/hash_test.go TestPodTemplateSpecHash
+Adapted from: pkg/controller/deployment/util/hash_test.go TestPodTemplateSpecHash
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ def test_equal_templates_have_equal_hashes() -> None:
     assert template_hash(same) == template_hash(template("app:1"))
 
 
-def test_a_collision_gives_another_hash() -> None:
+def test_the_collision_count_changes_the_hash() -> None:
     hashes = {template_hash(template("app:1"), count) for count in (None, 0, 1, 2)}
     assert len(hashes) == 4
 
 
-def test_the_digits_are_written_as_letters_and_others() -> None:
+def test_the_digits_are_encoded_as_safe_letters() -> None:
     assert safe_encode("0123456789") == "456789bcdf"
     assert set(template_hash(template("app:1"))) <= set("456789bcdf")

@@ -1,4 +1,4 @@
-"""What `--show network` draws."""
+"""The output of `--show network`."""
 
 from __future__ import annotations
 
@@ -40,6 +40,6 @@ def test_nodes_and_pods_with_links_addresses_and_routes(capsys: pytest.CaptureFi
         (["--runtime", "docker"], "must be one of simulated, cni, not 'docker'"),
     ],
 )
-def test_what_does_not_go_together(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_flags_that_exclude_each_other(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", *words, "scenarios/hello-pod.yaml"]) == 2
     assert problem in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Nothing from outside drives the terminal: every text view escapes control characters, JSON keeps them."""
+"""Every text view escapes control characters in external text; JSON keeps them."""
 
 from __future__ import annotations
 
@@ -106,11 +106,11 @@ def test_an_error_about_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert is_harmless(capsys.readouterr().err)
 
 
-def test_json_stays_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_not_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["run", "-o", "jsonl", scenario(tmp_path)])
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert any(record.get("text") == f"said {HOSTILE}" for record in records)
 
 
-def test_lines_stay_lines() -> None:
+def test_line_breaks_are_kept() -> None:
     assert safe(f"one\ntwo {ESC}") == "one\ntwo \\x1b]0;owned\\a"

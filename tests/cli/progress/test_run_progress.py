@@ -1,4 +1,4 @@
-"""How far a long run is, on a terminal and elsewhere."""
+"""Progress of a long run, on a terminal and elsewhere."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class _Terminal(io.StringIO):
 
 @pytest.fixture
 def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """What the wall clock shows is the last of these."""
+    """The wall clock shows the last of these values."""
     shown = [0.0]
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr(run_progress, "Stopwatch", type("Clock", (), {"seconds": lambda self: shown[-1]}))
     return shown
 
 
-def test_a_view_on_the_terminal_that_gives_way_to_what_is_printed(seconds: list[float]) -> None:
+def test_a_terminal_view_that_moves_down_below_the_output(seconds: list[float]) -> None:
     out = _Terminal()
     progress = RunProgress(out, quiet=True)
     progress.begin(4 * HOUR, None)
@@ -53,12 +53,12 @@ def test_a_view_on_the_terminal_that_gives_way_to_what_is_printed(seconds: list[
     ]
     shown = len(out.getvalue())
     progress.advance(HOUR)
-    assert len(out.getvalue()) == shown  # not more often than anybody can read
+    assert len(out.getvalue()) == shown  # not more often than is readable
     print("event", file=progress.above(out))
     assert out.getvalue()[shown:] == "\r\x1b[K\x1b[A\r\x1b[K\x1b[A\r\x1b[Kevent\n"
 
 
-def test_plain_lines_now_and_then_where_there_is_no_terminal(seconds: list[float]) -> None:
+def test_plain_lines_at_intervals_without_a_terminal(seconds: list[float]) -> None:
     out = io.StringIO()
     progress = RunProgress(out)
     assert progress.above(out) is out
@@ -80,7 +80,7 @@ def test_a_quiet_run_prints_no_plain_lines(seconds: list[float]) -> None:
     assert out.getvalue() == ""
 
 
-def test_a_paced_run_reports_its_progress_while_nothing_happens() -> None:
+def test_a_paced_run_reports_its_progress_while_idle() -> None:
     async def main() -> list[int]:
         clock, found = LoopClock(), []
         loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Completion, in the real shells (Debian: zsh, fish)."""
+"""Shell completion in real shells (Debian: zsh, fish)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kubesim.cli.main import main, make_parser
 from kubesim.cli.testing.completion_words import command_words
 
 ROOT = Path(__file__).parents[3]
-# A line, and what it is completed to: commands, flags, values, names of scenarios, files, directories.
+# A line and its completions: commands, flags, values, scenario names, files, directories.
 LINES = [
     ("kubesim scen", "scenario"),
     ("kubesim scenario val", "validate"),
@@ -35,7 +35,7 @@ def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-def test_every_command_and_flag_is_known() -> None:
+def test_every_command_and_flag_is_completed() -> None:
     words = {command.name: command for command in command_words(make_parser())}
     assert {"", "run", "test", "scenario fmt", "lab start", "cni add", "completion"} <= set(words)
     assert [word for word, _ in words["completion"].words] == ["bash", "zsh", "fish"]
@@ -73,7 +73,7 @@ def test_fish(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.fixture
 def zsh(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[int]:
-    """A terminal with a zsh in it that completes kubesim."""
+    """A terminal with a zsh that completes kubesim."""
     (tmp_path / "kubesim.zsh").write_text(script("zsh", capsys))
     ours, theirs = pty.openpty()
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "TERM": "dumb", "PS1": "> ", "LC_ALL": "C.UTF-8"}
@@ -110,6 +110,6 @@ def test_zsh(zsh: int) -> None:
         os.write(zsh, b"\x15")  # the line is cleared
 
 
-def test_an_unknown_shell_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_shell_is_rejected(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "tcsh"]) == 2
     assert "must be one of bash, zsh, fish, not 'tcsh'" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What a terminal shows of a test run."""
+"""Terminal output of a test run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Terminal(StringIO):
         return True
 
 
-def test_a_bar_is_drawn_on_a_terminal_only() -> None:
+def test_the_bar_needs_a_terminal() -> None:
     terminal, pipe = Terminal(), StringIO()
     for out in (terminal, pipe):
         ProgressBar(4, out).draw(2, "a.yaml\x1b")
@@ -21,7 +21,7 @@ def test_a_bar_is_drawn_on_a_terminal_only() -> None:
     assert pipe.getvalue() == ""
 
 
-def test_names_cannot_drive_a_terminal() -> None:
+def test_control_characters_in_names_are_escaped() -> None:
     out = StringIO()
     report = TextTestReport(out, ProgressBar(1, StringIO()), ["a\x1b.yaml"])
     crashed = CaseResult("a\x1b.yaml", "a", 0, problem="bad \x1b[31m")
@@ -31,6 +31,6 @@ def test_names_cannot_drive_a_terminal() -> None:
     assert "1 could not be run in 0.0 s on 1 process" in out.getvalue()
 
 
-def test_an_annotation_escapes_what_would_end_it() -> None:
+def test_an_annotation_is_escaped() -> None:
     line = annotation("a,b:c.yaml", 3, "50%", "first\nsecond: 100%, really")
     assert line == "::error file=a%2Cb%3Ac.yaml,line=3,title=50%25::first%0Asecond: 100%25, really"

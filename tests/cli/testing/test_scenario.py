@@ -31,7 +31,7 @@ def test_a_new_scenario_is_valid_formatted_and_passes(capsys: Capture) -> None:
     assert (result.status, result.met) == ("passed", 4), result.lines()
 
 
-def test_a_file_is_not_overwritten_unless_asked(capsys: Capture, folder: Path) -> None:
+def test_a_file_is_overwritten_only_on_request(capsys: Capture, folder: Path) -> None:
     (folder / "web.yaml").write_text("mine\n")
     assert main(["scenario", "new", "web"]) == 2
     assert capsys.readouterr().err == "kubesim: error: web.yaml: exists already; --force overwrites it\n"
@@ -41,7 +41,7 @@ def test_a_file_is_not_overwritten_unless_asked(capsys: Capture, folder: Path) -
     assert main(["scenario", "new", "web", "--dir", "absent"]) == 2
 
 
-def test_all_mistakes_are_reported_with_line_column_and_path(capsys: Capture, folder: Path) -> None:
+def test_all_errors_are_reported_with_line_column_and_path(capsys: Capture, folder: Path) -> None:
     bad = write_scenario(folder, "bad")
     bad.write_text(bad.read_text().replace("duration: 10s", "duration: 10\n  sed: 1"))
     write_scenario(folder, "good")
@@ -80,7 +80,7 @@ def test_the_schema_is_json(capsys: Capture) -> None:
     assert json.loads(capsys.readouterr().out)["$schema"] == "http://json-schema.org/draft-07/schema#"
 
 
-def test_scenarios_are_listed_with_what_they_show(capsys: Capture, folder: Path) -> None:
+def test_scenarios_are_listed_with_a_description(capsys: Capture, folder: Path) -> None:
     write_scenario(folder, "web")
     assert main(["scenario", "list", "."]) == 0
     assert capsys.readouterr().out.splitlines() == [

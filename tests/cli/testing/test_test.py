@@ -1,4 +1,4 @@
-"""`kubesim test`: what it prints, how it ends."""
+"""`kubesim test`: output and exit codes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_line_for_each_details_of_failures_and_a_summary(tmp_path: Path) -> None:
+def test_one_line_per_test_failure_details_and_a_summary(tmp_path: Path) -> None:
     write_scenario(tmp_path, "good")
     write_scenario(tmp_path, "bad", phase="Succeeded")
     done = run(tmp_path, ".", "--seeds", "1..2", "--jobs", "2", "--junit", "out/results.xml")
@@ -59,7 +59,7 @@ def test_json_and_annotations_for_github(tmp_path: Path) -> None:
     assert any(line.startswith(mark) for line in annotated.stdout.splitlines())
 
 
-def test_wrong_files_are_reported_with_all_their_mistakes_and_nothing_runs(tmp_path: Path) -> None:
+def test_errors_of_all_files_are_reported_before_anything_runs(tmp_path: Path) -> None:
     write_scenario(tmp_path, "good")
     bad = write_scenario(tmp_path, "bad")
     bad.write_text(bad.read_text().replace("duration: 10s", "duration: 10\n  sed: 1"))
@@ -75,7 +75,7 @@ def test_wrong_files_are_reported_with_all_their_mistakes_and_nothing_runs(tmp_p
     ]
 
 
-def test_wrong_use_is_one_line(tmp_path: Path) -> None:
+def test_usage_errors_are_one_line(tmp_path: Path) -> None:
     write_scenario(tmp_path, "good")
     for words, reported in (
         (("absent",), "absent: no such file"),
@@ -88,7 +88,7 @@ def test_wrong_use_is_one_line(tmp_path: Path) -> None:
         assert reported in done.stderr
 
 
-def test_a_bundled_scenario_by_its_name(tmp_path: Path) -> None:
+def test_a_bundled_scenario_by_name(tmp_path: Path) -> None:
     done = run(tmp_path, "hello-pod")
     assert (done.returncode, done.stdout.split()[0]) == (0, "ok")
 
@@ -119,7 +119,7 @@ def test_an_interrupt_prints_the_results_so_far(tmp_path: Path) -> None:
     assert rest.splitlines()[-1].startswith("interrupted: 1 passed, 1 not run")
 
 
-def test_a_test_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
+def test_a_test_that_times_out_is_stopped(tmp_path: Path) -> None:
     endless = write_scenario(tmp_path, "b", script=ENDLESS)
     endless.write_text(endless.read_text().replace("duration: 10s", "duration: 10000h"))
     done = run(tmp_path, "b.yaml", "--timeout", "1s")

@@ -1,4 +1,4 @@
-"""`kubesim attach` with the stepper: beside the agent, beside a watch-only agent, and of a recording."""
+"""`kubesim attach` with the stepper: with the agent, with a watch-only agent, and on a recording."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def attach(tmp_path: Path) -> Iterator[list[str]]:
         yield ["attach", "--node", "node-a", "--kubeconfig", kubeconfig(tmp_path / "config", served.address, {})]
 
 
-def test_the_view_beside_the_agent_closes_when_the_time_is_over(attach: list[str]) -> None:
+def test_the_view_with_the_agent_closes_when_the_time_is_over(attach: list[str]) -> None:
     with StepTerminal([*attach, "--agent", "--tui", "--for", "2s"]) as terminal:
         terminal.until("the agent of node-a")
         assert terminal.ended() == 0
         terminal.until("real against agent, 1 pods")
 
 
-def test_the_view_of_a_watch_shows_what_is_observed_until_it_is_closed(attach: list[str]) -> None:
+def test_the_view_of_a_watch_stays_open_until_it_is_closed(attach: list[str]) -> None:
     with StepTerminal([*attach, "--tui"]) as terminal:
         terminal.until("node-a, seen from outside")
         terminal.press("^/shop\r")
@@ -61,7 +61,7 @@ def test_a_recording_is_stepped_through(capsys: pytest.CaptureFixture[str], monk
         (["--replay", RECORDING, "--step", "--every", "10s"], "--every replays several times"),
     ],
 )
-def test_flags_that_do_not_go_together(arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_flags_that_exclude_each_other(arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["attach", *arguments]) == 2
     said = capsys.readouterr()
     assert (said.out, said.err.count("\n")) == ("", 1)

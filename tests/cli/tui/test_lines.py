@@ -1,4 +1,4 @@
-"""`--step` without a terminal: a script gives lines of keys and gets screens of 80x24; and wrong use of the flags."""
+"""`--step` without a terminal: a script sends keys and gets screens of 80x24; and usage errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_lab_is_stepped_through(tmp_path: Path) -> None:
     assert last.rstrip().endswith("no further break")
 
 
-def test_a_fault_is_injected_and_taken_back() -> None:
+def test_a_fault_is_injected_and_removed() -> None:
     out = stepped("g 20s\nikill: {pod: crash}\nI\ni\nI\nikil: {}\n", CRASHLOOP)
     heads = [page.splitlines()[0] for page in out.split("\n\ncrashloop, seed 0")]
     lasts = [page.splitlines()[-1] for page in out.rstrip("\n").split("\n\ncrashloop, seed 0")]
@@ -51,7 +51,7 @@ def test_a_fault_is_injected_and_taken_back() -> None:
     assert lasts[6] == "kil: unknown field; did you mean kill?"
 
 
-def test_a_script_gives_rows_of_keys_and_gets_a_screen_for_each() -> None:
+def test_a_script_gets_a_screen_for_each_line_of_keys() -> None:
     out = stepped("\ng 42\ng 10s\nnope\nq\n", CRASHLOOP)
     pages = out.rstrip("\n").split("\n\ncrashloop, seed 0")
     assert len(pages) == 5
@@ -79,9 +79,7 @@ def test_it_ends_with_its_input() -> None:
         (["--step", "--break-on", "pleg.evnt", "scenarios/crashloop.yaml"], "there is no kind 'pleg.evnt'"),
     ],
 )
-def test_wrong_use_is_reported_in_one_line(
-    arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_usage_errors_are_one_line(arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", *arguments]) == 2
     told = capsys.readouterr()
     assert told.out == ""

@@ -1,4 +1,4 @@
-"""Stories in the stepper's view of the whole screen; `python -m tools.step_screens` writes their screens."""
+"""Sessions in the stepper's full-screen view; `python -m tools.step_screens` writes the expected screens."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tools.step_screens import FOLDER, STORIES
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_its_screens(name: str) -> None:
+def test_screens_of_a_session(name: str) -> None:
     story = STORIES[name]
     screens = story.screens()
     assert [shot.name for shot in story.shots] == list(screens)
@@ -16,7 +16,7 @@ def test_its_screens(name: str) -> None:
         assert text == (FOLDER / f"{name}-{shot}.txt").read_text(), f"{name}-{shot}: see tools/step_screens.py"
 
 
-def test_every_stored_screen_belongs_to_a_story() -> None:
+def test_every_stored_screen_belongs_to_a_session() -> None:
     names = {f"{name}-{shot.name}" for name, story in STORIES.items() for shot in story.shots}
     assert {path.stem for path in FOLDER.glob("*.txt")} == names
 
@@ -58,11 +58,11 @@ def test_a_screen_has_the_size_of_the_terminal(screen: str, sizes: tuple[int, in
         ("network-3-removed", ["web  not ready, sandbox f00d"]),
     ],
 )
-def test_what_a_screen_says(screen: str, texts: list[str]) -> None:
+def test_expected_texts_on_screens(screen: str, texts: list[str]) -> None:
     shown = (FOLDER / f"{screen}.txt").read_text()
     assert [text for text in texts if text not in shown] == []
 
 
-def test_a_fault_that_is_taken_back_leaves_the_run_as_it_was() -> None:
+def test_a_removed_fault_leaves_the_run_unchanged() -> None:
     before, after = ((FOLDER / f"inject-{name}.txt").read_text() for name in ("1-before", "8-step-removed"))
     assert before.splitlines()[0].split("#")[1].split()[2] == after.splitlines()[0].split("#")[1].split()[2]

@@ -1,4 +1,4 @@
-"""`--step` and `--tui` in a real (pseudo-)terminal: what only such a one shows."""
+"""`--step` and `--tui` in a real (pseudo-)terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_it_uses_the_alternate_screen_and_leaves_it(flag: str) -> None:
         assert terminal.ended() == 0
 
 
-def test_no_color_takes_the_colours_away_and_nothing_else() -> None:
+def test_no_color_only_removes_the_colours() -> None:
     with StepTerminal(STEP, NO_COLOR="1") as terminal:
         shown = terminal.until(LAST_KEY, raw=True)
         assert not COLOUR.search(shown)
@@ -29,7 +29,7 @@ def test_no_color_takes_the_colours_away_and_nothing_else() -> None:
         assert terminal.ended() == 0
 
 
-def test_it_is_drawn_again_when_the_terminal_changes_its_size() -> None:
+def test_it_is_redrawn_when_the_terminal_is_resized() -> None:
     with StepTerminal(STEP) as terminal:
         terminal.until(LAST_KEY)
         terminal.resize(40, 120)
@@ -38,7 +38,7 @@ def test_it_is_drawn_again_when_the_terminal_changes_its_size() -> None:
         assert terminal.ended() == 0
 
 
-def test_a_fault_is_injected_and_the_view_opens_again() -> None:
+def test_a_fault_is_injected_and_the_view_reopens() -> None:
     with StepTerminal(STEP) as terminal:
         terminal.until(LAST_KEY)
         terminal.press("/Container started\r")
@@ -49,7 +49,7 @@ def test_a_fault_is_injected_and_the_view_opens_again() -> None:
         assert terminal.ended() == 0
 
 
-def test_a_terminal_that_cannot_move_its_cursor_gets_lines() -> None:
+def test_a_dumb_terminal_gets_lines() -> None:
     with StepTerminal(STEP, TERM="dumb") as terminal:
         assert ENTER not in terminal.until(LAST_KEY, raw=True)
         terminal.press("q\n")

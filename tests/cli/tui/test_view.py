@@ -1,4 +1,4 @@
-"""The view of the whole screen: keys of a terminal, pages, names that could drive it, records that come later."""
+"""The full-screen view: keys, pages, hostile names, and records added later."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_the_screen_after_a_page_of_the_help_is_not_blank() -> None:
     in_view(StepSession(stepper("crashloop"), "x"), story)
 
 
-def test_keys_that_are_no_characters() -> None:
+def test_special_keys() -> None:
     session = StepSession(stepper("crashloop"), "x")
 
     async def story(view: View) -> None:
@@ -35,7 +35,7 @@ def test_keys_that_are_no_characters() -> None:
     in_view(session, story)
 
 
-def test_arrows_do_not_type() -> None:
+def test_arrow_keys_insert_no_text() -> None:
     session = StepSession(stepper("crashloop"), "x")
 
     async def story(view: View) -> None:
@@ -64,7 +64,7 @@ def hostile() -> list[Record]:
     ]
 
 
-def test_names_and_texts_cannot_drive_the_terminal() -> None:
+def test_control_characters_in_names_and_texts_are_escaped() -> None:
     async def story(view: View) -> None:
         shown = view.text + await view.press("N") + await view.press("l") + await view.press("w")
         assert all(char.isprintable() or char == "\n" for char in shown)
@@ -74,7 +74,7 @@ def test_names_and_texts_cannot_drive_the_terminal() -> None:
     in_view(StepSession(Stepper(hostile()), "a\x1b[2J"), story)
 
 
-def test_records_that_come_later_are_followed_until_somebody_goes_back() -> None:
+def test_new_records_are_followed_until_the_user_goes_back() -> None:
     growing = list(records("hello-pod")[:20])
     session = StepSession(Stepper(growing), "live")
     session.follow()
@@ -94,7 +94,7 @@ def test_records_that_come_later_are_followed_until_somebody_goes_back() -> None
     in_view(session, story)
 
 
-def test_a_fault_cannot_be_injected_where_no_scenario_is_played() -> None:
+def test_a_fault_cannot_be_injected_without_a_scenario() -> None:
     async def story(view: View) -> None:
         assert "nothing can be injected here" in await view.press("ikill: {pod: a}\n")
         assert "nothing can be injected here" in await view.press("I")
@@ -102,7 +102,7 @@ def test_a_fault_cannot_be_injected_where_no_scenario_is_played() -> None:
     in_view(StepSession(stepper("hello-pod"), "x"), story)
 
 
-def test_a_filter_by_node_passes_over_the_other_nodes() -> None:
+def test_a_filter_by_node_skips_other_nodes() -> None:
     session = StepSession(stepper("workloads/drain-pdb"), "x")
     session.stepper.has_several_nodes = True
 

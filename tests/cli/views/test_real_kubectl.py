@@ -1,4 +1,4 @@
-"""What a real kubectl v1.36.4 printed of a real API server, byte for byte."""
+"""The recorded output of a real kubectl v1.36.4 with a real API server, byte for byte."""
 
 from __future__ import annotations
 
@@ -40,6 +40,6 @@ def test_a_command(
     assert (printed.out, printed.err, code) == (run["stdout"], run["stderr"], run["exit"])
 
 
-def test_every_way_to_ask_is_among_them() -> None:
+def test_every_output_format_is_recorded() -> None:
     assert {run["command"][0] for _, run in RUNS} == {"get", "describe", "logs", "events"}
     assert len(RUNS) >= 66

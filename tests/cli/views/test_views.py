@@ -38,9 +38,7 @@ def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
     return code, printed.out, printed.err
 
 
-def test_a_moment_of_a_scenario_and_of_the_saved_run_is_the_same(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_scenario_and_its_saved_run_have_the_same_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = str(tmp_path / "run.jsonl.gz")
     assert main(["run", "-q", CRASH, "--save", saved]) == 0
     capsys.readouterr()
@@ -52,7 +50,7 @@ def test_a_moment_of_a_scenario_and_of_the_saved_run_is_the_same(
             assert asked(capsys, *question, "--at", at, saved) == (code, out, err)
 
 
-def test_restarts_and_ages_go_by_the_moment(capsys: pytest.CaptureFixture[str]) -> None:
+def test_restarts_and_ages_depend_on_the_time(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [asked(capsys, "get", "pod", "crash", "--no-headers", "--at", at, CRASH)[1].split() for at in ("4s", "25s")]
     assert rows == [
         ["crash", "1/1", "Running", "1", "(2s", "ago)", "4s"],
@@ -66,13 +64,13 @@ def test_another_seed_is_another_run(capsys: pytest.CaptureFixture[str]) -> None
     assert first != other == again
 
 
-def test_flags_may_stand_between_the_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_flags_are_allowed_between_arguments(capsys: pytest.CaptureFixture[str]) -> None:
     expected = asked(capsys, "get", "pod", "crash", CRASH, "--at", "5s", "-o", "name")
     assert expected == (0, "pod/crash\n", "")
     assert asked(capsys, "get", "--at", "5s", "pod", "-o", "name", "crash", CRASH) == expected
 
 
-def test_workloads_at_a_moment(capsys: pytest.CaptureFixture[str]) -> None:
+def test_workloads_at_a_given_time(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = asked(capsys, "get", "deploy,rs", "--at", "10s", ROLLOUT)
     assert [line.split()[0] for line in out.splitlines() if line][:2] == ["NAME", "deployment.apps/web"]
     assert out.count("replicaset.apps/web-") >= 1
@@ -125,7 +123,7 @@ def test_logs_of_a_pod_with_several_containers(two: str, capsys: pytest.CaptureF
     assert asked(capsys, "logs", "two", "--tail", "-5", "--at", "30s", two) == (1, "", refused)
 
 
-def test_logs_up_to_a_moment(two: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_logs_up_to_a_given_time(two: str, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = asked(capsys, "logs", "two", "-c", "a", "--timestamps", "--at", "30s", two)
     times = [line.split()[0] for line in out.splitlines()]
     assert all(len(each) == len("2000-01-01T00:00:00.000000000Z") for each in times)
@@ -148,7 +146,7 @@ def test_logs_up_to_a_moment(two: str, capsys: pytest.CaptureFixture[str]) -> No
         (["deploy/two"], "error: logs of deploy: give a pod, or its labels with -l"),
     ],
 )  # fmt: skip
-def test_what_the_kubelet_and_kubectl_refuse(
+def test_errors_of_the_kubelet_and_kubectl(
     arguments: list[str], problem: str, two: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = asked(capsys, "logs", *arguments, two)
@@ -159,7 +157,7 @@ def test_what_the_kubelet_and_kubectl_refuse(
 # -- other forms, and mistakes ----------------------------------------------------------------------------------
 
 
-def test_custom_resources_have_names_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_custom_resources_have_their_own_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = {"kind": "Gateway", "plural": "gateways", "shortNames": ["gw"]}
     crd = named("CustomResourceDefinition", "gateways.example.com", "", "apiextensions.k8s.io/v1",
                 spec={"group": "example.com", "names": names})  # fmt: skip
@@ -199,7 +197,7 @@ def test_events_of_one_object_and_type(capsys: pytest.CaptureFixture[str]) -> No
         (["run", CRASH, "--save", "/no/such/place/x"], "--save /no/such/place/x: No such file or directory"),
     ],
 )
-def test_wrong_use(arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage_errors(arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = asked(capsys, *arguments)
     assert (code, out) == (2, "")
     assert err.startswith("kubesim: error: ")
@@ -207,15 +205,15 @@ def test_wrong_use(arguments: list[str], problem: str, capsys: pytest.CaptureFix
     assert err.count("\n") == 1
 
 
-def test_flags_for_scenarios_are_refused_for_saved_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_flags_for_scenarios_are_rejected_for_saved_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = str(saved_objects(tmp_path / "run", []))
     code, _, err = asked(capsys, "get", "pods", "--seed", "1", run)
     assert code == 2
     assert "--seed is for scenarios" in err
 
 
-def test_a_run_that_was_killed_can_be_read(tmp_path: Path) -> None:
-    """It is paced, so that every line is written immediately, and killed when it has written its first records."""
+def test_the_file_of_a_killed_run_can_be_read(tmp_path: Path) -> None:
+    """The run is paced, so that every line is written immediately, and killed after its first records."""
     path = tmp_path / "run.jsonl.gz"
     command = [sys.executable, "-m", "kubesim"]
     process = subprocess.Popen(
@@ -235,7 +233,7 @@ def test_a_run_that_was_killed_can_be_read(tmp_path: Path) -> None:
 
 
 def test_a_saved_run_is_compared_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = str(tmp_path / "run.bin")  # its name says nothing
+    run = str(tmp_path / "run.bin")  # its name is not informative
     main(["run", "-q", CRASH, "--save", run])
     capsys.readouterr()
     assert asked(capsys, "diff", run, CRASH)[0] == 0

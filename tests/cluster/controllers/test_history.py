@@ -1,4 +1,4 @@
-"""Revisions: their names are those that the real controllers give, and equal templates are one revision.
+"""Revisions: their names equal those of the real controllers, and equal templates share a revision.
 
 Mirrors: pkg/controller/history/controller_history_test.go
 """
@@ -49,11 +49,11 @@ _TEMPLATE = {
 }
 
 
-def test_the_hash_is_the_real_one() -> None:
+def test_the_hash_equals_the_recorded_one() -> None:
     assert hash_revision({"spec": {"template": _TEMPLATE}}, 0) == "6b698dfbfc"
 
 
-def test_a_collision_gives_another_hash() -> None:
+def test_a_collision_changes_the_hash() -> None:
     data = {"spec": {"template": _TEMPLATE}}
     assert len({hash_revision(data, count) for count in (None, 0, 1)}) == 3
 
@@ -73,7 +73,7 @@ def test_revisions_are_sorted_by_number_then_time_then_name() -> None:
     assert [each.metadata.name for each in sorted(revisions, key=by_revision)] == ["a", "b", "c", "d"]
 
 
-def test_numbers_begin_with_1_and_continue_after_the_highest() -> None:
+def test_numbers_start_at_1_and_continue_after_the_highest() -> None:
     assert next_revision([]) == 1
     assert next_revision([_revision("a", 4), _revision("b", 2)]) == 5
 
@@ -83,7 +83,7 @@ def _history(cluster: ControlledCluster) -> RevisionHistory:
     return RevisionHistory(cluster.store, client, cluster.context.owned("ControllerRevision"))
 
 
-def test_data_puts_the_template_back() -> None:
+def test_data_restores_the_template() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(1))
         await settle(cluster, 2)
@@ -95,7 +95,7 @@ def test_data_puts_the_template_back() -> None:
     controlled(story)
 
 
-def test_a_revision_that_exists_with_other_data_is_a_collision() -> None:
+def test_an_existing_revision_with_other_data_is_a_collision() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(1))
         await settle(cluster, 2)

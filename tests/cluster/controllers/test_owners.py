@@ -1,4 +1,4 @@
-"""The index of objects by their controllers: those that count for nothing cost nothing."""
+"""The index of objects by controller excludes irrelevant ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens of service accounts as Secrets (v1.12), and what admission makes of them."""
+"""Token Secrets of service accounts (v1.12), and their use by admission."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_each_service_account_has_a_secret_with_its_token(store: Store) -> None:
     assert set(secret.extra["data"]) == {"ca.crt", "namespace", "token"}
 
 
-def test_a_removed_secret_is_replaced_and_goes_with_its_account(store: Store) -> None:
+def test_a_deleted_secret_is_recreated_and_is_deleted_with_its_account(store: Store) -> None:
     (old,) = references(store)
     store.remove("Secret", "default", old)
     (new,) = references(store)
@@ -77,7 +77,7 @@ def test_admission_mounts_the_secret_into_every_container(store: Store) -> None:
     assert mount == {"name": name, "readOnly": True, "mountPath": place}
 
 
-def test_a_volume_of_that_secret_is_used_and_one_of_that_name_is_not(store: Store) -> None:
+def test_a_volume_of_that_secret_is_reused_but_not_one_of_that_name(store: Store) -> None:
     (name,) = references(store)
     own = {"name": "own", "secret": {"secretName": name}}
     found = new_pod(store, volumes=[own])
@@ -89,7 +89,7 @@ def test_a_volume_of_that_secret_is_used_and_one_of_that_name_is_not(store: Stor
     assert added["name"].startswith(f"{name}-")
 
 
-def test_a_pod_is_refused_while_its_account_has_no_token() -> None:
+def test_a_pod_is_rejected_while_its_account_has_no_token() -> None:
     store = Store(lambda: 0, lambda: "uid")
     store.binds_tokens = False
     ensure_namespace(store, "default")
@@ -99,8 +99,8 @@ def test_a_pod_is_refused_while_its_account_has_no_token() -> None:
 
 
 @pytest.mark.parametrize("profile", ["v1.6", "v1.12", "v1.30", "v1.36"])
-def test_the_token_of_a_pod_that_runs(profile: str) -> None:
-    """The container reads it where every client library looks for it."""
+def test_the_token_in_a_running_pod(profile: str) -> None:
+    """The container reads it at the path that every client library uses."""
     place = "/var/run/secrets/kubernetes.io/serviceaccount"
     command = ["sh", "-c", f"cat {place}/token && sleep 10000"]
     played = Played(profile=profile, objects=[pod("web", command=command)], duration="30s")

@@ -1,4 +1,4 @@
-"""Custom resources: from a definition to objects that are pruned, defaulted, validated and listed as a Table."""
+"""Custom resources: definitions, and objects that are pruned, defaulted, validated and listed as a Table."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_definition_becomes_established(store: Store) -> None:
     assert body["spec"]["names"]["singular"] == "widget"
 
 
-def test_discovery_and_openapi_show_it(store: Store) -> None:
+def test_discovery_and_openapi_include_it(store: Store) -> None:
     resources = body_of(send(store, "GET", "/apis/shop.example.com/v1"))["resources"]
     assert [each["name"] for each in resources] == ["widgets", "widgets/status"]
     document = body_of(send(store, "GET", "/openapi/v3/apis/shop.example.com/v1"))
@@ -80,7 +80,7 @@ def test_discovery_and_openapi_show_it(store: Store) -> None:
     assert schema["properties"]["spec"]["properties"]["size"]["type"] == "integer"
 
 
-def test_defaults_are_filled_in_and_unknown_fields_dropped(store: Store) -> None:
+def test_defaults_are_set_and_unknown_fields_pruned(store: Store) -> None:
     response = send(store, "POST", WIDGETS, widget(size=3, frob=1, free={"any": {"thing": 1}}))
     assert response.status == 201
     assert response.warnings == ('299 - "unknown field \\"spec.frob\\""',)
@@ -98,13 +98,13 @@ def test_defaults_are_filled_in_and_unknown_fields_dropped(store: Store) -> None
         ({"size": 1, "color": "green"}, 'spec.color: Unsupported value: "green": supported values: "red", "blue"'),
     ],
 )
-def test_values_are_checked(store: Store, spec: dict[str, Any], message: str) -> None:
+def test_values_are_validated(store: Store, spec: dict[str, Any], message: str) -> None:
     response = send(store, "POST", WIDGETS, widget(**spec))
     assert response.status == 422
     assert body_of(response)["message"] == f'Widget.shop.example.com "w" is invalid: {message}'
 
 
-def test_the_status_is_written_apart(store: Store) -> None:
+def test_the_status_is_written_separately(store: Store) -> None:
     send(store, "POST", WIDGETS, {**widget(size=1), "status": {"ready": True}})
     assert "status" not in body_of(send(store, "GET", f"{WIDGETS}/w"))
     patched = send(store, "PATCH", f"{WIDGETS}/w/status", {"status": {"ready": True}, "spec": {"size": 9}}, MERGE)
@@ -122,7 +122,7 @@ def test_columns_come_from_the_definition(store: Store) -> None:
     assert table["rows"][0]["cells"] == ["w", 4]
 
 
-def test_lists_are_merged_by_the_keys_of_the_schema(store: Store) -> None:
+def test_lists_are_merged_by_the_keys_in_the_schema(store: Store) -> None:
     path = f"{WIDGETS}/w?fieldManager="
     apply = "application/apply-patch+yaml"
     send(store, "PATCH", path + "a", widget(size=1, parts=[{"name": "x", "count": 1}]), apply)
@@ -139,7 +139,7 @@ def test_watch_and_delete(store: Store) -> None:
     assert [(line["type"], line["object"]["kind"]) for line in lines] == [("ADDED", "Widget"), ("DELETED", "Widget")]
 
 
-def test_a_definition_without_a_schema_is_refused() -> None:
+def test_a_definition_without_a_schema_is_rejected() -> None:
     body = definition(schema=None)
     body["metadata"]["name"] = "other.shop.example.com"
     response = send(new_store(), "POST", CRDS, body)
@@ -148,7 +148,7 @@ def test_a_definition_without_a_schema_is_refused() -> None:
     assert fields == ["metadata.name", "spec.versions[0].schema.openAPIV3Schema"]
 
 
-def test_rules_in_cel_are_kept_and_not_evaluated() -> None:
+def test_cel_rules_are_stored_but_not_evaluated() -> None:
     body = definition()
     schema = body["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
     schema["x-kubernetes-validations"] = [{"rule": "self.size > 5"}]
@@ -158,7 +158,7 @@ def test_rules_in_cel_are_kept_and_not_evaluated() -> None:
     assert send(store, "POST", WIDGETS, widget(size=1)).status == 201
 
 
-def test_nothing_is_served_after_the_definition_is_gone(store: Store) -> None:
+def test_a_deleted_definition_is_no_longer_served(store: Store) -> None:
     send(store, "DELETE", f"{CRDS}/widgets.shop.example.com")
     assert send(store, "GET", WIDGETS).status == 404
 

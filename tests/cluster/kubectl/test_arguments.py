@@ -1,4 +1,4 @@
-"""Types and names on a command line."""
+"""Resource types and names on a command line."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_all_is_a_list_of_types_in_the_order_of_discovery() -> None:
     ]  # fmt: skip
 
 
-def test_a_custom_resource_that_there_is_has_a_type() -> None:
+def test_an_existing_custom_resource_has_a_type() -> None:
     widget = resource_for("shop.example.com/v1", "Widget")
     for name in ("widgets", "widget", "widgets.shop.example.com"):
         [found] = targets([name], [widget])
@@ -52,6 +52,6 @@ def test_a_custom_resource_that_there_is_has_a_type() -> None:
 
 
 @pytest.mark.parametrize("words", [["pod", "pod/web"], ["pod/"], ["/web"], ["pod/a/b"]])
-def test_slashes_in_the_wrong_place(words: list[str]) -> None:
+def test_misplaced_slashes(words: list[str]) -> None:
     with pytest.raises(KubectlError, match=r"^error: "):
         targets(words)

@@ -1,4 +1,4 @@
-"""JSONPath templates; the cases re-tell upstream's own of client-go."""
+"""JSONPath templates; the cases are adapted from client-go."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_template(template: str, text: str) -> None:
         ("{*}", "unrecognized character in action"),
     ],
 )
-def test_a_mistake_in_a_template(template: str, problem: str) -> None:
+def test_an_error_in_a_template(template: str, problem: str) -> None:
     with pytest.raises(JsonPathError) as caught:
         JsonPath(template).text(STORE)
     assert problem in str(caught.value)

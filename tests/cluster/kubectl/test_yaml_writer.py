@@ -1,4 +1,4 @@
-"""YAML as Kubernetes prints it, and that it says the same when it is read again."""
+"""YAML as Kubernetes prints it, and round trips."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ def test_texts(value: object, text: str) -> None:
 
 
 @given(VALUES.filter(lambda value: isinstance(value, dict | list)))
-def test_it_is_read_as_it_was_written(value: object) -> None:
+def test_round_trip(value: object) -> None:
     assert dumps(yaml_to_json(to_yaml(value))) == dumps(value)

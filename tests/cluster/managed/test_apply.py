@@ -1,4 +1,4 @@
-"""Server-side apply: who owns which field, what is taken, what is given up."""
+"""Server-side apply: ownership of fields, conflicts, and removal."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def owners(response: Response) -> dict[str, list[str]]:
     return fields
 
 
-def test_the_first_apply_creates() -> None:
+def test_the_first_apply_creates_the_object() -> None:
     response = apply(new_store(), "a", {"x": "1"})
     assert response.status == 201
     assert owners(response) == {"a": ["x"]}
 
 
-def test_another_value_is_a_conflict_and_the_same_is_shared() -> None:
+def test_another_value_is_a_conflict_and_an_equal_one_is_shared() -> None:
     store = new_store()
     apply(store, "a", {"x": "1", "y": "2"})
     refused = apply(store, "b", {"x": "9"})
@@ -49,13 +49,13 @@ def test_force_takes_the_field() -> None:
     assert body_of(response)["data"] == {"x": "9", "y": "2"}
 
 
-def test_what_only_the_applier_owned_goes_with_it() -> None:
+def test_a_field_owned_only_by_the_applier_is_removed_with_it() -> None:
     store = new_store()
     apply(store, "a", {"x": "1", "y": "2"})
     assert body_of(apply(store, "a", {"y": "2"}))["data"] == {"y": "2"}
 
 
-def test_what_another_owns_too_stays() -> None:
+def test_a_field_that_another_manager_owns_stays() -> None:
     store = new_store()
     apply(store, "a", {"x": "1", "y": "2"})
     apply(store, "b", {"x": "1"})
@@ -134,7 +134,7 @@ def test_a_scale_is_owned_by_its_subresource() -> None:
     ]
 
 
-def test_duplicate_keys_of_a_list_are_refused() -> None:
+def test_duplicate_keys_of_a_list_are_rejected() -> None:
     body = deployment("i")
     body["spec"]["template"]["spec"]["containers"] *= 2
     refused = send(new_store(), "PATCH", f"{DEPLOYMENTS}/d?fieldManager=a", body, APPLY)
@@ -142,7 +142,7 @@ def test_duplicate_keys_of_a_list_are_refused() -> None:
     assert 'duplicate entries for key [name="c"]' in body_of(refused)["message"]
 
 
-def test_the_client_is_the_manager_of_what_it_writes() -> None:
+def test_the_user_agent_is_the_default_manager() -> None:
     store = new_store()
     headers = {"content-type": "application/json", "user-agent": "kubectl/v1.36.4 (linux/amd64)"}
     response = handle(store, Request("POST", MAPS, headers, '{"metadata":{"name":"n"},"data":{"k":"v"}}'))

@@ -20,16 +20,16 @@ OBJECTS = st.dictionaries(st.sampled_from("abc"), JSON, max_size=3)
 
 
 class TestMergePatch:
-    def test_merges_objects_and_replaces_the_rest(self) -> None:
+    def test_merges_objects_and_replaces_other_values(self) -> None:
         document = {"a": {"x": 1, "y": 2}, "l": [1, 2]}
         assert merge_patch(document, {"a": {"y": None, "z": 3}, "l": [3]}) == {"a": {"x": 1, "z": 3}, "l": [3]}
         assert document == {"a": {"x": 1, "y": 2}, "l": [1, 2]}
 
-    def test_nulls_deep_in_something_new_are_dropped(self) -> None:
+    def test_nulls_inside_new_objects_are_dropped(self) -> None:
         assert merge_patch({}, {"a": {"b": None, "c": 1}}) == {"a": {"c": 1}}
 
     @given(OBJECTS, OBJECTS)
-    def test_applying_it_twice_changes_nothing_more(self, document: dict[str, Any], patch: dict[str, Any]) -> None:
+    def test_a_merge_patch_is_idempotent(self, document: dict[str, Any], patch: dict[str, Any]) -> None:
         once = merge_patch(document, patch)
         assert equal_json(merge_patch(once, patch), once)
 
@@ -68,12 +68,12 @@ class TestJsonPatch:
             {"op": "copy", "path": "/x"},
         ],
     )
-    def test_what_cannot_be_applied(self, operation: dict[str, Any]) -> None:
+    def test_patches_that_cannot_be_applied(self, operation: dict[str, Any]) -> None:
         with pytest.raises(PatchError):
             json_patch({"a": 1, "l": [1]}, [operation])
 
     @given(OBJECTS, OBJECTS)
-    def test_an_object_can_be_made_into_any_other(self, old: dict[str, Any], new: dict[str, Any]) -> None:
+    def test_a_patch_between_any_two_objects(self, old: dict[str, Any], new: dict[str, Any]) -> None:
         operations = [{"op": "remove", "path": f"/{key}"} for key in old]
         operations += [{"op": "add", "path": f"/{key}", "value": value} for key, value in new.items()]
         assert equal_json(json_patch(old, operations), new)
@@ -93,7 +93,7 @@ class TestStrategicMergePatch:
         merged = self.patched(pod, patch)["status"]["conditions"]
         assert merged == [{"type": "A", "status": "False"}, {"type": "B", "status": "True"}]
 
-    def test_the_order_that_the_patch_sets_wins_and_others_keep_their_place(self) -> None:
+    def test_the_order_in_the_patch_wins_and_other_items_keep_their_place(self) -> None:
         pod = {"status": {"conditions": conditions("Server", "A", "B")}}
         patch = {
             "status": {
@@ -104,24 +104,24 @@ class TestStrategicMergePatch:
         merged = self.patched(pod, patch)["status"]["conditions"]
         assert [condition["type"] for condition in merged] == ["Server", "B", "New", "A"]
 
-    def test_an_order_that_leaves_out_what_is_patched_is_refused(self) -> None:
+    def test_an_order_without_a_patched_item_is_rejected(self) -> None:
         patch = {"status": {"$setElementOrder/conditions": [{"type": "A"}], "conditions": conditions("B")}}
         with pytest.raises(StrategicPatchError, match="doesn't match"):
             self.patched({"status": {"conditions": conditions("A")}}, patch)
 
-    def test_elements_are_deleted_and_lists_replaced_by_directives(self) -> None:
+    def test_directives_delete_items_and_replace_lists(self) -> None:
         pod = {"spec": {"volumes": [{"name": "a"}, {"name": "b"}]}}
         delete = {"spec": {"volumes": [{"name": "a", "$patch": "delete"}]}}
         assert self.patched(pod, delete) == {"spec": {"volumes": [{"name": "b"}]}}
         replace = {"spec": {"volumes": [{"$patch": "replace"}, {"name": "c"}]}}
         assert self.patched(pod, replace) == {"spec": {"volumes": [{"name": "c"}]}}
 
-    def test_keys_that_are_not_retained_go(self) -> None:
+    def test_keys_that_are_not_retained_are_removed(self) -> None:
         pod = {"spec": {"volumes": [{"name": "a", "emptyDir": {}}]}}
         patch = {"spec": {"volumes": [{"name": "a", "$retainKeys": ["name", "secret"], "secret": {"secretName": "s"}}]}}
         assert self.patched(pod, patch) == {"spec": {"volumes": [{"name": "a", "secret": {"secretName": "s"}}]}}
 
-    def test_lists_of_no_key_are_replaced(self) -> None:
+    def test_lists_without_a_merge_key_are_replaced(self) -> None:
         pod = {"status": {"containerStatuses": [{"name": "a"}, {"name": "b"}]}}
         patch = {"status": {"containerStatuses": [{"name": "b", "ready": True}]}}
         assert self.patched(pod, patch) == patch
@@ -141,7 +141,7 @@ class TestStrategicMergePatch:
         }
 
     @given(st.permutations("abcd"), st.permutations("abcd"), st.integers(0, 4))
-    def test_a_set_order_is_obeyed_exactly_if_it_names_all(self, old: list[str], new: list[str], given: int) -> None:
+    def test_a_complete_order_is_followed_exactly(self, old: list[str], new: list[str], given: int) -> None:
         order = [{"type": name} for name in new]
         patch = {"status": {"$setElementOrder/conditions": order, "conditions": conditions(*new[:given])}}
         merged = self.patched({"status": {"conditions": conditions(*old)}}, patch)["status"]["conditions"]

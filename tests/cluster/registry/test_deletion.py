@@ -1,4 +1,4 @@
-"""Graceful deletion: who is asked, for how long, and who goes immediately."""
+"""Graceful deletion: grace periods, finalizers, and immediate removal."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def marked(plan: Deletion) -> ObjectMeta:
     return plan.marked.metadata
 
 
-def test_a_running_pod_gets_its_own_grace() -> None:
+def test_a_running_pod_gets_its_own_grace_period() -> None:
     plan = after(pod(grace_s=7))
     assert not plan.removed
     assert marked(plan).deletion_timestamp == format_time(NOW + 7 * SECOND)
@@ -43,17 +43,17 @@ def test_a_running_pod_gets_its_own_grace() -> None:
 
 
 @pytest.mark.parametrize("ended", [pod(node=""), pod(phase="Succeeded"), pod(phase="Failed"), pod(grace_s=0)])
-def test_a_pod_that_has_nothing_to_end_goes_immediately_but_is_marked_first(ended: Pod) -> None:
+def test_a_pod_without_processes_is_marked_and_removed_immediately(ended: Pod) -> None:
     plan = after(ended)
     assert plan.removed
     assert marked(plan).deletion_grace_period_seconds == 0
 
 
-def test_a_negative_grace_is_one_second() -> None:
+def test_a_negative_grace_period_is_one_second() -> None:
     assert marked(after(pod(), grace_s=-5)).deletion_grace_period_seconds == 1
 
 
-def test_a_grace_can_only_become_shorter() -> None:
+def test_a_grace_period_can_only_be_shortened() -> None:
     dying = pod(deletion_timestamp=format_time(NOW + 30 * SECOND), deletion_grace_period_seconds=30)
     assert after(dying) == Deletion(None, False)
     assert after(dying, grace_s=60) == Deletion(None, False)
@@ -62,7 +62,7 @@ def test_a_grace_can_only_become_shorter() -> None:
     assert shorter.generation == 1, "only the first request counts"
 
 
-# (grace that is held, asked for, held after the request; None: nothing changes, "immediately": none is left)
+# (current grace period, requested one, resulting one; None: nothing changes, "immediately": removed)
 SECOND_REQUESTS = [
     (-1, -1, None),
     (-1, 0, 0),
@@ -96,7 +96,7 @@ def test_a_second_request(held: int, asked: int, expected: int | str | None) -> 
         assert plan.removed == (expected == 0)
 
 
-def test_a_shorter_grace_counts_from_the_first_request_and_leaves_at_least_a_second() -> None:
+def test_a_shorter_grace_period_counts_from_the_first_request_and_is_at_least_a_second() -> None:
     overdue = pod(deletion_timestamp=format_time(NOW - 60 * SECOND), deletion_grace_period_seconds=60)
     plan = after(overdue, grace_s=50)
     assert not plan.removed
@@ -110,14 +110,14 @@ def test_a_shorter_grace_counts_from_the_first_request_and_leaves_at_least_a_sec
     assert marked(forced).deletion_timestamp == format_time(NOW)
 
 
-def test_the_time_of_deletion_is_never_in_the_past() -> None:
+def test_the_deletion_timestamp_is_never_in_the_past() -> None:
     dying = pod(deletion_timestamp=format_time(NOW + 30 * SECOND), deletion_grace_period_seconds=30)
     plan = after(dying, grace_s=0, now=NOW + 20 * SECOND)
     assert plan.removed
     assert marked(plan).deletion_timestamp == format_time(NOW + 20 * SECOND)
 
 
-def test_finalizers_hold_any_object() -> None:
+def test_finalizers_block_any_object() -> None:
     assert not after(pod(node="", finalizers=("example.com/f",))).removed
     config_map = ApiObject(kind="ConfigMap", metadata=ObjectMeta(name="c", finalizers=("example.com/f",)))
     plan = after(config_map)
@@ -128,7 +128,7 @@ def test_finalizers_hold_any_object() -> None:
     assert is_done(plan.marked.changed(metadata=marked(plan).changed(finalizers=())))
 
 
-def test_the_last_finalizer_does_not_cut_the_grace_short() -> None:
+def test_removing_the_last_finalizer_keeps_the_grace_period() -> None:
     dying = pod(deletion_timestamp=format_time(NOW + 30 * SECOND), deletion_grace_period_seconds=30)
     assert not is_done(dying)
 
@@ -146,7 +146,7 @@ def test_dependents() -> None:
 
 
 @pytest.mark.parametrize(("kind", "orphans"), [("ReplicationController", True), ("Job", True), ("ReplicaSet", False)])
-def test_dependents_that_no_request_mentions(kind: str, orphans: bool) -> None:
+def test_dependents_by_default(kind: str, orphans: bool) -> None:
     obj = ApiObject(kind=kind, metadata=ObjectMeta(name="x", namespace="d", uid="u"))
     plan = plan_deletion(obj, DeleteOptions(), NOW)
     assert plan.removed == (not orphans)
@@ -167,7 +167,7 @@ def test_preconditions() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.none() | st.integers(-1, 60)), min_size=1, max_size=6))
-def test_the_end_only_comes_closer(requests: list[tuple[int, int | None]]) -> None:
+def test_the_deletion_time_only_moves_forward(requests: list[tuple[int, int | None]]) -> None:
     current: ApiObject = pod()
     now, end = NOW, None
     for pause_s, grace_s in requests:

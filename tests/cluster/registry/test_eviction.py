@@ -1,6 +1,6 @@
-"""The eviction API asks the pod's disruption budget.
+"""The eviction API checks the pod's disruption budget.
 
-The rows of Kubernetes' own eviction_test.go, as far as they are not about writes that conflict.
+The cases are those of upstream's eviction_test.go, without the ones about conflicting writes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FAILED = {"type": "DisruptionAllowed", "status": "False", "lastTransitionTime": 
 def budget(
     cluster: ControlledCluster, policy: str | None, selector: dict[str, Any], name: str = "foo", **status: Any
 ) -> None:
-    """Without a controller that would put its status right."""
+    """A budget without a controller that updates its status."""
     spec = {"selector": selector} | ({"unhealthyPodEvictionPolicy": policy} if policy else {})
     metadata = {"name": name, "namespace": NAMESPACE}
     cluster.store.put(
@@ -83,7 +83,7 @@ ROWS: list[tuple[tuple[str | None, ...], str, bool | None, dict[str, Any], dict[
 
 
 @pytest.mark.parametrize(("policy", "row"), [(policy, number) for number, row in enumerate(ROWS) for policy in row[0]])
-def test_a_budget_is_asked(policy: str | None, row: int) -> None:
+def test_a_budget_decides(policy: str | None, row: int) -> None:
     _, phase, ready, selector, status, cause = ROWS[row]
 
     async def story(cluster: ControlledCluster) -> None:
@@ -111,7 +111,7 @@ def test_a_budget_is_asked(policy: str | None, row: int) -> None:
     controlled(story)
 
 
-def test_the_name_in_the_path_counts() -> None:
+def test_the_name_in_the_path_is_used() -> None:
     async def story(cluster: ControlledCluster) -> None:
         running(cluster)
         with pytest.raises(ApiError, match="name in URL does not match name in Eviction object"):
@@ -120,7 +120,7 @@ def test_the_name_in_the_path_counts() -> None:
     controlled(story)
 
 
-def test_a_pod_that_is_being_deleted_needs_no_permission() -> None:
+def test_a_pod_being_deleted_is_evicted_without_a_check() -> None:
     async def story(cluster: ControlledCluster) -> None:
         running(cluster, ready=True)
         budget(cluster, None, OURS)
@@ -130,7 +130,7 @@ def test_a_pod_that_is_being_deleted_needs_no_permission() -> None:
     controlled(story)
 
 
-def test_an_allowed_eviction_is_counted_before_the_pod_is_touched() -> None:
+def test_an_allowed_eviction_is_counted_before_the_pod_is_deleted() -> None:
     async def story(cluster: ControlledCluster) -> None:
         running(cluster, ready=True)
         budget(cluster, None, OURS, disruptions_allowed=1, current_healthy=2, desired_healthy=1, expected_pods=2)
@@ -152,7 +152,7 @@ def test_an_allowed_eviction_is_counted_before_the_pod_is_touched() -> None:
     controlled(story)
 
 
-def test_a_dry_run_asks_but_changes_nothing() -> None:
+def test_a_dry_run_checks_but_changes_nothing() -> None:
     async def story(cluster: ControlledCluster) -> None:
         running(cluster, ready=True)
         budget(cluster, None, OURS, disruptions_allowed=1)
@@ -178,7 +178,7 @@ def test_two_budgets_for_one_pod_are_a_server_error() -> None:
     controlled(story)
 
 
-def test_a_budget_that_the_controller_has_not_seen_refuses_for_ten_seconds() -> None:
+def test_a_budget_without_a_status_rejects_with_retry_after_ten_seconds() -> None:
     async def story(cluster: ControlledCluster) -> None:
         running(cluster, ready=True)
         budget(cluster, None, OURS, disruptions_allowed=1)

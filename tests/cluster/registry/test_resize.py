@@ -1,6 +1,6 @@
 """Which resizes of a pod the API server accepts.
 
-Re-tells pkg/apis/core/validation/validation_test.go TestValidatePodResize: 69 rows, all of them.
+Adapted from pkg/apis/core/validation/validation_test.go TestValidatePodResize: 69 rows, all of them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def plain(requests: Json, limits: Json, *, policy: tuple[str, str] | None = None
 
 
 def sidecar(requests: Json, limits: Json, *, policy: tuple[str, str] | None = None) -> Json:
-    """The resize policy is the main container's, as upstream's helper has it."""
+    """A sidecar with the main container's resize policy, as in upstream's helper."""
     main = container("ctr")
     if policy:
         main["resizePolicy"] = [{"resourceName": policy[0], "restartPolicy": policy[1]}]
@@ -420,7 +420,7 @@ def named(*names: str) -> Json:
         ),
     ],
 )
-def test_the_containers_stay_the_same(old: Json, new: Json, problem: str) -> None:
+def test_the_list_of_containers_is_immutable(old: Json, new: Json, problem: str) -> None:
     check(old, new, problem)
 
 

@@ -1,4 +1,4 @@
-"""Credentials: each kind that a kubeconfig knows, against a server that asks for it."""
+"""Credentials of each kind in a kubeconfig, with a server that requires them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.support.sources.following import new_store
 
 NODES = Call("list", "/api/v1/nodes")
 SECRET = "s3cret-t0ken"
-PATIENCE_S = 120  # on the wall: the machine may be busy
+PATIENCE_S = 120  # in real time, as the machine may be busy
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 @pytest.fixture
 def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where temporary files would be; none must be left."""
+    """The directory for temporary files, which must be empty at the end."""
     directory = tmp_path / "scratch"
     directory.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(directory))
@@ -121,7 +121,7 @@ def test_a_client_certificate_inline(tmp_path: Path, scratch: Path, authority: A
 
 
 def test_a_client_certificate_that_rotates(tmp_path: Path, authority: Authority) -> None:
-    """Files relative to the kubeconfig. The first certificate is nobody's; a good one replaces it later."""
+    """File paths are relative to the kubeconfig. The first certificate is invalid; a valid one replaces it later."""
     others = Authority(tmp_path / "bad")
     bad, good = others.sign("node", "/CN=n"), authority.sign("node", "/CN=n")
 
@@ -147,7 +147,7 @@ def test_a_client_certificate_that_rotates(tmp_path: Path, authority: Authority)
 
 
 def test_the_identity_of_the_server(tmp_path: Path, authority: Authority) -> None:
-    """It must be known by the authority, and called what it says it is, unless one does not care."""
+    """A known CA must have signed it for this host name, unless verification is disabled."""
     tls = authority.server_context()
     config, trust = tmp_path / "config", {"certificate-authority-data": authority.data}
 
@@ -164,7 +164,7 @@ def test_the_identity_of_the_server(tmp_path: Path, authority: Authority) -> Non
 
 
 def test_a_pods_service_account(tmp_path: Path, authority: Authority) -> None:
-    """Its token is replaced now and then."""
+    """Its token is rotated."""
     (tmp_path / "ca.crt").write_bytes(authority.own.cert.read_bytes())
     token = tmp_path / "token"
     token.write_text(f"{SECRET}\n")
@@ -190,7 +190,7 @@ def test_a_pods_service_account(tmp_path: Path, authority: Authority) -> None:
 
 
 def plugin(directory: Path, text: str) -> dict[str, Any]:
-    """A program in Python, as a kubeconfig names it: relative to itself."""
+    """A plugin written in Python, with a path relative to the kubeconfig."""
     path = directory / "plugin"
     path.write_text(f"#!{sys.executable}\n{text}")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
@@ -202,7 +202,7 @@ def credential(**status: str) -> str:
     return f"print({json.dumps(answer)!r})"
 
 
-def test_a_plugin_gives_a_token(tmp_path: Path) -> None:
+def test_a_plugin_returns_a_token(tmp_path: Path) -> None:
     user = plugin(
         tmp_path,
         "import json, os, sys\n"
@@ -215,7 +215,7 @@ def test_a_plugin_gives_a_token(tmp_path: Path) -> None:
     check(lambda server: KubeconfigAccess(kubeconfig(config, server.address, user)), tokens=[SECRET])
 
 
-def test_a_plugin_gives_a_certificate(tmp_path: Path, scratch: Path, authority: Authority) -> None:
+def test_a_plugin_returns_a_certificate(tmp_path: Path, scratch: Path, authority: Authority) -> None:
     pair = authority.sign("node", "/CN=n")
     text = credential(clientCertificateData=pair.cert.read_text(), clientKeyData=pair.key.read_text())
     user, trust = plugin(tmp_path, text), {"certificate-authority-data": authority.data}
@@ -225,8 +225,8 @@ def test_a_plugin_gives_a_certificate(tmp_path: Path, scratch: Path, authority: 
     )
 
 
-def test_what_a_plugin_gives_is_good_until_it_expires_or_is_refused(tmp_path: Path) -> None:
-    """The plugin counts how often it is asked, and gives its number as the token."""
+def test_a_plugins_credentials_are_used_until_they_expire_or_are_rejected(tmp_path: Path) -> None:
+    """The plugin counts its calls, and returns the number as the token."""
     count = (
         "import pathlib\n"
         f"path = pathlib.Path({str(tmp_path / 'count')!r})\n"
@@ -268,13 +268,13 @@ def test_what_a_plugin_gives_is_good_until_it_expires_or_is_refused(tmp_path: Pa
         (credential(token="x").replace("k8s.io/v1", "k8s.io/v1beta1"), "printed .*, but the kubeconfig asks for"),
     ],
 )
-def test_a_plugin_that_fails_says_so(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_failing_plugin_is_an_error(tmp_path: Path, text: str, problem: str) -> None:
     path = kubeconfig(tmp_path / "config", "http://127.0.0.1:9", plugin(tmp_path, text))
     with pytest.raises(UsageError, match=f"exec: .*/plugin {problem}"):
         asyncio.run(KubeconfigAccess(path).load())
 
 
-def test_a_plugin_that_does_not_exist(tmp_path: Path) -> None:
+def test_a_missing_plugin_is_an_error(tmp_path: Path) -> None:
     user = {"exec": {"command": "no-such-plugin", "apiVersion": "v1", "installHint": "get it\n"}}
     path = kubeconfig(tmp_path / "config", "http://127.0.0.1:9", user)
     with pytest.raises(UsageError, match="exec: no-such-plugin: No such file or directory; get it"):
@@ -282,7 +282,7 @@ def test_a_plugin_that_does_not_exist(tmp_path: Path) -> None:
 
 
 def ends(pid: int) -> bool:
-    """A process that was killed may need a moment."""
+    """A killed process may need a moment to end."""
     try:
         process = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -291,8 +291,8 @@ def ends(pid: int) -> bool:
         return bool(select.select([process], [], [], PATIENCE_S)[0])
 
 
-def test_a_plugin_ends_with_the_caller_that_waits_for_it(tmp_path: Path) -> None:
-    """With all that it has started."""
+def test_a_plugin_ends_with_its_caller(tmp_path: Path) -> None:
+    """Its child processes end too."""
     text = (
         "import os, pathlib, subprocess, sys\n"
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
@@ -305,7 +305,7 @@ def test_a_plugin_ends_with_the_caller_that_waits_for_it(tmp_path: Path) -> None
     async def main() -> None:
         loop = asyncio.get_running_loop()
         task = loop.create_task(KubeconfigAccess(path).load())
-        await loop.run_in_executor(None, (tmp_path / "ready").read_text)  # comes when the other end is there
+        await loop.run_in_executor(None, (tmp_path / "ready").read_text)  # returns when the other end is open
         task.cancel()
         await asyncio.wait([task])
         assert task.cancelled()
@@ -318,7 +318,7 @@ def test_a_plugin_ends_with_the_caller_that_waits_for_it(tmp_path: Path) -> None
 # -- mistakes ---------------------------------------------------------------------------------------------------------
 
 
-def test_mistakes_are_reported_in_one_line_without_secrets(tmp_path: Path) -> None:
+def test_errors_are_one_line_without_secrets(tmp_path: Path) -> None:
     good = kubeconfig(tmp_path / "good", "http://127.0.0.1:9", {"token": SECRET})
     content = yaml.safe_load(Path(good).read_text())
 
@@ -381,7 +381,7 @@ def test_credentials_are_not_shown() -> None:
         ({"clusters": [{"name": "c", "cluster": []}]}, "clusters[0].cluster: must be an object"),
     ],
 )
-def test_a_field_of_another_type_is_named(changes: dict[str, Any], problem: str, tmp_path: Path) -> None:
+def test_an_error_names_a_field_of_the_wrong_type(changes: dict[str, Any], problem: str, tmp_path: Path) -> None:
     path = Path(kubeconfig(tmp_path / "config", "http://127.0.0.1:9", {"token": SECRET}))
     path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), **changes}))
     with pytest.raises(UsageError) as reported:
@@ -390,6 +390,6 @@ def test_a_field_of_another_type_is_named(changes: dict[str, Any], problem: str,
 
 
 @pytest.mark.parametrize("printed", [b"[" * 100_000, b'{"status": [], "apiVersion": "v1"}', b'{"status": 7}', b"\xff"])
-def test_an_exec_plugin_that_prints_nonsense(printed: bytes) -> None:
+def test_an_exec_plugin_with_invalid_output(printed: bytes) -> None:
     with pytest.raises(UsageError, match="did not print an ExecCredential with a status"):
         read_credential(printed, "plugin", "v1")

@@ -1,4 +1,4 @@
-"""The JSON of an answer, within limits."""
+"""Decoding JSON responses within limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kubesim.cluster.remote.answers import MAX_DEPTH, Undecodable, decode_json, 
 
 
 @pytest.mark.parametrize("depth", [1, MAX_DEPTH])
-def test_as_deep_as_allowed(depth: int) -> None:
+def test_the_maximum_depth_is_allowed(depth: int) -> None:
     assert decode_json(b"[" * depth + b"]" * depth) is not None
     assert decode_json(b'{"a":' * depth + b"1" + b"}" * depth) is not None
 
@@ -27,6 +27,6 @@ def test_many_shallow_values_are_not_deep() -> None:
 @pytest.mark.parametrize(
     "body", [b"{}", b"null", b"[]", b'"Pod"', b'{"kind":"Secret"}', b'{"kind":["Pod"]}', b"", b"\xff"]
 )
-def test_not_the_object_that_was_requested(body: bytes) -> None:
+def test_an_unexpected_object_is_rejected(body: bytes) -> None:
     with pytest.raises(Undecodable):
         decode_object(body, "Pod")

@@ -1,4 +1,4 @@
-"""The door to a real API server."""
+"""Opening a connection to a real API server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.sources.following import new_store
 NODES = "/api/v1/nodes"
 
 
-def test_it_only_reads_unless_it_is_said_to_write(tmp_path: Path) -> None:
+def test_it_is_read_only_by_default(tmp_path: Path) -> None:
     async def main() -> None:
         clock = LoopClock()
         server = ClusterServer(new_store(clock), clock)
@@ -43,7 +43,7 @@ def test_it_only_reads_unless_it_is_said_to_write(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kubesim.cluster.remote.connect.find_spec", lambda name: None)
 
     async def main() -> None:
@@ -53,8 +53,8 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(main())
 
 
-def test_the_source_costs_nothing_before_it_is_used() -> None:
-    """Neither the HTTP library nor the Kubernetes package is loaded with the modules that use them."""
+def test_heavy_packages_are_imported_on_use() -> None:
+    """Importing the modules loads neither the HTTP library nor the Kubernetes package."""
     code = (
         "import sys; import kubesim.cli.main, kubesim.sources.apiserver, kubesim.cluster.remote.connect\n"
         "print([name for name in ('aiohttp', 'kubernetes') if name in sys.modules])"

@@ -1,4 +1,4 @@
-"""The connection itself: what it leaves behind, whom it talks to, how it fails."""
+"""HTTP connections: clean-up, proxies, credentials, and failures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def transport_to(address: str, **access: Any) -> HttpTransport:
 
 
 async def until(true: Callable[[], bool]) -> None:
-    """Give the other side its turns; bounded by the test's patience."""
+    """Let the server run until a condition holds, within the test's timeout."""
     for _ in range(1_000_000):
         if true():
             return
@@ -50,7 +50,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 
 class Listener:
-    """Anything that answers on a port: as configured."""
+    """A server with a configurable response."""
 
     def __init__(self, answer: bytes) -> None:
         self._answer = answer
@@ -73,7 +73,7 @@ class Listener:
 
 
 @pytest.mark.parametrize("secure", [False, True])
-def test_a_source_that_is_stopped_leaves_nothing_behind_within_milliseconds(tmp_path: Path, secure: bool) -> None:
+def test_a_stopped_source_leaves_nothing_behind(tmp_path: Path, secure: bool) -> None:
     authority = Authority(tmp_path / "certificates")
 
     async def main() -> float:
@@ -101,7 +101,7 @@ def test_a_source_that_is_stopped_leaves_nothing_behind_within_milliseconds(tmp_
     assert run(main) < 0.1
 
 
-def test_a_name_is_looked_up_without_a_thread_that_stays() -> None:
+def test_a_dns_lookup_leaves_no_thread() -> None:
     async def main() -> None:
         threads = threading.active_count()
         clock = LoopClock()
@@ -117,7 +117,7 @@ def test_a_name_is_looked_up_without_a_thread_that_stays() -> None:
     run(main)
 
 
-def test_a_name_that_does_not_exist() -> None:
+def test_an_unknown_host_name() -> None:
     async def main() -> None:
         transport = transport_to("http://no-such-host.invalid:1")
         with pytest.raises(TransportError, match=r"no-such-host\.invalid"):
@@ -128,10 +128,10 @@ def test_a_name_that_does_not_exist() -> None:
     run(main)
 
 
-def test_nobody_listens() -> None:
+def test_connection_refused() -> None:
     async def main() -> None:
         with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))  # but does not listen
+            taken.bind(("127.0.0.1", 0))  # bound, but not listening
             transport = transport_to(f"http://127.0.0.1:{taken.getsockname()[1]}")
             with pytest.raises(TransportError) as refused:
                 async with transport.open(PODS):
@@ -142,7 +142,7 @@ def test_nobody_listens() -> None:
     run(main)
 
 
-def test_a_silent_client_is_not_waited_for_forever() -> None:
+def test_a_silent_server_times_out() -> None:
     async def main() -> None:
         over = asyncio.Event()
 
@@ -164,7 +164,7 @@ def test_a_silent_client_is_not_waited_for_forever() -> None:
     run(main)
 
 
-def test_an_answer_that_breaks_off() -> None:
+def test_a_truncated_response() -> None:
     async def main() -> None:
         head = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
         async with Listener(head + b'{"kind"') as listener:
@@ -177,7 +177,7 @@ def test_an_answer_that_breaks_off() -> None:
     run(main)
 
 
-def test_a_token_goes_to_no_other_server() -> None:
+def test_a_token_is_not_sent_to_another_server() -> None:
     async def main() -> None:
         async with Listener(b"") as other:
             moved = f"HTTP/1.1 302 Found\r\nLocation: {other.address}/\r\nContent-Length: 0\r\n\r\n".encode()
@@ -193,7 +193,7 @@ def test_a_token_goes_to_no_other_server() -> None:
 
 
 def test_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment's for others, never for this machine; a configured one always."""
+    """The environment's proxy is used for other hosts, never for loopback. A configured proxy is always used."""
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
     async def main() -> None:
@@ -219,7 +219,7 @@ def test_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     run(main)
 
 
-def test_hanging_up_ends_the_reading() -> None:
+def test_closing_the_connection_ends_the_reading() -> None:
     async def main() -> None:
         clock = LoopClock()
         server = ClusterServer(new_store(clock), clock)
@@ -234,7 +234,7 @@ def test_hanging_up_ends_the_reading() -> None:
     run(main)
 
 
-def test_a_server_that_asks_for_peace() -> None:
+def test_retry_after_is_reported() -> None:
     async def main() -> None:
         async with Listener(b"HTTP/1.1 429 Too Many\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n") as listener:
             transport = transport_to(listener.address)
@@ -246,7 +246,7 @@ def test_a_server_that_asks_for_peace() -> None:
 
 
 class _Renewed:
-    """Credentials of which each load gives the next."""
+    """Credentials that change with each load."""
 
     def __init__(self, server: str, *tokens: str) -> None:
         self._server, self._tokens = server, list(tokens)
@@ -255,7 +255,7 @@ class _Renewed:
         return Access(self._server, authorization=f"Bearer {self._tokens.pop(0)}")
 
 
-def test_new_credentials_leave_a_watch_of_the_old_ones_open() -> None:
+def test_new_credentials_keep_an_open_watch_of_the_old_ones() -> None:
     async def main() -> None:
         clock = LoopClock()
         store = new_store(clock)
@@ -281,7 +281,7 @@ def test_new_credentials_leave_a_watch_of_the_old_ones_open() -> None:
     run(main)
 
 
-def test_a_compressed_answer_is_unpacked() -> None:
+def test_a_compressed_response_is_decompressed() -> None:
     body = b'{"kind":"PodList"}' * 10_000
     packed = gzip.compress(body)
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
@@ -297,7 +297,7 @@ def test_a_compressed_answer_is_unpacked() -> None:
     run(main)
 
 
-def test_what_was_read_does_not_count_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_budget_is_released_after_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kubesim.cluster.remote.bodies.MAX_BODY", 100)
     monkeypatch.setattr("kubesim.cluster.remote.bodies.MAX_OPEN_BODIES", 150)
 

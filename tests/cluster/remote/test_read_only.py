@@ -1,4 +1,4 @@
-"""A connection that only reads: whatever is tried, nothing else leaves."""
+"""A read-only connection: no modifying call is sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POD = "/api/v1/namespaces/default/pods/web"
 
 
 class Wire:
-    """Remembers what got through."""
+    """Records the calls that were sent."""
 
     def __init__(self) -> None:
         self.sent: list[Call] = []
@@ -45,7 +45,7 @@ def try_to(call: Call) -> list[Call]:
 
 
 @pytest.mark.parametrize("verb", get_args(Verb))
-def test_only_get_list_and_watch_get_through(verb: Verb) -> None:
+def test_only_get_list_and_watch_are_sent(verb: Verb) -> None:
     if verb in READS:
         assert METHODS[verb] == "GET"
         assert try_to(Call(verb, POD)) == [Call(verb, POD)]
@@ -54,24 +54,24 @@ def test_only_get_list_and_watch_get_through(verb: Verb) -> None:
             try_to(Call(verb, POD))
 
 
-def test_a_verb_that_does_not_exist() -> None:
+def test_an_unknown_verb() -> None:
     with pytest.raises(ReadOnlyError):
         try_to(Call("GET", POD))  # type: ignore[arg-type]
 
 
-def test_a_read_with_a_body_is_not_a_read() -> None:
+def test_a_read_with_a_body_is_rejected() -> None:
     with pytest.raises(ReadOnlyError):
         try_to(Call("get", POD, body=b"{}"))
 
 
 @pytest.mark.parametrize("way", ["exec", "attach", "portforward", "proxy", "proxy/metrics"])
-def test_ways_into_a_pod_are_not_reads(way: str) -> None:
+def test_exec_attach_and_proxy_are_not_reads(way: str) -> None:
     with pytest.raises(ReadOnlyError, match="it would open a way into a pod or a node"):
         try_to(Call("get", f"{POD}/{way}"))
     with pytest.raises(ReadOnlyError):
         try_to(Call("get", f"/api/v1/nodes/node-a/{way}"))
 
 
-def test_a_pod_may_be_called_like_one() -> None:
+def test_a_pod_may_have_the_name_of_a_subresource() -> None:
     assert try_to(Call("get", "/api/v1/namespaces/proxy/pods/exec"))
     assert try_to(Call("get", f"{POD}/log"))

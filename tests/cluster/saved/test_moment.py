@@ -1,4 +1,4 @@
-"""The state of a run at a moment is the state that the API server had then."""
+"""The cluster at a given time of a run equals the API server's state at that time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WORKLOADS = ("scenarios/workloads/rolling-update-readiness.yaml", "scenarios/wor
 
 
 class StoreKeeper:
-    """A sink that keeps the store of a run."""
+    """A sink that exposes the store of a run."""
 
     store: Store
 
@@ -37,7 +37,7 @@ class StoreKeeper:
         self.store = store
 
     def record(self, record: Record) -> None:
-        """The trace is of no interest."""
+        """Ignored."""
 
 
 @cache
@@ -58,7 +58,7 @@ def key(obj: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def store_at(name: str, t: int) -> list[dict[str, Any]]:
-    """Play it again, up to this time, and look. Leases are written when somebody reads them, such as at the end."""
+    """Run again up to this time. Leases are written when somebody reads them, such as at the end."""
     keeper = StoreKeeper()
     run_scenario(scenario(name), sinks=(keeper,), trial=Trial(scenario(name).gates, t + 1))
     store = keeper.store
@@ -69,14 +69,14 @@ def store_at(name: str, t: int) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", [*NAMES, *WORKLOADS])
 @settings(max_examples=3, deadline=None, phases=[Phase.generate])
 @given(t=st.integers(0, 40 * SECOND // MILLISECOND))
-def test_it_is_the_store_of_that_moment(name: str, t: int) -> None:
+def test_it_equals_the_store_at_that_time(name: str, t: int) -> None:
     history = whole_run(name)
     moment = min(t * MILLISECOND, history.end - 1)
     found = [obj for obj in history.objects_at(moment) if obj["kind"] != "Lease"]
     assert sorted(found, key=key) == store_at(name, moment)
 
 
-def test_changes_of_the_instant_itself_are_in() -> None:
+def test_changes_at_exactly_that_time_are_included() -> None:
     history = whole_run("hello-pod")
     change = next(each for each in history.changes if each.object["kind"] == "Pod" and each.t > 0)
     before, at = (
@@ -105,7 +105,7 @@ def test_objects_are_selected_by_namespace_labels_and_fields() -> None:
     ] == [one]
 
 
-def test_output_belongs_to_one_instance_of_a_container() -> None:
+def test_output_belongs_to_one_container_id() -> None:
     moment = ClusterMoment(whole_run("crashloop"), 25 * SECOND)
     pod = moment.find(RESOURCES["Pod"], "default", "crash")
     assert pod is not None

@@ -1,4 +1,4 @@
-"""A status as the API server answers it has the words that the trace has for what the kubelet wrote."""
+"""A status from the API server is summarized like the kubelet's status update in the trace."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Listener:
 
 
 @pytest.mark.parametrize("name", ["probes", "init-containers", "resize", "memory-pressure", "missing-image"])
-def test_what_the_kubelet_writes_is_what_the_server_answers(name: str) -> None:
+def test_the_servers_status_has_the_kubelets_summary(name: str) -> None:
     listener = _Listener()
     run_scenario(load_scenario(str(SCENARIOS / f"{name}.yaml")), sinks=(RunObserver(listener),))
     assert len(listener.compared) > 3
@@ -54,7 +54,7 @@ def test_what_the_kubelet_writes_is_what_the_server_answers(name: str) -> None:
         assert shown == written
 
 
-def test_a_pod_that_is_gone_has_no_summary() -> None:
+def test_a_deleted_pod_has_no_summary() -> None:
     pod = {"kind": "Pod", "metadata": {"namespace": "a", "name": "b"}, "spec": {"nodeName": "n"}}
     assert shown_pod(ObjectChange(1, "DELETED", pod)) == ("a/b", "n", None)
     nothing: dict[str, Any] = {"conditions": {}, "containers": {}, "initContainers": {}, "ephemeralContainers": {}}

@@ -1,4 +1,4 @@
-"""The rows of kubectl's tables over a run: one for each change that can be seen, with marks for ages."""
+"""The rows of kubectl's tables over a run: one for each visible change, with placeholders for ages."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def rows(*changes: ObjectChange) -> list[tuple[int, list[str] | None]]:
     return [(t, row and row[:6]) for t, row in table["rows"]["default/web"]]
 
 
-def test_an_age_is_a_mark_with_the_moment_from_which_it_counts() -> None:
+def test_an_age_is_a_placeholder_with_its_start() -> None:
     [(t, row)] = rows(ObjectChange(5, "ADDED", pod("Pending")))
     assert (t, row) == (5, ["default", "web", "0/1", "Pending", "0", f"{MARK}{2 * SECOND}{MARK}"])
 
 
-def test_a_change_that_no_column_shows_makes_no_row_and_a_deletion_ends_it() -> None:
+def test_an_invisible_change_adds_no_row_and_a_deletion_ends_it() -> None:
     found = rows(
         ObjectChange(1, "ADDED", pod("Pending")),
         ObjectChange(2, "MODIFIED", pod("Pending", message="not shown")),

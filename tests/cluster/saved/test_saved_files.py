@@ -1,4 +1,4 @@
-"""The file of a saved run: what is in it, what is not, and that it can be read wherever it ends."""
+"""The file of a saved run: its content, and reading it when it is truncated."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_it_has_a_header_the_trace_the_changes_and_an_end(saved: Path, capsys: p
     assert [line for line in saved.read_text().splitlines() if line.startswith('{"seq"')] == printed
 
 
-def test_saving_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_saving_does_not_change_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["run", "-q", "scenarios/hello-pod.yaml"])
     plain = capsys.readouterr().out
     main(["run", "-q", "scenarios/hello-pod.yaml", "--save", str(tmp_path / "a")])
@@ -80,7 +80,7 @@ def test_a_compressed_file_has_the_same_lines_and_is_private(saved: Path) -> Non
     assert not is_saved_run("no such file")
 
 
-def test_the_data_of_secrets_is_not_in_it(tmp_path: Path) -> None:
+def test_the_data_of_secrets_is_not_saved(tmp_path: Path) -> None:
     (tmp_path / "door.yaml").write_text(SECRET)
     assert main(["run", "-q", str(tmp_path / "door.yaml"), "--save", str(tmp_path / "run.jsonl")]) == 0
     text = (tmp_path / "run.jsonl").read_text()
@@ -96,7 +96,7 @@ def test_the_data_of_secrets_is_not_in_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["run.jsonl", "run.jsonl.gz"])
 @settings(max_examples=30, deadline=None)
 @given(part=st.floats(0, 1))
-def test_a_file_that_ends_anywhere_can_be_read(saved: Path, name: str, part: float) -> None:
+def test_a_truncated_file_can_be_read(saved: Path, name: str, part: float) -> None:
     data = saved.with_name(name).read_bytes()
     cut = saved.with_name(f"cut-{name}")
     cut.write_bytes(data[: int(len(data) * part)])
@@ -126,7 +126,7 @@ def test_a_file_that_ends_anywhere_can_be_read(saved: Path, name: str, part: flo
         ('{"seq": 1, "t": null}', "must be seconds since the start"),
     ],
 )  # fmt: skip
-def test_a_line_that_is_wrong_is_named(line: str, problem: str) -> None:
+def test_an_invalid_line_is_named(line: str, problem: str) -> None:
     with pytest.raises(InputError) as caught:
         read_history([header().line(), line], "run.jsonl")
     assert "run.jsonl:2" in str(caught.value)

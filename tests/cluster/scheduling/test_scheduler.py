@@ -1,4 +1,4 @@
-"""Pods that name no node are bound to the best one, or learn why there is none; changes bring them back."""
+"""The scheduler: binds pods to the best node, reports why none fits, and retries after changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOT_HELPFUL = (
 )
 
 
-def test_a_pod_goes_to_the_emptier_node_and_the_trace_says_why() -> None:
+def test_a_pod_goes_to_the_emptier_node_and_the_trace_has_the_reason() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(pod("a", "800m"))
         await cluster.wait(0.1)
@@ -53,7 +53,7 @@ def test_a_pod_goes_to_the_emptier_node_and_the_trace_says_why() -> None:
     scheduled_cluster(story, node("n1", "1"), node("n2", "8"))
 
 
-def test_which_of_equal_nodes_is_chosen_depends_on_the_seed_only() -> None:
+def test_the_choice_between_equal_nodes_depends_only_on_the_seed() -> None:
     async def story(cluster: ControlledCluster) -> str:
         cluster.create(pod("a"))
         await cluster.wait(0.1)
@@ -64,7 +64,7 @@ def test_which_of_equal_nodes_is_chosen_depends_on_the_seed_only() -> None:
     assert chosen == [scheduled_cluster(story, node("n1"), node("n2"), seed=seed) for seed in range(12)]
 
 
-def test_a_pod_that_fits_nowhere_says_why() -> None:
+def test_an_unschedulable_pod_has_a_reason() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(pod("busy", "1500m"))
         await cluster.wait(0.1)
@@ -81,7 +81,7 @@ def test_a_pod_that_fits_nowhere_says_why() -> None:
     scheduled_cluster(story, node("n1", "1"), node("n2", "4", taints=("k:NoSchedule",)), node("n3", "2"))
 
 
-def test_a_cluster_without_nodes_is_tried_again_with_growing_delays() -> None:
+def test_a_cluster_without_nodes_is_retried_with_back_off() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(pod("a"))
         await cluster.wait(20)
@@ -93,7 +93,7 @@ def test_a_cluster_without_nodes_is_tried_again_with_growing_delays() -> None:
     scheduled_cluster(story)
 
 
-def test_pods_of_other_schedulers_and_with_gates_are_not_touched() -> None:
+def test_pods_of_other_schedulers_and_gated_pods_are_ignored() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(pod("foreign", schedulerName="other"))
         cluster.create(pod("gated", schedulingGates=[{"name": "x"}, {"name": "y"}]))
@@ -119,7 +119,7 @@ def test_the_pod_of_higher_priority_is_tried_first() -> None:
     scheduled_cluster(story, node("n1", "1"))
 
 
-def test_a_pod_that_leaves_wakes_the_pods_that_wait_for_room() -> None:
+def test_a_terminated_pod_requeues_pods_that_need_room() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(pod("first", "1"))
         await cluster.wait(0.1)
@@ -127,7 +127,7 @@ def test_a_pod_that_leaves_wakes_the_pods_that_wait_for_room() -> None:
         cluster.create(pod("never", "3"))
         await cluster.wait(10)
         assert len(failures(cluster, "second")) == len(failures(cluster, "never")) == 1
-        # Resources are free when the pod is terminal, before it is gone.
+        # Resources are free once the pod is terminal, before it is deleted.
         cluster.set_phase(cluster.get("Pod", "first"), "Succeeded")
         await cluster.wait(0.1)
         assert node_of(cluster, "second") == "n1"
@@ -136,7 +136,7 @@ def test_a_pod_that_leaves_wakes_the_pods_that_wait_for_room() -> None:
     scheduled_cluster(story, node("n1", "1"))
 
 
-def test_a_label_wakes_the_pods_that_ask_for_it_and_nothing_else_does() -> None:
+def test_a_label_requeues_only_the_pods_that_select_it() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(pod("picky", nodeSelector={"disk": "ssd"}))
         cluster.create(pod("other"))
@@ -152,7 +152,7 @@ def test_a_label_wakes_the_pods_that_ask_for_it_and_nothing_else_does() -> None:
     scheduled_cluster(story, node("n1"))
 
 
-def test_a_pod_that_nothing_helps_is_tried_every_five_minutes() -> None:
+def test_an_unschedulable_pod_is_retried_every_five_minutes() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(pod("a", nodeSelector={"x": "y"}))
         await cluster.wait(299)
@@ -164,20 +164,20 @@ def test_a_pod_that_nothing_helps_is_tried_every_five_minutes() -> None:
 
 
 def test_the_second_failure_is_a_new_event_and_the_third_starts_a_series() -> None:
-    """The first attempt changes the pod's version by its condition, and Events about other versions differ."""
+    """The first attempt changes the pod's resource version by its condition, and Events about other versions differ."""
 
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(pod("a", nodeSelector={"x": "y"}))
         for n in range(4):
             await cluster.wait(2)
             taints = [{"key": f"k{n}", "effect": "PreferNoSchedule"}]
-            cluster.patch("Node", "n1", {"spec": {"taints": taints}})  # wakes what node affinity refused
+            cluster.patch("Node", "n1", {"spec": {"taints": taints}})  # requeues pods that NodeAffinity rejected
         await cluster.wait(2)
         first, second = cluster.events("FailedScheduling")
         assert first.series is None
         assert second.series is not None
         assert second.series["count"] == 2  # later ones are only counted
-        await cluster.wait(1850)  # a series that continues is written every half hour
+        await cluster.wait(1850)  # a continuing series is written every half hour
         _, second = cluster.events("FailedScheduling")
         assert second.series is not None
         assert second.series["count"] >= 4
@@ -204,7 +204,8 @@ def test_preemption_from_the_victim_to_the_binding(seed: int) -> None:
         )  # fmt: skip
         (event,) = cluster.events("Preempted")
         assert event.message == f"Preempted by pod {high.metadata.uid} on node n1"
-        # While the victim stops, an attempt says that it waits, and nobody of no higher priority gets the room.
+        # While the victim terminates, an attempt reports that it waits, and no pod of lower or equal priority gets the
+        # room.
         cluster.create(pod("late", "1"))
         await cluster.wait(0.1)
         cluster.set_phase(cluster.get("Pod", "low"), "Failed")
@@ -237,7 +238,7 @@ def test_a_local_volume_is_reserved_and_the_pod_is_bound_a_second_later() -> Non
     scheduled_cluster(story, node("n1"), node("n2"))
 
 
-def test_a_volume_is_provisioned_for_the_chosen_node_and_a_failure_there_is_tried_again() -> None:
+def test_a_volume_is_provisioned_for_the_selected_node_and_a_failure_is_retried() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.apply(LOCAL.replace("kubernetes.io/no-provisioner", "csi.example"))
         cluster.delete("PersistentVolume", "local")
@@ -256,7 +257,7 @@ def test_a_volume_is_provisioned_for_the_chosen_node_and_a_failure_there_is_trie
     scheduled_cluster(story, node("n1"))
 
 
-def test_a_pod_that_is_deleted_while_its_volumes_are_bound_frees_its_room() -> None:
+def test_a_pod_deleted_during_binding_releases_its_room() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.apply(LOCAL.replace("kubernetes.io/no-provisioner", "csi.example"))
         cluster.create(pod("user", "1", claims=("data",)))
@@ -280,7 +281,7 @@ def test_a_pod_that_is_deleted_while_its_volumes_are_bound_frees_its_room() -> N
          "pod has unbound immediate PersistentVolumeClaims"),
     ],
 )  # fmt: skip
-def test_a_claim_that_does_not_exist_or_not_bound_keeps_the_pod_waiting(text: str, message: str) -> None:
+def test_a_missing_or_unbound_claim_blocks_the_pod(text: str, message: str) -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.apply(text)
         cluster.create(pod("user", claims=("data",)))
@@ -290,7 +291,7 @@ def test_a_claim_that_does_not_exist_or_not_bound_keeps_the_pod_waiting(text: st
     scheduled_cluster(story, node("n1"), node("n2"))
 
 
-def test_a_daemon_pod_is_compared_with_its_node_only() -> None:
+def test_a_daemon_pod_is_checked_on_its_node_only() -> None:
     async def story(cluster: ControlledCluster) -> None:
         terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n2"]}]}]
         required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
@@ -335,7 +336,7 @@ spec:
 
 
 def bind_claim(cluster: ControlledCluster) -> None:
-    """What the volume controller does when a volume names the claim."""
+    """Bind the claim of a prebound volume, as the PV controller does."""
     claim = cluster.get("PersistentVolumeClaim", "data")
     metadata = claim.metadata.changed(annotations={"pv.kubernetes.io/bind-completed": "yes"})
     spec = {**claim.extra["spec"], "volumeName": "local"}

@@ -1,4 +1,4 @@
-"""The scheduler starts with the first pod that has no node; without one, a rule places the pods."""
+"""The scheduler starts with the first unscheduled pod; without it, a rule assigns the node."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ print("{MODULE}" in sys.modules)
 
 
 @pytest.mark.parametrize(("scheduler", "expected"), [(None, "False"), ("on", "True")])
-def test_a_run_of_placed_pods_does_not_import_the_scheduler(scheduler: str | None, expected: str) -> None:
+def test_a_run_without_unscheduled_pods_does_not_import_the_scheduler(scheduler: str | None, expected: str) -> None:
     spec = {"scheduler": scheduler, "objects": [pod("web")], "duration": "2s"}
     head = {"apiVersion": "kubesim.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "x"}}
     command = [sys.executable, "-c", PROGRAM, json.dumps({**head, "spec": spec})]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == expected
 
 
-def test_without_a_scheduler_a_gated_pod_is_placed_when_its_gates_are_gone() -> None:
+def test_without_a_scheduler_a_gated_pod_is_bound_when_its_gates_are_removed() -> None:
     played = Played(
         {"at": "5s", "patch": {"pod": "web", "patch": {"spec": {"schedulingGates": None}}, "type": "merge"}},
         objects=[pod("web", schedulingGates=[{"name": "example.com/wait"}])],

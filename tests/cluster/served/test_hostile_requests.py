@@ -1,6 +1,6 @@
-"""Whatever a client sends, the server answers it: with a Status that says what is wrong, and never with a crash.
+"""The server answers every request with a Status about the error, and never crashes.
 
-`hostile_request(n)` makes the n-th request again.
+`hostile_request(n)` repeats request n.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tests.support.cluster.rest import new_store
 from tests.support.soak import LONG, rounds
 
 REQUESTS = 8000
-# A real server answers these with 500, too.
+# A real server also answers these with 500.
 KNOWN = (
     "strconv.ParseUint",
     "failed to create typed patch object",

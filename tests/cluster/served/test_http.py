@@ -1,4 +1,4 @@
-"""The cluster's server: what a connection adds to what the store answers."""
+"""The cluster's HTTP server: connections, timeouts, limits."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Stage:
 
 
 def on_stage(play: Callable[[Stage], Awaitable[None]], **options: Any) -> None:
-    """In virtual time."""
+    """Run the server in virtual time."""
 
     async def main() -> None:
         clock = LoopClock()
@@ -58,7 +58,7 @@ def on_stage(play: Callable[[Stage], Awaitable[None]], **options: Any) -> None:
     run_with_sockets(main)
 
 
-def test_a_watch_ends_when_its_time_is_over() -> None:
+def test_a_watch_ends_at_its_timeout() -> None:
     async def lasts(stage: Stage, path: str) -> float:
         began = stage.clock.now()
         async with stage.session.get(stage.server.address + path) as response:
@@ -86,7 +86,7 @@ def test_a_client_that_does_not_read_loses_the_watch() -> None:
         writer.write(f"GET {MAPS}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
         await stage.clock.sleep(SECOND)
         writer.transport.pause_reading()  # type: ignore[attr-defined]
-        for number in range(150):  # more than the system keeps for a connection
+        for number in range(150):  # more than the socket buffers
             stage.put(f"long-{number}", "x" * 100_000)
             await stage.clock.sleep(1000)
         for number in range(QUEUE_LIMIT):
@@ -98,7 +98,7 @@ def test_a_client_that_does_not_read_loses_the_watch() -> None:
     on_stage(play)
 
 
-def test_who_goes_is_forgotten() -> None:
+def test_a_disconnected_client_is_forgotten() -> None:
     async def play(stage: Stage) -> None:
         async with stage.session.get(f"{stage.server.address}{MAPS}?watch=1"):
             await stage.clock.sleep(SECOND)
@@ -118,7 +118,7 @@ def test_closing_ends_every_watch() -> None:
     on_stage(play)
 
 
-def test_a_version_that_comes_about_in_time_is_waited_for() -> None:
+def test_a_read_waits_for_a_resource_version_in_the_near_future() -> None:
     async def play(stage: Stage) -> None:
         stage.clock.call_at(stage.clock.now() + SECOND, stage.put, "a")
         began = stage.clock.now()
@@ -133,7 +133,7 @@ def test_a_version_that_comes_about_in_time_is_waited_for() -> None:
     on_stage(play)
 
 
-def test_a_body_can_be_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_is_too_long_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "MAX_BODY", 1000)
 
     async def play(stage: Stage) -> None:
@@ -145,7 +145,7 @@ def test_a_body_can_be_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     on_stage(play)
 
 
-def test_an_unknown_client_gets_nothing() -> None:
+def test_an_unauthenticated_client_is_rejected() -> None:
     async def play(stage: Stage) -> None:
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic good"}):
             status, body = await stage.get("/healthz", headers=headers)
@@ -191,7 +191,7 @@ def test_discovery() -> None:
     on_stage(play)
 
 
-def test_a_port_that_is_taken() -> None:
+def test_a_port_in_use() -> None:
     async def play(stage: Stage) -> None:
         port = int(stage.server.address.rsplit(":")[-1])
         with pytest.raises(UsageError, match=f"cannot serve on 127.0.0.1:{port}: "):
@@ -200,7 +200,7 @@ def test_a_port_that_is_taken() -> None:
     on_stage(play)
 
 
-def test_a_mistake_of_the_server_is_an_answer_and_the_server_goes_on(
+def test_an_exception_is_answered_and_the_server_keeps_running(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def play(stage: Stage) -> None:

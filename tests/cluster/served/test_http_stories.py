@@ -1,4 +1,4 @@
-"""What a real API server answered, asked again over HTTP."""
+"""Recorded requests to a real API server, repeated over HTTP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_short_story(name: str) -> None:
     assert not problems, "\n".join(problems)
 
 
-def test_a_difference_is_noticed() -> None:
+def test_a_difference_is_detected() -> None:
     name = "watch: changes, bookmarks"
     watch, *changes = SHORT_STORIES[name]
     steps = [{**watch, "closed_t": 5.0, "events": watch["events"][:-2]}, *changes]

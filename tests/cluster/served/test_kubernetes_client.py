@@ -1,4 +1,4 @@
-"""The real `kubernetes` package against the cluster over HTTP: it gets what it gets from a real API server."""
+"""The real `kubernetes` package with the cluster over HTTP works as with a real API server."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def core(api: client.ApiClient) -> client.CoreV1Api:
 
 @pytest.fixture
 def ns(core: client.CoreV1Api, request: pytest.FixtureRequest) -> str:
-    """A namespace of the test's own."""
+    """A namespace for one test."""
     name = request.node.name.replace("_", "-").lower()[:60].strip("-")
     core.create_namespace(client.V1Namespace(metadata=client.V1ObjectMeta(name=name)))
     return str(name)
 
 
 def pod(name: str, node: str | None = None, **labels: str) -> client.V1Pod:
-    """Without apiVersion and kind, as models are sent."""
+    """A pod without apiVersion and kind, as the package's models send it."""
     return client.V1Pod(
         metadata=client.V1ObjectMeta(name=name, labels=labels or None),
         spec=client.V1PodSpec(node_name=node, containers=[client.V1Container(name="main", image="busybox:1.36")]),
@@ -58,7 +58,7 @@ def names(found: Any) -> list[str]:
     return [item.metadata.name for item in found.items]
 
 
-def test_create_read_and_refuse(core: client.CoreV1Api, ns: str) -> None:
+def test_create_read_and_reject(core: client.CoreV1Api, ns: str) -> None:
     assert names(core.list_namespaced_pod(ns)) == []
     made = core.create_namespaced_pod(ns, pod("web", "node-a", app="shop"))
     assert (made.status.phase, made.spec.restart_policy) == ("Pending", "Always")
@@ -103,7 +103,7 @@ def test_every_kind_of_patch(core: client.CoreV1Api, ns: str) -> None:
 
 
 def test_read_change_replace(core: client.CoreV1Api, ns: str) -> None:
-    """What the models make of times and numbers must be taken back."""
+    """Conversions of times and numbers by the models must be reverted."""
     made = core.create_namespaced_pod(ns, pod("web"))
     made.metadata.labels = {"rep": "1"}
     replaced = core.replace_namespaced_pod("web", ns, made)
@@ -190,7 +190,7 @@ def test_streaming_list(core: client.CoreV1Api, ns: str) -> None:
     assert marker["raw_object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
 
 
-def test_a_watch_from_a_forgotten_version_is_gone() -> None:
+def test_a_watch_from_an_expired_version_is_gone() -> None:
     with served_cluster(history_limit=1) as cluster:
         core = client.CoreV1Api(client.ApiClient(client.Configuration(host=cluster.address)))
         for name in ("a", "b", "c"):

@@ -1,4 +1,4 @@
-"""Forms of an answer: an object as it is, or its metadata alone; in gets, lists and watches."""
+"""Forms of a response: a whole object, or its metadata only; in gets, lists and watches."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def ask(store: Store, path: str, accept: str) -> Response:
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
-def test_of_one_object_its_metadata(store: Store, version: str) -> None:
+def test_metadata_of_one_object(store: Store, version: str) -> None:
     body = body_of(ask(store, f"{MAPS}/m", as_("PartialObjectMetadata", version)))
     assert set(body) == {"kind", "apiVersion", "metadata"}
     assert (body["kind"], body["apiVersion"]) == ("PartialObjectMetadata", f"meta.k8s.io/{version}")
     assert body["metadata"]["labels"] == {"a": "b"}
 
 
-def test_of_a_list_the_metadata_of_its_items(store: Store) -> None:
+def test_metadata_of_list_items(store: Store) -> None:
     body = body_of(ask(store, MAPS, LIST))
     assert (body["kind"], body["apiVersion"]) == ("PartialObjectMetadataList", "meta.k8s.io/v1")
     assert body["metadata"]["resourceVersion"] == str(store.resource_version)
@@ -49,12 +49,12 @@ def test_of_a_list_the_metadata_of_its_items(store: Store) -> None:
     assert set(item) == {"kind", "apiVersion", "metadata"}
 
 
-def test_a_list_of_nothing_has_null_for_items(store: Store) -> None:
+def test_an_empty_list_has_null_items(store: Store) -> None:
     assert body_of(ask(store, "/api/v1/namespaces/none/configmaps", LIST))["items"] is None
     assert body_of(ask(store, "/api/v1/namespaces/none/configmaps", "application/json"))["items"] == []
 
 
-def test_of_a_watch_the_metadata_of_each_object_and_of_bookmarks(store: Store) -> None:
+def test_metadata_of_watched_objects_and_bookmarks(store: Store) -> None:
     query = "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
     stream = ask(store, MAPS + query, ITEM).stream
     assert stream is not None
@@ -64,7 +64,7 @@ def test_of_a_watch_the_metadata_of_each_object_and_of_bookmarks(store: Store) -
     assert all(set(line["object"]) == {"kind", "apiVersion", "metadata"} for line in lines)
 
 
-def test_a_watch_cannot_show_an_object_as_a_list(store: Store) -> None:
+def test_a_watch_cannot_return_an_object_as_a_list(store: Store) -> None:
     stream = ask(store, MAPS + "?watch=1", LIST).stream
     assert stream is not None
     assert stream.lines() == []
@@ -86,7 +86,7 @@ def test_a_watch_cannot_show_an_object_as_a_list(store: Store) -> None:
         (MAPS, "application/json;as=PartialObjectMetadataList", "only the following media types are accepted"),
     ],
 )
-def test_what_cannot_be_had_is_refused(store: Store, path: str, accept: str, message: str) -> None:
+def test_unavailable_forms_are_rejected(store: Store, path: str, accept: str, message: str) -> None:
     response = ask(store, path, accept)
     assert (response.status, body_of(response)["reason"]) == (406, "NotAcceptable")
     assert message in body_of(response)["message"]
@@ -104,10 +104,10 @@ def test_what_cannot_be_had_is_refused(store: Store, path: str, accept: str, mes
         (f"*/*, {LIST}", "PartialObjectMetadataList"),
     ],
 )
-def test_the_weightiest_form_that_there_is_is_taken(store: Store, accept: str, kind: str) -> None:
+def test_the_available_form_with_the_highest_weight_is_used(store: Store, accept: str, kind: str) -> None:
     body: dict[str, Any] = body_of(ask(store, MAPS, accept))
     assert body["kind"] == kind
 
 
-def test_an_object_that_does_not_exist_is_reported_before_its_form(store: Store) -> None:
+def test_a_missing_object_is_reported_before_an_unavailable_form(store: Store) -> None:
     assert ask(store, f"{MAPS}/absent", LIST).status == 404

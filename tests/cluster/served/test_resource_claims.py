@@ -22,7 +22,7 @@ def test_discovery() -> None:
     ]
 
 
-def test_a_claim_from_its_creation_to_its_end() -> None:
+def test_the_lifecycle_of_a_claim() -> None:
     store = new_store()
     body = {**claim(), "metadata": {"name": "c"}, "status": {"allocation": {}}}
     body["spec"]["devices"]["requests"] = [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]
@@ -58,7 +58,7 @@ def test_slices_are_selected_by_node_and_driver() -> None:
     assert [item["spec"]["nodeName"] for item in found["items"]] == ["n2"]
 
 
-def test_a_class_counts_its_changes() -> None:
+def test_a_class_has_a_generation() -> None:
     store = new_store()
     made = body_of(send(store, "POST", f"{GROUP}/deviceclasses", device_class()))
     assert made["metadata"]["generation"] == 1

@@ -1,4 +1,4 @@
-"""Who may do what: roles, bindings, and the reviews that ask about them."""
+"""Authorization: roles, bindings, and access reviews."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def allow(store: Store, **rule: Any) -> None:
     send(store, "POST", f"{RBAC}/namespaces/orc/rolebindings", {**head, "subjects": [subject], "roleRef": role})
 
 
-def test_nobody_may_do_anything_until_a_role_says_so() -> None:
+def test_a_user_without_a_role_is_forbidden_everything() -> None:
     store = new_store()
     assert ask(store, "GET", PODS).status == 403
     allow(store, resources=["pods"], verbs=["list"])
@@ -38,7 +38,7 @@ def test_nobody_may_do_anything_until_a_role_says_so() -> None:
     assert ask(store, "GET", "/api/v1/pods").status == 403
 
 
-def test_subresources_and_names_count() -> None:
+def test_subresources_and_names_are_checked() -> None:
     store = new_store()
     allow(store, resources=["pods/status"], verbs=["patch"], resourceNames=["web"])
     assert ask(store, "PATCH", f"{PODS}/web/status").status != 403
@@ -50,7 +50,7 @@ def test_masters_may_do_everything() -> None:
     assert ask(new_store(), "GET", PODS, ApiUser()).status == 200
 
 
-def test_a_review_asks_the_same_rules() -> None:
+def test_a_review_evaluates_the_same_rules() -> None:
     store = new_store()
     allow(store, resources=["pods"], verbs=["list"])
     path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -70,6 +70,6 @@ def test_a_review_asks_the_same_rules() -> None:
         ("GET", "/metrics", "get", ""),
     ],
 )
-def test_what_a_request_is_about(method: str, path: str, verb: str, resource: str) -> None:
+def test_the_attributes_of_a_request(method: str, path: str, verb: str, resource: str) -> None:
     found = attributes_of(method, path, {})
     assert (found.verb, found.resource) == (verb, resource)

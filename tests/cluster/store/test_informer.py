@@ -1,4 +1,4 @@
-"""All objects of one kind as an agent knows them."""
+"""An informer: all objects of one kind."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Watched:
         return sorted(found.metadata.name for found in self.informer.list())
 
 
-def test_it_lists_then_gets_every_change_a_little_later() -> None:
+def test_it_lists_and_then_gets_every_change_with_a_delay() -> None:
     async def story() -> None:
         watched = Watched()
         clock, store = watched.clock, watched.store
@@ -53,7 +53,7 @@ def test_it_lists_then_gets_every_change_a_little_later() -> None:
     run_virtual(story)
 
 
-def test_without_a_connection_it_keeps_what_it_knows_and_lists_again_afterwards() -> None:
+def test_while_disconnected_it_keeps_its_objects_and_lists_again_afterwards() -> None:
     async def story() -> None:
         watched = Watched()
         clock, store, connection = watched.clock, watched.store, watched.connection

@@ -1,6 +1,6 @@
-"""Selectors that are objects in a spec: what they select.
+"""LabelSelector objects in a spec.
 
-Re-told from: apimachinery/pkg/apis/meta/v1/helpers_test.go TestLabelSelectorAsSelector
+Adapted from: apimachinery/pkg/apis/meta/v1/helpers_test.go TestLabelSelectorAsSelector
 """
 
 from __future__ import annotations
@@ -32,5 +32,5 @@ LABELS = {"a": "x", "b": "y"}
         ({"matchLabels": {"a": "x"}, "matchExpressions": [{"key": "b", "operator": "DoesNotExist"}]}, False),
     ],
 )
-def test_an_object_selects_labels(selector: dict[str, Any] | None, expected: bool) -> None:
+def test_a_label_selector_object_selects_labels(selector: dict[str, Any] | None, expected: bool) -> None:
     assert selector_from(selector).matches(LABELS) == expected

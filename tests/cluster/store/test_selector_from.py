@@ -1,4 +1,4 @@
-"""The selector of an object's field: matchLabels and matchExpressions."""
+"""The selector of a spec: matchLabels and matchExpressions."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def expression(key: str, operator: str, *values: str) -> dict[str, Any]:
         ({"matchLabels": {"app": "web"}, **expression("tier", "In", "back")}, False),
     ],
 )
-def test_what_a_selector_selects(selector: dict[str, Any] | None, matches: bool) -> None:
+def test_selected_labels(selector: dict[str, Any] | None, matches: bool) -> None:
     assert selector_from(selector).matches(LABELS) == matches
 
 
-def test_nothing_is_not_everything() -> None:
+def test_a_missing_selector_differs_from_an_empty_one() -> None:
     assert not selector_from(None).matches({})
     assert selector_from({}).matches({})

@@ -1,4 +1,4 @@
-"""The store for those who have typed objects: versions, generations, statuses, the client that takes its time."""
+"""The store with typed objects: versions, generations, statuses, and the client with latencies."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def stored(store: Store, name: str = "p") -> Pod:
     return found
 
 
-def test_a_new_pod_is_pending_whether_or_not_it_has_a_node() -> None:
+def test_a_new_pod_is_pending_with_or_without_a_node() -> None:
     store = new_store()
     created = store.create(pod())
     assert isinstance(created, Pod)
@@ -52,7 +52,7 @@ def test_a_new_pod_is_pending_whether_or_not_it_has_a_node() -> None:
         store.create(pod())
 
 
-def test_only_a_new_spec_is_a_new_generation() -> None:
+def test_only_a_changed_spec_increases_the_generation() -> None:
     store = new_store()
     store.create(pod())
     old = stored(store)
@@ -62,7 +62,7 @@ def test_only_a_new_spec_is_a_new_generation() -> None:
     assert stored(store).metadata.generation == 2
 
 
-def test_a_status_that_says_nothing_new_is_not_a_write() -> None:
+def test_an_unchanged_status_is_not_written() -> None:
     store = new_store()
     store.create(pod())
     running = PodStatus(phase="Running")
@@ -76,7 +76,7 @@ def test_a_status_that_says_nothing_new_is_not_a_write() -> None:
 @given(
     st.lists(st.tuples(st.sampled_from(["create", "status", "delete", "force"]), st.sampled_from("ab")), max_size=30)
 )
-def test_versions_only_grow_and_every_write_is_reported_once(actions: list[tuple[str, str]]) -> None:
+def test_versions_increase_and_every_write_is_notified_once(actions: list[tuple[str, str]]) -> None:
     store = new_store()
     reported: list[int] = []
     store.watch("Pod", lambda event: reported.append(event.resource_version))
@@ -97,7 +97,7 @@ def test_versions_only_grow_and_every_write_is_reported_once(actions: list[tuple
     assert reported == list(range(1, store.resource_version + 1))
 
 
-def test_events_are_forgotten_after_an_hour_unless_they_happen_again() -> None:
+def test_unchanged_events_expire_after_an_hour() -> None:
     moment = 0
     store = Store(lambda: moment, lambda: "uid")
     for name in ("old", "again"):
@@ -109,7 +109,7 @@ def test_events_are_forgotten_after_an_hour_unless_they_happen_again() -> None:
     assert [event.metadata.name for event in store.list("Event")] == ["again", "new"]
 
 
-def test_nothing_is_copied() -> None:
+def test_objects_are_not_copied() -> None:
     store = new_store()
     store.create(pod())
     spec = stored(store).spec
@@ -118,7 +118,7 @@ def test_nothing_is_copied() -> None:
 
 
 class TestMemoryClient:
-    def test_calls_take_their_time(self) -> None:
+    def test_calls_have_latencies(self) -> None:
         async def scenario() -> list[int]:
             clock, store = LoopClock(), new_store()
             create_namespace(store, "d")
@@ -138,7 +138,7 @@ class TestMemoryClient:
 
         assert run_virtual(scenario) == [7, 10, 15, 26]
 
-    def test_a_status_patch_leaves_alone_what_others_wrote(self) -> None:
+    def test_a_status_patch_keeps_concurrent_changes(self) -> None:
         async def scenario() -> PodStatus:
             store = new_store()
             create_namespace(store, "d")
@@ -181,7 +181,7 @@ class TestMemoryClient:
         assert (event.count, event.reason) == (2, "Pulled")
 
 
-def test_a_fresh_cluster_takes_pods_in_any_namespace() -> None:
+def test_a_fresh_cluster_accepts_pods_in_any_namespace() -> None:
     store = new_store()
     bootstrap(store)
     create_namespace(store, "shop")
@@ -192,7 +192,7 @@ def test_a_fresh_cluster_takes_pods_in_any_namespace() -> None:
     assert [volume["name"][:-5] for volume in created.spec.volumes] == ["kube-api-access-"]
 
 
-def test_a_fresh_cluster_has_the_service_of_its_api_server_and_a_certificate_in_every_namespace() -> None:
+def test_a_fresh_cluster_has_the_kubernetes_service_and_a_ca_certificate_in_every_namespace() -> None:
     store = new_store()
     bootstrap(store)
     create_namespace(store, "shop")
@@ -204,7 +204,7 @@ def test_a_fresh_cluster_has_the_service_of_its_api_server_and_a_certificate_in_
         assert ssl.PEM_cert_to_DER_cert(certificate)
 
 
-def test_the_service_kubernetes_is_as_the_registry_would_store_it() -> None:
+def test_the_kubernetes_service_equals_one_created_by_the_registry() -> None:
     store = new_store()
     body = {**KUBERNETES_SERVICE, "status": {}}
     create_namespace(store, "default")

@@ -1,4 +1,4 @@
-"""Watches: from any version, through a selection, in bounded room."""
+"""Watches: from any remembered version, filtered, with a bounded queue."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def seen(watch: Watch) -> list[tuple[str, str, int]]:
     ]
 
 
-def test_from_zero_begins_with_what_is_there() -> None:
+def test_from_zero_starts_with_existing_objects() -> None:
     store = new_store()
     store.create(config_map("b"))
     store.create(config_map("a"))
@@ -50,7 +50,7 @@ def test_from_zero_begins_with_what_is_there() -> None:
     ]
 
 
-def test_an_object_that_enters_a_selection_is_added_and_one_that_leaves_it_is_deleted_in_the_old_state() -> None:
+def test_an_object_that_starts_to_match_is_added_and_one_that_stops_is_deleted_in_the_old_state() -> None:
     store = new_store()
     watch = store.open_watch("ConfigMap", SHOP, since=store.resource_version)
     store.create(config_map("a", "shop"))
@@ -70,7 +70,7 @@ def test_by_field() -> None:
     assert [event.object.metadata.name for event in watch.drain()] == ["b"]
 
 
-def test_a_version_that_is_forgotten_has_expired() -> None:
+def test_a_forgotten_version_has_expired() -> None:
     store = new_store(history_limit=3)
     for n in range(5):
         store.create(config_map(f"c{n}"))
@@ -80,7 +80,7 @@ def test_a_version_that_is_forgotten_has_expired() -> None:
     assert (refused.value.code, refused.value.reason) == (410, "Expired")
 
 
-def test_a_watch_from_the_future_is_silent_until_it_gets_there() -> None:
+def test_a_watch_from_the_future_is_silent_until_that_version() -> None:
     store = new_store()
     watch = store.open_watch("ConfigMap", since=2)
     for n in range(3):
@@ -88,7 +88,7 @@ def test_a_watch_from_the_future_is_silent_until_it_gets_there() -> None:
     assert [event.resource_version for event in watch.drain()] == [3]
 
 
-def test_a_watcher_that_does_not_read_is_closed_and_forgotten() -> None:
+def test_a_watcher_that_does_not_read_is_closed_and_removed() -> None:
     store = new_store()
     watch = store.open_watch("ConfigMap", limit=2)
     for n in range(5):
@@ -98,7 +98,7 @@ def test_a_watcher_that_does_not_read_is_closed_and_forgotten() -> None:
     assert not store._listeners["ConfigMap"]
 
 
-def test_bookmarks_show_a_version() -> None:
+def test_bookmarks_have_a_version() -> None:
     store = new_store()
     store.create(config_map("a"))
     watch = store.open_watch("Pod")
@@ -125,7 +125,7 @@ WRITES = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["", "shop",
 
 
 @given(WRITES, st.integers(0, 25), st.sampled_from([Selection(), SHOP]))
-def test_a_watch_from_any_version_is_the_difference_of_two_lists(
+def test_a_watch_from_any_version_equals_the_difference_of_two_lists(
     writes: list[tuple[str, str]], when: int, selection: Selection
 ) -> None:
     store = new_store()

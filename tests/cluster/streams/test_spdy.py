@@ -1,4 +1,4 @@
-"""SPDY/3.1, frame by frame: the bytes that a client sends and those that come back."""
+"""SPDY/3.1, frame by frame: received and sent bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kubesim.cluster.streams.spdy import DICTIONARY, SpdyConnection, SpdyError, 
 
 
 class Client:
-    """The other side, with its own compression."""
+    """The client, with its own compression state."""
 
     def __init__(self) -> None:
         self.answers: list[tuple[int, int, bytes]] = []
@@ -36,14 +36,14 @@ class Client:
         return struct.pack(">II", identifier, fin << 24 | len(text)) + text
 
 
-def test_the_dictionary_is_that_of_the_protocol() -> None:
+def test_the_dictionary_equals_that_of_the_protocol() -> None:
     assert zlib.adler32(DICTIONARY) == 0xE3C6A7C2
 
 
-def test_a_stream_is_answered_and_carries_data_in_both_directions() -> None:
+def test_a_stream_is_accepted_and_carries_data_in_both_directions() -> None:
     client = Client()
     for byte in client.syn(1, streamtype="stdin") + client.data(1, b"ab") + client.data(1, b"c", fin=True):
-        client.connection.feed(bytes((byte,)))  # however it is cut
+        client.connection.feed(bytes((byte,)))  # in chunks of any size
     (stream,) = client.opened
     assert stream.headers == {"streamtype": "stdin"}
     got: list[bytes] = []
@@ -64,7 +64,7 @@ def test_headers_of_all_streams_share_one_compression() -> None:
     assert [stream.headers["requestid"] for stream in client.opened] == ["1", "3", "5"]
 
 
-def test_a_ping_comes_back_and_a_stream_that_is_there_twice_is_reset() -> None:
+def test_a_ping_is_answered_and_a_duplicate_stream_is_reset() -> None:
     client = Client()
     client.connection.feed(client.control(6, b"\0\0\0\7"))
     client.connection.feed(client.syn(1) + client.syn(1))
@@ -81,12 +81,12 @@ def test_a_ping_comes_back_and_a_stream_that_is_there_twice_is_reset() -> None:
         Client().control(3, b"a"),
     ],
 )
-def test_what_is_no_spdy_ends_the_connection(data: bytes) -> None:
+def test_invalid_spdy_closes_the_connection(data: bytes) -> None:
     with pytest.raises(SpdyError):
         Client().connection.feed(data)
 
 
-def test_headers_that_unpack_to_too_much_end_the_connection() -> None:
+def test_headers_that_decompress_to_too_much_close_the_connection() -> None:
     client = Client()
     with pytest.raises(SpdyError, match="headers of more than"):
         client.connection.feed(client.syn(1, x="a" * 100_000))

@@ -1,4 +1,4 @@
-"""Durations in kubectl's words: upstream's own table, and its borders."""
+"""Durations in kubectl's format: upstream's table and its limits."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
         (2 * 365 * DAY + 3 * DAY, "2y3d"), (8 * 365 * DAY + 300 * DAY, "8y"),
     ],
 )  # fmt: skip
-def test_a_duration_has_two_units_at_most(seconds: float, text: str) -> None:
+def test_a_duration_has_at_most_two_units(seconds: float, text: str) -> None:
     assert human_duration(round(seconds * SECOND)) == text
 
 
-def test_a_time_that_is_missing_is_unknown() -> None:
+def test_a_missing_time_is_unknown() -> None:
     assert age(None, 0) == age("", 0) == "<unknown>"
     assert age("2000-01-01T00:00:00Z", 946_684_800_000_000 + 90 * SECOND) == "90s"

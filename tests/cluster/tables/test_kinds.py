@@ -1,4 +1,6 @@
-"""Rows of other kinds; the cases re-tell upstream's TestPrintDeployment, TestPrintJob, TestPrintService and others."""
+"""Table rows of other kinds; cases adapted from upstream's TestPrintDeployment, TestPrintJob, TestPrintService and
+others.
+"""
 
 from __future__ import annotations
 
@@ -130,7 +132,7 @@ def test_claims_and_volumes() -> None:
     ]  # fmt: skip
 
 
-def test_kinds_of_the_cluster() -> None:
+def test_cluster_level_kinds() -> None:
     default = {"annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
     assert row("StorageClass", metadata=default, provisioner="p") == [
         "x (default)", "p", "Delete", "Immediate", False, "2m",

@@ -1,4 +1,4 @@
-"""Rows of Tables that a real API server v1.36.4 answered, from the same objects."""
+"""Rows of Tables recorded from a real API server v1.36.4, computed from the same objects."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ROWS = [json.loads(line) for line in gzip.decompress(DATA.read_bytes()).splitlin
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row['kind']}-{row['object']['metadata']['name']}" for row in ROWS])
-def test_a_row_is_the_servers(row: dict[str, Any]) -> None:
+def test_a_row_equals_the_servers(row: dict[str, Any]) -> None:
     rules = table_of(row["kind"])
     assert [[column.name, column.type, column.priority] for column in rules.columns] == row["columns"]
     assert list(rules.cells(row["object"], TableContext(row["now"] * SECOND, wide=True))) == row["cells"]
 
 
-def test_there_are_rows_of_every_state_of_a_pod() -> None:
+def test_the_recording_has_pods_in_every_state() -> None:
     assert len([row for row in ROWS if row["kind"] == "Pod"]) >= 25

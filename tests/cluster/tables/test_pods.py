@@ -1,4 +1,4 @@
-"""The row of a pod. The cases re-tell upstream's TestPrintPod and its siblings: READY, STATUS and RESTARTS."""
+"""The table row of a pod: READY, STATUS and RESTARTS. Cases adapted from upstream's TestPrintPod."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOW = parse_time("2026-01-01T01:00:00Z")
 
 
 def status(state: dict[str, Any] | None = None, restarts: int = 0, *, last: str = "", **more: Any) -> dict[str, Any]:
-    """A container status; `last`: when the instance before ended, as a time of the hour."""
+    """A container status; `last` is when the previous instance ended, as a time of day."""
     ended = {"terminated": {"finishedAt": f"2026-01-01T{last}Z"}} if last else {}
     return {"state": state or {}, "restartCount": restarts, "lastState": ended, **more}
 
@@ -120,7 +120,7 @@ def test_wide_columns() -> None:
     assert table_of("Pod").cells(shown, TableContext(NOW))[5:] == ["10.0.0.7", "node-1", "node-2", "1/2"]
 
 
-def test_ages_go_by_the_moment() -> None:
+def test_ages_depend_on_the_time_of_the_table() -> None:
     assert [table_of("Pod").cells(pod(), TableContext(NOW + n * SECOND))[4] for n in (0, 59, 540)] == [
         "60s",
         "119s",

@@ -1,11 +1,11 @@
-"""The order in which a small Go map is visited."""
+"""The iteration order of a small Go map."""
 
 from __future__ import annotations
 
 from kubesim.conformance.lives.go_map import GoMap
 
 
-def test_a_new_key_takes_the_slot_that_a_deleted_one_left() -> None:
+def test_a_new_key_uses_the_slot_of_a_deleted_one() -> None:
     map: GoMap[str, int] = GoMap()
     for number, key in enumerate("abc"):
         map[key] = number

@@ -1,4 +1,4 @@
-"""What a real node did, story by story: a simulated node does the same with one of the seeds."""
+"""Recorded stories of a real node: a simulated node reproduces each with one of the seeds."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from tests.support.corpora import STORIES
 
 @pytest.mark.parametrize("path", STORIES, ids=story_name)
 def test_the_story_is_reproduced(path: Path) -> None:
-    """What happens to a pod depends on jitter and phases. Few seeds hit a story that takes a rare run of them: one in
-    ten image-pull-fail (three long waits in a row), startup-fail only seeds with a slow node (a restart that takes as
-    long as a probe's period)."""
+    """The outcome depends on jitter and phases. Stories with a rare combination need many seeds: image-pull-fail (three
+    long waits in a row) one in ten, startup-fail only seeds with a slow node (a restart that takes as long as a probe's
+    period).
+    """
     result = run_stories([path])
     assert result.passed == 1, "\n".join(line for failure in result.failures for line in failure.differences)
 
 
-def test_the_stories_are_here() -> None:
+def test_all_stories_are_present() -> None:
     assert len({story_name(path) for path in STORIES}) == 46
     assert all(read_story(path)["statuses"] for path in STORIES)
 
@@ -40,7 +41,7 @@ def played(*actions: dict[str, Any]) -> dict[str, Any]:
     return play({"name": "p", "manifests": [pod], "actions": [created, *actions], "endSeconds": 15}, 1)
 
 
-def test_a_killed_sandbox_is_created_again() -> None:
+def test_a_killed_sandbox_is_recreated() -> None:
     story = played({"at": 3, "do": "kill-sandbox", "pod": "p"})
     reasons = [event["reason"] for event in story["events"]]
     assert reasons[3:] == ["SandboxChanged", "Killing", "Pulled", "Created", "Started"]
@@ -53,6 +54,6 @@ def test_an_evicted_pod_is_marked_and_deleted() -> None:
     assert any(condition["type"] == "DisruptionTarget" for condition in last["status"]["conditions"])
 
 
-def test_what_is_not_simulated_is_said() -> None:
+def test_an_unsupported_action_is_an_error() -> None:
     with pytest.raises(CannotPlay, match="the action 'set-clock' is not simulated"):
         played({"at": 3, "do": "set-clock"})

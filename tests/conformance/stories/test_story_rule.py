@@ -1,4 +1,4 @@
-"""When a story counts as reproduced, and when it does not."""
+"""When a story counts as reproduced."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Story = dict[str, Any]
 
 
 def changed(name: str, change: Callable[[Story], object]) -> list[str]:
-    """What the rule says of a story that was changed in one way."""
+    """The differences of a story with one change."""
     reference = read_story(TRACES / f"{name}.json.gz")
     produced = copy.deepcopy(reference)
     change(produced)
@@ -35,7 +35,7 @@ def swap(entries: list[Story], left: int, right: int) -> None:
 
 
 def both_later(by: float) -> Callable[[Story], object]:
-    """From the deletion on."""
+    """Delay everything from the deletion on."""
 
     def change(story: Story) -> None:
         deleted = next(n for n, e in enumerate(story["statuses"]) if e.get("deletionTimestamp"))
@@ -52,13 +52,13 @@ def both_later(by: float) -> Callable[[Story], object]:
         lambda story: None,
         lambda story: story["statuses"][-1]["status"].update(podIP="10.1.2.3", startTime="2020-01-01T00:00:00Z"),
         lambda story: story["statuses"].insert(3, story["statuses"][2]),  # the same again
-        lambda story: story["statuses"].pop(2),  # stood for a moment only
+        lambda story: story["statuses"].pop(2),  # lasted only a moment
         both_later(0.9),
         lambda story: story["events"].append(story["events"][-1] | {"message": "probe: code = Canceled"}),
         lambda story: story["events"].append(story["events"][-1] | {"component": "default-scheduler"}),
     ],
 )
-def test_what_chance_changes_does_not_count(change: Callable[[Story], object]) -> None:
+def test_random_variations_are_ignored(change: Callable[[Story], object]) -> None:
     assert changed("simple-notoken", change) == []
 
 
@@ -76,18 +76,18 @@ def test_what_chance_changes_does_not_count(change: Callable[[Story], object]) -
         (lambda story: later(story["events"], 3, 3.2), "until the event"),
     ],
 )
-def test_what_the_kubelet_decides_counts(change: Callable[[Story], object], reported: str) -> None:
+def test_decisions_of_the_kubelet_are_compared(change: Callable[[Story], object], reported: str) -> None:
     assert any(reported in line for line in changed("simple-notoken", change))
 
 
-def test_no_two_brief_statuses_in_a_row_may_be_missing() -> None:
+def test_two_consecutive_brief_statuses_must_not_be_missing() -> None:
     def drop(story: Story) -> None:
         del story["statuses"][2:4]  # two in a row
 
     assert any("brief statuses missing" in line for line in changed("delete-at-once", drop))
 
 
-def test_events_of_two_containers_may_swap_if_they_were_close() -> None:
+def test_close_events_of_two_containers_may_swap() -> None:
     def change(gap: float) -> Callable[[Story], object]:
         def swapped(story: Story) -> None:
             last, first = story["events"][-2:]
@@ -104,7 +104,7 @@ def test_another_pod_is_a_difference() -> None:
     assert changed("simple-notoken", lambda story: [entry.update(pod="other") for entry in story["statuses"]])
 
 
-def test_what_varies_from_run_to_run_has_a_placeholder() -> None:
+def test_values_that_vary_between_runs_have_placeholders() -> None:
     assert comparable("pod_ns(0e3e8a5c-1111-2222-3333-444455556666) at 10.0.0.7:80") == "pod_ns(<uid>) at <ip>"
     assert comparable("Pulled in 1.5s (2.1s including waiting). Image size: 12 bytes.").startswith("Pulled in <took>")
     assert comparable(None) == ""

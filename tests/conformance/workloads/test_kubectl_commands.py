@@ -1,4 +1,4 @@
-"""The kubectl commands that workload stories may have."""
+"""The kubectl commands supported in workload stories."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Json = dict[str, Any]
 
 
 def after(*commands: list[str]) -> list[Json]:
-    """What the objects are when each of these commands was executed, 5 s after the one before."""
+    """The objects after these commands, executed at intervals of 5 s."""
     actions = [{"at": 5 * (n + 1), "do": "kubectl", "args": args} for n, args in enumerate(commands)]
     story = {
         "name": "story",
@@ -48,7 +48,7 @@ def the(kind: str, changes: list[Json]) -> list[Json]:
     return [change["object"] for change in changes if change["kind"] == kind]
 
 
-def test_rollout_restart_and_undo_make_new_revisions() -> None:
+def test_rollout_restart_and_undo_create_revisions() -> None:
     changes = after(["rollout", "restart", "deployment/web"], ["rollout", "undo", "deployment/web"])
     revisions = {
         rs["metadata"]["annotations"]["deployment.kubernetes.io/revision"]: rs["spec"]["replicas"]
@@ -57,7 +57,7 @@ def test_rollout_restart_and_undo_make_new_revisions() -> None:
     assert revisions == {"2": 0, "3": 2}
 
 
-def test_rollout_pause_holds_a_new_template_back() -> None:
+def test_rollout_pause_defers_a_new_template() -> None:
     changes = after(["rollout", "pause", "deploy/web"], ["set", "image", "deployment/web", "main=local/busybox:2"])
     assert len(the("ReplicaSet", changes)) == 1
     changes = after(
@@ -99,6 +99,6 @@ def test_cordon_and_drain_empty_a_node() -> None:
 
 
 @pytest.mark.parametrize("args", [["top", "nodes"], ["scale", "thing/web", "--replicas=1"]])
-def test_what_is_not_simulated_is_said(args: list[str]) -> None:
+def test_an_unsupported_command_is_an_error(args: list[str]) -> None:
     with pytest.raises(CannotPlay):
         after(args)

@@ -1,4 +1,4 @@
-"""When a workload story counts as reproduced, and when it does not."""
+"""When a workload story counts as reproduced."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Story = dict[str, Any]
 
 
 def changed(name: str, change: Callable[[Story], object]) -> list[str]:
-    """What the rule says of a story that was changed in one way."""
+    """The differences of a story with one change."""
     reference = read_story(DATA / "workloads" / f"{name}.json.gz")
     produced = copy.deepcopy(reference)
     change(produced)
@@ -25,7 +25,7 @@ def changed(name: str, change: Callable[[Story], object]) -> list[str]:
 
 
 def of(story: Story, kind: str, **fields: str) -> Iterator[Story]:
-    """The changes of objects of a kind, with these values in the object."""
+    """The changes of objects of a kind that have these values."""
     for change in story["changes"]:
         if change["kind"] == kind and all(change["object"].get(name) == value for name, value in fields.items()):
             yield change
@@ -52,7 +52,7 @@ def later(story: Story, kind: str, by: float) -> None:
         lambda story: story["changes"].append(list(of(story, "Event"))[-1]),  # repeated
     ],
 )
-def test_what_chance_changes_does_not_count(change: Callable[[Story], object]) -> None:
+def test_random_variations_are_ignored(change: Callable[[Story], object]) -> None:
     assert changed("deploy-scale", change) == []
 
 
@@ -72,11 +72,11 @@ def test_what_chance_changes_does_not_count(change: Callable[[Story], object]) -
         (lambda story: list(of(story, "Pod"))[-1]["object"]["status"].update(phase="Failed"), "last phase"),
     ],
 )
-def test_what_controllers_decide_counts(change: Callable[[Story], object], reported: str) -> None:
+def test_decisions_of_controllers_are_compared(change: Callable[[Story], object], reported: str) -> None:
     assert any(reported in line for line in changed("deploy-scale", change))
 
 
-def test_the_number_of_pods_counts() -> None:
+def test_the_number_of_pods_is_compared() -> None:
     def change(story: Story) -> None:
         name = next(of(story, "Pod"))["name"]
         story["changes"] = [each for each in story["changes"] if each["name"] != name]
@@ -84,7 +84,7 @@ def test_the_number_of_pods_counts() -> None:
     assert any("instead of" in line for line in changed("deploy-scale", change))
 
 
-def test_endpoints_and_claims_count() -> None:
+def test_endpoints_and_claims_are_compared() -> None:
     def never_terminating(story: Story) -> None:
         for slice in of(story, "EndpointSlice"):
             for point in slice["object"].get("endpoints") or ():

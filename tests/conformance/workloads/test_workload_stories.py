@@ -1,4 +1,4 @@
-"""What the real controllers and the real scheduler did, story by story: ours do the same with one of the seeds."""
+"""Recorded stories of the real controllers and scheduler: the simulated ones reproduce each with one of the seeds."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def test_the_story_is_reproduced(path: Path) -> None:
     if story_name(path) not in BY_CHANCE:
         assert result.passed == 1, "\n".join(line for failure in result.failures for line in failure.differences)
         return
-    (failure,) = result.failures  # else chance has changed sides, and the story leaves the list
+    (failure,) = result.failures  # otherwise the story is now reproduced and must leave the list
     assert all(": deleted at " in line for line in failure.differences), "\n".join(failure.differences)
 
 
-def test_the_stories_are_here() -> None:
+def test_all_stories_are_present() -> None:
     assert len({story_name(path) for path in WORKLOADS}) == 32
     assert {story_corpus(path) for path in WORKLOADS} == {CORPUS}
     assert all(read_story(path)["changes"] for path in WORKLOADS)

@@ -74,11 +74,11 @@ def places(text: str) -> list[str]:
     ]
 
 
-def test_every_mistake_is_reported_with_its_place_and_path() -> None:
+def test_every_error_is_reported_with_line_and_path() -> None:
     assert places(FILE) == PLACES
 
 
-def test_consequences_of_a_wrong_node_are_not_reported() -> None:
+def test_follow_up_errors_of_an_invalid_node_are_not_reported() -> None:
     scenario = "kind: Scenario\nmetadata: {name: a}\nspec:\n  nodes: [{name: %s}]\n  steps: [{at: 1s, drain: node-x}]\n"
     plain = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
     missing = "7:1 spec.containers"
@@ -86,7 +86,7 @@ def test_consequences_of_a_wrong_node_are_not_reported() -> None:
     assert places(scenario % "node-y" + plain) == ["5:20 spec.steps[0].drain", missing]
 
 
-def test_the_first_mistake_is_the_one_that_the_loader_reports() -> None:
+def test_the_first_error_is_the_one_that_the_loader_reports() -> None:
     lines = FILE.splitlines(keepends=True)
     for place in PLACES[1:3]:
         # Each mistake by itself, in a file that has no other.
@@ -98,7 +98,7 @@ def test_the_first_mistake_is_the_one_that_the_loader_reports() -> None:
         assert str(found) == str(reported.value)
 
 
-def test_a_good_file_has_none() -> None:
+def test_a_valid_file_has_none() -> None:
     path = Path("scenarios/crashloop.yaml")
     assert all_problems(SourceText(path.read_text(), str(path))) == []
 
@@ -115,13 +115,13 @@ def test_a_good_file_has_none() -> None:
         ("kind: Scenario\nkind: Scenario\nmetadata: {name: a}\n", "bad.yaml:2: kind: given twice"),
     ],
 )
-def test_what_is_wrong_with_the_whole_file_is_reported_once(text: str, reported: str) -> None:
+def test_an_error_of_the_whole_file_is_reported_once(text: str, reported: str) -> None:
     errors = all_problems(SourceText(text, "bad.yaml"))
     assert str(errors[0]).startswith(reported)
     assert len({str(error) for error in errors}) == len(errors)
 
 
-def test_an_error_points_as_editors_read_it() -> None:
+def test_an_error_has_the_position_format_of_editors() -> None:
     error = InputError("a.yaml", "is needed", line=3, field="spec.at", column=7)
     assert error.pointed == "a.yaml:3:7: spec.at: is needed"
     assert str(error) == "a.yaml:3: spec.at: is needed"

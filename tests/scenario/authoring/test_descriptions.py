@@ -1,4 +1,4 @@
-"""Every field of the language has a text and an example that the language accepts, and nothing else has."""
+"""Every field of the language has a description and a valid example, and all descriptions belong to fields."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_all_types_of_the_language_are_found() -> None:
     assert {"Scenario", "Spec", "NodeItem", "Step", "Expect", "DraDeviceItem", "DurationDraw"} <= names
 
 
-def test_nothing_is_without_a_description() -> None:
+def test_every_field_has_a_description() -> None:
     missing = []
     for model in all_types():
         for what in (lambda model=model: of_type(model), *_fields(model)):
@@ -34,7 +34,7 @@ def _fields(model: type[BaseModel]) -> list[Any]:
     return [lambda name=name, field=field: of_field(model, name, field) for name, field in model.model_fields.items()]
 
 
-def test_nothing_is_described_that_does_not_exist() -> None:
+def test_every_description_has_a_field() -> None:
     known: dict[str, set[str]] = {}
     for model in all_types():
         for cls in model.__mro__:
@@ -68,7 +68,7 @@ def test_the_example_of_a_field_is_accepted(model: type[BaseModel], name: str, f
     TypeAdapter(annotation).validate_python(example)
 
 
-def test_a_whole_scenario_can_be_made_of_examples() -> None:
+def test_a_whole_scenario_can_be_built_from_examples() -> None:
     spec = {
         field.alias: of_field(Spec, name, field).example
         for name, field in Spec.model_fields.items()

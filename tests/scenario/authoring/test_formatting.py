@@ -94,11 +94,11 @@ data:
 """
 
 
-def test_an_ugly_file_becomes_a_nice_one() -> None:
+def test_an_unformatted_file_is_formatted() -> None:
     assert format_text(UGLY, "ugly.yaml") == NICE
 
 
-def test_a_nice_file_stays_as_it_is() -> None:
+def test_a_formatted_file_is_unchanged() -> None:
     assert format_text(NICE, "nice.yaml") == NICE
 
 
@@ -107,17 +107,17 @@ def test_shipped_scenarios_are_formatted(path: Path) -> None:
     assert format_text(path.read_text(), str(path)) == path.read_text(), f"run: kubesim scenario fmt {path}"
 
 
-def test_json_is_not_touched() -> None:
+def test_json_is_unchanged() -> None:
     text = '{"apiVersion": "v1",   "kind": "Namespace",\n"metadata": {"name": "a"}}\n'
     assert format_text(text, "a.json") == text
 
 
-def test_what_is_not_yaml_is_reported_with_its_line() -> None:
+def test_an_invalid_file_is_reported_with_its_line() -> None:
     with pytest.raises(InputError, match=r"a.yaml:2: malformed YAML"):
         format_text("a: 1\n\tb: 2\n", "a.yaml")
 
 
-def test_windows_line_ends_become_plain_ones() -> None:
+def test_windows_line_ends_are_converted() -> None:
     assert format_text("a: 1\r\nb:\r\n- 2\r\n", "a.yaml") == "a: 1\nb:\n  - 2\n"
 
 
@@ -138,7 +138,7 @@ VALUES = st.recursive(
     value=st.dictionaries(st.sampled_from(["spec", "kind", "metadata", "apiVersion", "x"]), VALUES, min_size=1),
     indent=st.integers(2, 5),
 )
-def test_values_never_change_and_formatting_twice_is_formatting_once(value: object, indent: int) -> None:
+def test_formatting_keeps_values_and_is_idempotent(value: object, indent: int) -> None:
     import yaml
 
     text = yaml.dump(value, indent=indent, sort_keys=False)

@@ -1,4 +1,4 @@
-"""The JSON Schema accepts what the loader accepts, and refuses what it refuses, at the same line and path."""
+"""The JSON Schema accepts and rejects the same files as the loader, at the same line and path."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ SHIPPED = [
     *sorted(Path("examples").rglob("*.scenario.yaml")),
 ]
 HEAD = "apiVersion: kubesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: wrong}\nspec:\n"
-# What is wrong in `spec`, each in one line. A schema cannot compare two values with each other (min and max).
+# Errors in `spec`, one per line. A schema cannot compare two values with each other (min and max).
 WRONG = Path(__file__).with_name("wrong_lines.txt").read_text().splitlines()
 
 
-def test_it_is_a_schema_of_draft_7_with_texts_and_examples() -> None:
+def test_it_is_a_draft_7_schema_with_descriptions_and_examples() -> None:
     jsonschema.Draft7Validator.check_schema(SCHEMA)
     assert json.loads(json.dumps(SCHEMA)) == SCHEMA
     step = SCHEMA["definitions"]["Step"]["properties"]["restart"]
-    assert step["then"] == {"$ref": "#/definitions/Restart"}  # an object is the whole form ...
-    assert "runtime" in step["else"]["enum"]  # ... and any other value the short one
+    assert step["then"] == {"$ref": "#/definitions/Restart"}  # an object is the long form ...
+    assert "runtime" in step["else"]["enum"]  # ... and any other value the short form
     assert (step["description"], step["examples"]) == (
         "Stop it and start it again.",
         [{"what": "runtime", "downFor": "5s"}],
@@ -51,7 +51,7 @@ def test_every_shipped_file_is_valid(path: Path) -> None:
 @pytest.mark.parametrize("model", all_types(), ids=lambda model: model.__name__)
 def test_examples_are_valid(model: Any) -> None:
     definitions = {"definitions": SCHEMA["definitions"]}
-    if model.__name__ != "Scenario":  # which stands in a file with its kind
+    if model.__name__ != "Scenario":  # which is in a file with its kind
         whole = {"$ref": f"#/definitions/{model.__name__}", **definitions}
         jsonschema.Draft7Validator(whole).validate(of_type(model).example)
     for name in model.model_fields:
@@ -59,12 +59,12 @@ def test_examples_are_valid(model: Any) -> None:
         jsonschema.Draft7Validator({**schema, **definitions}).validate(schema["examples"][0])
 
 
-def test_enough_is_wrong() -> None:
+def test_there_are_enough_invalid_files() -> None:
     assert len(WRONG) >= 280
 
 
 @pytest.mark.parametrize("line", WRONG)
-def test_a_wrong_file_is_refused_where_the_loader_refuses_it(line: str) -> None:
+def test_an_invalid_file_is_rejected_where_the_loader_rejects_it(line: str) -> None:
     text = f"{HEAD}  images: [{{name: a}}]\n  {line}\n" if not line.startswith("images") else f"{HEAD}  {line}\n"
     with pytest.raises(InputError) as reported:
         parse_scenario(text, "wrong.yaml")
@@ -76,7 +76,7 @@ def test_a_wrong_file_is_refused_where_the_loader_refuses_it(line: str) -> None:
 
 
 def place(error: ValidationError) -> tuple[str | int, ...]:
-    """Where a checker points. Of a field that is unknown or missing it has the path of the object, and the name."""
+    """The position that a checker reports. For an unknown or missing field, the object's path and the field's name."""
     path = tuple(error.absolute_path)
     if error.validator == "additionalProperties":
         return (*path, next(key for key in error.instance if key not in error.schema.get("properties", {})))

@@ -1,4 +1,4 @@
-"""Steps at the API server: any object can be patched, scaled and deleted, and nodes are drained as kubectl does it."""
+"""Steps on the API server: patch, scale and delete any object, and drain nodes like kubectl."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TWO = [{"name": "node-1"}, {"name": "node-2"}]
         ({"nodeName": "node-9"}, 1, None, False),
     ],
 )
-def test_when_a_pod_needs_no_scheduler(spec: dict[str, Any], nodes: int, scheduler: Any, at_once: bool) -> None:
+def test_a_pod_that_needs_no_scheduler(spec: dict[str, Any], nodes: int, scheduler: Any, at_once: bool) -> None:
     assert is_placed_at_once(spec, nodes, scheduler) == at_once
 
 
@@ -39,7 +39,7 @@ def test_several_nodes_need_the_scheduler() -> None:
     played = Played(nodes=TWO, objects=[pod("web")], duration="5s")
     assert played.result.phases == {"default/web": "Running"}
     [added] = [record.t for record in played.records if isinstance(record, ConfigUpdate) and record.op == "ADD"]
-    assert added > 5_000  # the watch takes that long, and the scheduler some more
+    assert added > 5_000  # the latency of the watch and of the scheduler
 
 
 def test_without_a_scheduler_all_pods_go_to_the_first_node() -> None:
@@ -56,7 +56,7 @@ def test_a_pod_on_a_node_that_does_not_exist_stays_pending() -> None:
 
 
 def test_after_a_minute_a_pod_on_a_node_that_does_not_exist_is_collected() -> None:
-    """As the pod garbage collector of a real cluster does it."""
+    """The pod garbage collector deletes it."""
     played = Played(objects=[pod("web", nodeName="node-9")], duration="70s")
     [outcome] = played.result.outcomes.values()
     assert outcome.startswith("deleted at ")
@@ -110,7 +110,7 @@ def test_an_eviction_deletes_the_pod() -> None:
     assert played.result.ok
 
 
-def test_an_eviction_that_should_be_refused_fails_if_it_is_not() -> None:
+def test_an_eviction_that_should_be_rejected_fails_if_it_is_not() -> None:
     played = Played({"at": "5s", "evict": {"pod": "web", "refused": True}}, objects=[pod("web")], duration="20s")
     assert played.result.expectations_failed == ("step at 5s: evict: the eviction of pod default/web was not refused",)
 
@@ -159,7 +159,7 @@ def test_taints_and_uncordon_change_the_node() -> None:
         ("evict: {}", "7: spec.steps[0].evict.pod: is needed"),
     ],
 )
-def test_mistakes_name_the_field(step: str, expected: str) -> None:
+def test_errors_name_the_field(step: str, expected: str) -> None:
     head = "apiVersion: kubesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: tale}\nspec:\n"
     text = head + f"  steps:\n  - at: 1s\n    {step}\n"
     with pytest.raises(InputError) as caught:

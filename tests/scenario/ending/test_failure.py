@@ -1,4 +1,4 @@
-"""What is said about a failure, and where it points."""
+"""The text of a failure, and the line it refers to."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ spec:
 """
 
 
-def test_a_failure_in_lines() -> None:
+def test_the_lines_of_a_failure() -> None:
     failure = Failure(
         "expectation", "pod web must have phase Running", "it is Pending", "a.yaml", 7, closest="x", log=("bye",)
     )
@@ -31,7 +31,7 @@ def test_a_failure_in_lines() -> None:
     assert Failure("step", "step at 1s: kill", "no such pod").lines() == ["step at 1s: kill: no such pod"]
 
 
-def test_steps_and_expectations_name_their_lines() -> None:
+def test_failures_name_the_line_of_the_step_or_expectation() -> None:
     result = run_scenario(parse_scenario(WEB, "web.yaml"))
     assert [(failure.kind, failure.where, failure.at) for failure in result.failures] == [
         ("step", "web.yaml:7: ", 5_000_000),

@@ -1,4 +1,4 @@
-"""When a workload is idle, and the words for what became of pods and workloads."""
+"""When a workload is idle, and the final states of pods and workloads in words."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def counts(number: int, **more: Any) -> dict[str, Any]:
         ("CronJob", {"schedule": "* * * * *"}, {}, False),
     ],
 )  # fmt: skip
-def test_rest(kind: str, spec: dict[str, Any], status: dict[str, Any], idle: bool) -> None:
+def test_idle_workloads(kind: str, spec: dict[str, Any], status: dict[str, Any], idle: bool) -> None:
     assert is_idle(made(kind, spec, status)) == idle
 
 
@@ -73,7 +73,7 @@ def pod(phase: str, node: str = "node-1", **status: Any) -> Pod:
     )
 
 
-def test_what_became_of_a_pod() -> None:
+def test_final_states_of_a_pod() -> None:
     nodes = ("node-1",)
     unscheduled = PodCondition(type="PodScheduled", status="False", message="0/1 nodes are available")
     assert pod_outcome(pod("Running"), None, nodes) == "Running"

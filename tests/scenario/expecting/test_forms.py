@@ -1,4 +1,4 @@
-"""The decisions of forms, moment by moment."""
+"""Verdicts of each form of an expectation over time."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ def expect(**form: Any) -> Expect:
         ({"event": "Killing"}, TRUE, True, False),
     ],
 )
-def test_a_moment_and_the_end_of_the_time(form: dict[str, Any], facts: Facts, moment: bool | None, over: bool) -> None:
+def test_a_time_and_the_end_of_an_interval(form: dict[str, Any], facts: Facts, moment: bool | None, over: bool) -> None:
     assert at_moment(expect(**form), facts) is moment
     assert when_over(expect(**form), facts) is over
 
 
-def test_what_must_become_true_in_a_time_may_not_be_true_before() -> None:
+def test_a_condition_in_an_interval_must_not_be_true_before() -> None:
     assert comes_early(expect(**BETWEEN), TRUE)
     assert not comes_early(expect(**BETWEEN), FALSE)
     assert not comes_early(expect(never=True, **BETWEEN), TRUE)
     assert not comes_early(expect(event="Killing", **BETWEEN), TRUE), "what happened before does not count"
 
 
-def test_exact_numbers_are_judged_when_the_time_is_up() -> None:
+def test_exact_numbers_are_decided_at_the_end() -> None:
     assert is_judged_last(expect(restartCount=3))
     assert is_judged_last(expect(restartCount={"atMost": 3}))
     assert is_judged_last(expect(event="Killing", count=3))

@@ -1,4 +1,4 @@
-"""How many, and which text."""
+"""Counts and texts in expectations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_bounds(bounds: dict[str, Any], text: str, held: list[int]) -> None:
 
 
 @pytest.mark.parametrize("bounds", [{}, {"equals": 1, "atLeast": 1}, {"atLeast": 3, "atMost": 2}, {"equals": -1}])
-def test_bounds_that_say_nothing(bounds: dict[str, Any]) -> None:
+def test_bounds_without_effect(bounds: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         Bounds.model_validate(bounds)
 
@@ -45,6 +45,6 @@ def test_parts_of_a_text(part: dict[str, Any], fits: bool) -> None:
     assert TextPart.model_validate(part).fits("a b c") is fits
 
 
-def test_a_regular_expression_that_is_none() -> None:
+def test_an_invalid_regular_expression() -> None:
     with pytest.raises(ValidationError, match="Unmatched"):
         TextPart.model_validate({"matches": "(a"})

@@ -1,4 +1,4 @@
-"""What happens to an operation, decided from the fault, the count and the stream alone."""
+"""The decision about a fault, from the fault, its count and the random stream."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ def test_without_times_it_always_happens() -> None:
     assert kinds(fault(error="no"), 3) == ["error", "error", "error"]
 
 
-def test_times_limits_how_often_it_happens() -> None:
+def test_times_limits_the_number() -> None:
     assert kinds(fault(error="no", times=2), 4) == ["error", "error", "ok", "ok"]
 
 
-def test_results_are_taken_in_order_and_then_all_is_well() -> None:
+def test_results_are_used_in_order_and_then_calls_succeed() -> None:
     state = fault(results=["ok", "error", "hang", "crash"], crash="kubelet")
     assert kinds(state, 6) == ["ok", "error", "hang", "crash", "ok", "ok"]
 
 
-def test_a_probability_is_drawn_from_the_seed() -> None:
+def test_a_probability_depends_on_the_seed() -> None:
     drawn = [kinds(fault(error="no", probability=0.3), 1000, seed) for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
     assert 250 < drawn[0].count("error") < 350
 
 
-def test_times_counts_what_happened_and_not_what_was_asked() -> None:
+def test_times_counts_faults_and_not_calls() -> None:
     assert kinds(fault(error="no", probability=0.3, times=5), 1000).count("error") == 5
 
 
-def test_a_latency_alone_makes_the_operation_late() -> None:
+def test_a_latency_alone_delays_the_operation() -> None:
     state = FaultState(3, FaultItem.model_validate({"operation": "PullImage", "latency": "2s"}), Span(2_000_000))
     outcome = decide_fault(state, Randomness(0).stream("faults"))
     assert outcome is not None
@@ -52,7 +52,7 @@ def test_a_latency_alone_makes_the_operation_late() -> None:
     assert outcome.why == "spec.faults[3], 1st PullImage that it is about"
 
 
-def test_it_is_about_operations_that_all_globs_match() -> None:
+def test_all_globs_must_match() -> None:
     def about(**fields: Any) -> bool:
         return is_about(fault(error="no", **fields).fault, CREATE)
 
@@ -65,7 +65,7 @@ def test_it_is_about_operations_that_all_globs_match() -> None:
     assert not about(container="side")
 
 
-def test_the_first_fault_that_happens_counts_within_its_time() -> None:
+def test_the_first_fault_within_its_time_is_used() -> None:
     stream = Randomness(0).stream("faults")
     early, late = fault(error="early", end="10s"), fault(error="late", begin="5s")
     reported = [first_fault((early, late), CREATE, second * 1_000_000, stream) for second in (0, 6, 10)]

@@ -1,4 +1,4 @@
-"""Faults of each kind of operation, played: what the kubelet makes of them, and that each one is recorded."""
+"""Faults of each kind of operation in a run: the kubelet's reaction, and the records of the faults."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def reported(story: Played) -> list[str]:
     return [record.fault for record in story.records if isinstance(record, Fault)]
 
 
-def test_an_error_of_the_runtime_has_its_words_and_a_record_that_says_why() -> None:
+def test_a_runtime_error_has_its_message_and_a_record_with_the_cause() -> None:
     story = played({"operation": "CreateContainer", "error": "no space left on device", "times": 1})
     [record] = [record for record in story.records if isinstance(record, Fault)]
     assert (record.node, record.pod, record.container) == ("node-1", "default/web", "main")
@@ -34,14 +34,14 @@ def test_an_error_of_the_runtime_has_its_words_and_a_record_that_says_why() -> N
     assert story.result.phases["default/web"] == "Running"
 
 
-def test_an_error_after_the_effect_leaves_what_was_made() -> None:
+def test_an_error_after_the_effect_keeps_the_effect() -> None:
     story = played({"operation": "RunPodSandbox", "error": "answer lost", "times": 1, "moment": "after"})
     assert story.calls("web") == ["RunPodSandbox", "CreateContainer", "StartContainer"]  # it exists, so it is used
     assert story.events("web")[0] == "FailedCreatePodSandBox"
     assert story.result.phases["default/web"] == "Running"
 
 
-def test_a_call_that_hangs_is_ended_by_the_timeout_of_its_caller() -> None:
+def test_a_hanging_call_ends_at_the_callers_timeout() -> None:
     config = {"runtimeRequestTimeout": "15s"}
     story = played({"operation": "StartContainer", "hang": True, "times": 1}, kubeletConfiguration=config)
     late = [r for r in story.records if isinstance(r, CriReturn) and "DeadlineExceeded" in r.error]
@@ -49,14 +49,14 @@ def test_a_call_that_hangs_is_ended_by_the_timeout_of_its_caller() -> None:
     assert 15 < late[0].t / 1_000_000 < 17
 
 
-def test_a_listing_that_hangs_has_a_timeout_too_and_is_asked_again() -> None:
+def test_a_hanging_list_call_has_a_timeout_and_is_retried() -> None:
     fault = {"operation": "ListContainers", "hang": True, "begin": "5s", "times": 1}
     story = played(fault, {"operation": "ListContainers", "latency": "1s", "begin": "20s", "times": 2},
                    kubeletConfiguration={"runtimeRequestTimeout": "10s"})  # fmt: skip
     assert reported(story) == ["ListContainers: hang", "ListContainers: 1s late", "ListContainers: 1s late"]
 
 
-def test_the_kubelet_crashes_inside_of_a_call_and_comes_back() -> None:
+def test_the_kubelet_crashes_during_a_call_and_restarts() -> None:
     crash = {"what": "kubelet", "downFor": "5s"}
     story = played({"operation": "CreateContainer", "crash": crash, "times": 1, "moment": "after"})
     assert reported(story) == ["CreateContainer: crash of the kubelet, after it has had its effect"]
@@ -66,13 +66,13 @@ def test_the_kubelet_crashes_inside_of_a_call_and_comes_back() -> None:
 
 
 @pytest.mark.parametrize("what", ["runtime", "node"])
-def test_other_components_crash_as_well(what: str) -> None:
+def test_other_components_crash_too(what: str) -> None:
     story = played({"operation": "StartContainer", "crash": {"what": what, "downFor": "3s"}, "times": 1})
     assert reported(story) == [f"StartContainer: crash of the {what}"]
     assert story.result.phases["default/web"] == "Running"
 
 
-def test_images_are_pulled_late_or_not() -> None:
+def test_image_pulls_are_delayed_or_fail() -> None:
     fault = {
         "operation": "PullImage",
         "subject": "busybox*",
@@ -84,20 +84,20 @@ def test_images_are_pulled_late_or_not() -> None:
     assert reported(story) == ["PullImage: 7s late, error: 429", "PullImage: 7s late"]
 
 
-def test_the_api_server_refuses_and_the_status_is_written_later() -> None:
+def test_the_api_server_rejects_and_the_status_is_written_later() -> None:
     story = played({"operation": "api.PatchPodStatus", "times": 2, "error": "try later", "code": 503})
     assert reported(story) == ["api.PatchPodStatus: error: try later"] * 2
     assert story.result.phases["default/web"] == "Running"
 
 
-def test_a_request_that_hangs_ends_when_its_connection_is_found_dead() -> None:
+def test_a_hanging_request_ends_when_its_connection_times_out() -> None:
     story = played({"operation": "api.PatchPodStatus", "times": 1, "hang": True}, duration="2m")
     assert story.result.phases["default/web"] == "Running"
     first = next(r.t for r in story.records if isinstance(r, ApiWrite) and r.is_pod_status)
     assert 45 < first / 1_000_000 < 60
 
 
-def test_volumes_fail_with_an_event_and_slow_ones_delay_the_pod() -> None:
+def test_failing_mounts_emit_an_event_and_slow_ones_delay_the_pod() -> None:
     web = pod("web", volumes=[{"name": "data", "emptyDir": {}}])
     web["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
     failing = {"operation": "MountVolume", "subject": "data", "times": 1, "error": "exit status 32"}
@@ -108,7 +108,7 @@ def test_volumes_fail_with_an_event_and_slow_ones_delay_the_pod() -> None:
     assert sandbox > 8_000_000
 
 
-def test_an_unmount_that_fails_is_retried_until_the_pod_can_go() -> None:
+def test_a_failing_unmount_is_retried_until_the_pod_is_removed() -> None:
     web = pod("web", volumes=[{"name": "data", "emptyDir": {}}])
     web["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
     fault = {"operation": "UnmountVolume", "subject": "data", "times": 3, "error": "busy"}
@@ -118,7 +118,7 @@ def test_an_unmount_that_fails_is_retried_until_the_pod_can_go() -> None:
     assert story.result.ok
 
 
-def test_the_simulated_network_refuses_in_the_words_of_containerd() -> None:
+def test_the_simulated_network_fails_with_containerds_message() -> None:
     story = played({"operation": "cni.ADD", "error": "no addresses left", "times": 1})
     [error] = [r.error for r in story.records if isinstance(r, CriReturn) and r.error]
     assert error.startswith('rpc error: code = Unknown desc = failed to setup network for sandbox "')
@@ -126,8 +126,8 @@ def test_the_simulated_network_refuses_in_the_words_of_containerd() -> None:
 
 
 @pytest.mark.parametrize("gone", [False, True])
-def test_a_runtime_that_crashed_after_an_add_recovers_and_the_next_sandbox_has_a_network(gone: bool) -> None:
-    """The sandbox is stored but has no container: it is listed as not ready, and DEL gives its address back."""
+def test_after_a_crash_in_an_add_the_next_sandbox_gets_a_network(gone: bool) -> None:
+    """The sandbox is stored without a container: it is listed as not ready, and DEL releases its address."""
     crash = {"what": "runtime", "downFor": "3s"}
     fault = {"operation": "cni.ADD", "subject": "bridge", "crash": crash, "moment": "after", "times": 1}
     steps = [{"at": "30s", "delete": {"pod": "web"}}] if gone else []
@@ -143,14 +143,14 @@ def test_a_runtime_that_crashed_after_an_add_recovers_and_the_next_sandbox_has_a
     assert story.result.phases == {"default/web": "Succeeded" if gone else "Running"}
 
 
-def test_no_plugin_is_called_for_a_pod_on_the_network_of_its_node() -> None:
+def test_no_plugin_is_called_for_a_host_network_pod() -> None:
     fault = {"operation": "cni.*", "error": "no addresses left"}
     story = Played({"at": "10s", "delete": {"pod": "web"}}, faults=[fault], objects=[pod("web", hostNetwork=True)])
     assert not [r for r in story.records if isinstance(r, CriReturn) and r.error]
     assert story.result.phases == {"default/web": "Succeeded"}
 
 
-def test_a_torn_manifest_is_not_a_pod() -> None:
+def test_a_truncated_manifest_is_ignored() -> None:
     manifest = pod("static")
     story = Played(
         {"at": "20s", "writeStaticPod": {"file": "a.yaml", "manifest": manifest}},
@@ -162,7 +162,7 @@ def test_a_torn_manifest_is_not_a_pod() -> None:
     assert story.result.ok
 
 
-def test_a_torn_checkpoint_of_devices_is_forgotten_by_the_next_kubelet() -> None:
+def test_a_truncated_device_checkpoint_is_discarded_by_the_next_kubelet() -> None:
     node = {"name": "node-1", "devicePlugins": [{"resource": "example.com/gpu", "devices": ["gpu-0", "gpu-1"]}]}
     web = pod("web")
     web["spec"]["containers"][0]["resources"] = {"limits": {"example.com/gpu": "1"}}
@@ -175,7 +175,7 @@ def test_a_torn_checkpoint_of_devices_is_forgotten_by_the_next_kubelet() -> None
     assert "disk.WriteCheckpoint: torn write" in reported(story)
 
 
-def test_nothing_happens_before_the_story_begins() -> None:
+def test_no_fault_happens_before_the_start() -> None:
     """The nodes have been up for a minute then, with calls that no fault counts."""
     story = played({"operation": "ListPodSandbox", "results": ["error"], "error": "first"})
     [record] = [record for record in story.records if isinstance(record, Fault)]
@@ -215,7 +215,7 @@ def test_a_file_without_faults_does_not_import_them() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
-def test_listings_that_are_late_can_also_hang_and_be_cut_off() -> None:
+def test_list_calls_can_be_delayed_hang_and_be_disconnected() -> None:
     steps: list[dict[str, Any]] = [{"at": "4s", "hang": {"for": "1s"}}, {"at": "8s", "restart": "runtime"}]
     faults = [{"operation": "List*", "latency": "100ms"}]
     story = Played(*steps, objects=[pod("web")], faults=faults, duration="30s")
@@ -223,12 +223,12 @@ def test_listings_that_are_late_can_also_hang_and_be_cut_off() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"pod": "wbe"}, {"subject": "busybx*"}, {"begin": "50s"}])
-def test_a_fault_that_nothing_is_about_fails_the_run(wrong: dict[str, str]) -> None:
+def test_an_unused_fault_fails_the_run(wrong: dict[str, str]) -> None:
     story = played({"operation": "PullImage", "error": "no", **wrong}, images=[], duration="40s")
     [failure] = story.result.failures
     assert failure.text == "fault of PullImage"
     assert failure.why == "no operation of the run matched it: check its names and times"
 
 
-def test_a_fault_that_chance_left_out_fails_nothing() -> None:
+def test_a_fault_skipped_by_probability_fails_nothing() -> None:
     assert played({"operation": "PullImage", "error": "no", "probability": 1e-9}, images=[]).result.ok

@@ -1,4 +1,4 @@
-"""Torn, failed and interrupted writes of the kubelet's state files, and what its next start makes of them."""
+"""Truncated, failed and interrupted writes of the kubelet's state files, and the next start."""
 
 from __future__ import annotations
 
@@ -67,9 +67,10 @@ def test_a_kubelet_does_not_start_with_a_damaged_checkpoint_until_it_is_deleted(
     assert story.result.ok
 
 
-def test_a_write_that_fails_leaves_the_old_checkpoint() -> None:
-    """The kubelet continues with what it has in memory. The next one knows nothing of the pod, and gives it its CPUs
-    again: the container keeps running."""
+def test_a_failed_write_keeps_the_old_checkpoint() -> None:
+    """The kubelet continues with its state in memory. The next one does not know the pod, and allocates its CPUs again:
+    the container keeps running.
+    """
     fault = {
         "operation": "disk.WriteCheckpoint",
         "subject": "cpu_manager_state",
@@ -83,8 +84,8 @@ def test_a_write_that_fails_leaves_the_old_checkpoint() -> None:
     assert len(story.starts("web")) == 1
 
 
-def test_a_crash_between_two_writes_leaves_a_state_that_does_not_fit() -> None:
-    """The CPUs are taken out of the shared pool first, and given to the container then."""
+def test_a_crash_between_two_writes_leaves_an_inconsistent_state() -> None:
+    """The CPUs are first removed from the shared pool, then assigned to the container."""
     fault = {"operation": "disk.WriteCheckpoint", "subject": "cpu_manager_state", "moment": "after", "times": 1,
              "crash": {"what": "kubelet", "downFor": "2s"}}  # fmt: skip
     story = Played(objects=[guaranteed()], faults=[fault], duration="1m", **OWN_CPUS)
@@ -95,7 +96,7 @@ def test_a_crash_between_two_writes_leaves_a_state_that_does_not_fit() -> None:
     assert all("doesn't match with CPUs in state" in problem for problem in exits(story))
 
 
-def test_devices_are_forgotten_with_a_damaged_checkpoint_and_the_kubelet_starts() -> None:
+def test_devices_of_a_damaged_checkpoint_are_discarded_and_the_kubelet_starts() -> None:
     node = {"name": "node-1", "devicePlugins": [{"resource": "example.com/gpu", "devices": ["gpu-0", "gpu-1"]}]}
     web = pod("web")
     web["spec"]["containers"][0]["resources"] = {"limits": {"example.com/gpu": "1"}}
@@ -104,7 +105,7 @@ def test_devices_are_forgotten_with_a_damaged_checkpoint_and_the_kubelet_starts(
     assert story.result.phases == {"default/web": "Running"}
 
 
-def test_a_damaged_checkpoint_of_claims_keeps_the_kubelet_from_starting() -> None:
+def test_a_damaged_claim_checkpoint_blocks_the_kubelet() -> None:
     driver = {"name": "gpu.example.com", "devices": [{"name": "one"}]}
     objects = [
         {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}},
@@ -122,21 +123,21 @@ def test_a_damaged_checkpoint_of_claims_keeps_the_kubelet_from_starting() -> Non
     )
 
 
-def test_a_damaged_file_of_a_user_namespace_keeps_the_kubelet_from_starting() -> None:
+def test_a_damaged_user_namespace_file_blocks_the_kubelet() -> None:
     story = Played(RESTART, objects=[pod("web", hostUsers=False)], faults=[torn("pods/*/userns")], duration="25s")
     [problem] = exits(story)
     assert problem.startswith('create user namespace manager: record pod mappings for existing pod "')
     assert problem.endswith('": invalid user namespace mappings file: unexpected end of JSON input')
 
 
-def test_a_user_namespace_that_cannot_be_written_is_an_error_of_the_sandbox() -> None:
+def test_a_user_namespace_that_cannot_be_written_fails_the_sandbox() -> None:
     fault = {"operation": "disk.WriteCheckpoint", "subject": "pods/*/userns", "error": "no space left", "times": 1}
     story = Played(objects=[pod("web", hostUsers=False)], faults=[fault])
     assert any("no space left" in error for error in story.sync_errors("web"))
     assert story.result.phases == {"default/web": "Running"}
 
 
-def test_an_image_whose_record_is_damaged_is_pulled_again_after_a_restart() -> None:
+def test_an_image_with_a_damaged_record_is_pulled_again_after_a_restart() -> None:
     images = [{"name": "busybox:1", "pullTime": "1s"}]
     late = {"at": "40s", "apply": pod("late", command=SERVER)}
     for faults, pulls in (([], 1), ([torn("image_manager/pulled/*", times=1)], 2)):
@@ -145,8 +146,8 @@ def test_an_image_whose_record_is_damaged_is_pulled_again_after_a_restart() -> N
         assert story.result.phases == {"default/web": "Running", "default/late": "Running"}
 
 
-def test_the_torn_result_of_an_add_is_not_a_hindrance_for_del() -> None:
-    """libcni has no result to hand to the plugins then, and bridge and host-local do without."""
+def test_del_works_without_the_cached_result_of_add() -> None:
+    """libcni then passes no result to the plugins, and bridge and host-local do not need it."""
     fault = {"operation": "disk.WriteCniCache", "subject": "*-eth0", "torn": True}
     story = Played({"at": "20s", "delete": {"pod": "web"}}, runtime="cni", objects=[pod("web")], faults=[fault])
     assert [r.fault for r in story.records if isinstance(r, Fault)] == ["disk.WriteCniCache: torn write"]
@@ -156,7 +157,7 @@ def test_the_torn_result_of_an_add_is_not_a_hindrance_for_del() -> None:
     assert story.result.phases == {"default/web": "Succeeded"}
 
 
-def test_a_damaged_bootstrap_checkpoint_is_left_out() -> None:
+def test_a_damaged_bootstrap_checkpoint_is_skipped() -> None:
     kept = pod("kept", automountServiceAccountToken=False)
     kept["metadata"]["annotations"] = {ANNOTATION: "true"}
     steps: list[dict[str, Any]] = [{"at": "10s", "stop": "apiserver"}, {"at": "11s", "reboot": {"downFor": "5s"}}]

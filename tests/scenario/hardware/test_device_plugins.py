@@ -1,4 +1,4 @@
-"""Nodes with device plugins, played: what becomes of pods that ask for devices."""
+"""Device plugins on nodes, and pods that request devices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def notes(played: Played, text: str) -> list[float]:
     return [round(r.t / 1e6, 1) for r in played.records if isinstance(r, Note) and text in r.text]
 
 
-def test_what_a_plugin_answers() -> None:
+def test_responses_of_a_plugin() -> None:
     item = DevicePluginItem.model_validate(
         {
             "resource": GPU,
@@ -87,14 +87,14 @@ def test_a_container_sees_its_devices_and_its_own_variables_override_theirs() ->
         ({}, f"requested number of devices unavailable for {GPU}. Requested: 2, Available: 1"),
     ],
 )
-def test_why_a_pod_is_rejected(plugin: dict[str, Any], problem: str) -> None:
+def test_reasons_for_a_rejected_pod(plugin: dict[str, Any], problem: str) -> None:
     played = play(objects=[asking(count=2)], plugin=plugin)
     message = f"Allocate failed due to {problem}, which is unexpected"
     assert played.messages("UnexpectedAdmissionError") == [message]
     assert played.result.outcomes["default/one"] == f"Failed: UnexpectedAdmissionError: Pod was rejected: {message}"
 
 
-def test_a_container_does_not_start_if_its_plugin_does_not_prepare_it() -> None:
+def test_a_container_does_not_start_if_its_plugin_fails() -> None:
     plugin = {"preStartRequired": True, "preStartError": "cannot reset"}
     played = play(objects=[asking()], plugin=plugin, expect=[{"pod": "one", "waiting": "CreateContainerConfigError"}])
     assert played.result.ok
@@ -102,12 +102,12 @@ def test_a_container_does_not_start_if_its_plugin_does_not_prepare_it() -> None:
     assert f"Error: {text}" in played.messages("Failed")
 
 
-def test_without_a_plugin_the_resource_is_not_the_nodes_and_the_pod_runs() -> None:
+def test_without_a_plugin_the_node_lacks_the_resource_and_the_pod_runs() -> None:
     played = play(objects=[asking()], plugin={"running": False})
     assert played.result.outcomes["default/one"] == "Running"
 
 
-def test_a_plugin_registers_when_it_starts_and_again_with_the_next_kubelet() -> None:
+def test_a_plugin_registers_at_its_start_and_with_the_next_kubelet() -> None:
     played = play(
         {"at": "5s", "start": "devicePlugin"},
         {"at": "20s", "restart": {"what": "kubelet", "downFor": "5s"}},
@@ -117,7 +117,7 @@ def test_a_plugin_registers_when_it_starts_and_again_with_the_next_kubelet() -> 
     assert notes(played, "registers with the kubelet") == [7.0, 27.0]
 
 
-def test_a_plugin_that_stays_away_is_forgotten_after_five_minutes() -> None:
+def test_a_plugin_that_stays_away_is_removed_after_five_minutes() -> None:
     def expected(field: str, value: str, by: str) -> dict[str, Any]:
         return {"object": "Node/node-1", "field": f"status.{field}[{GPU}]", "equals": value, "by": by}
 
@@ -131,7 +131,7 @@ def test_a_plugin_that_stays_away_is_forgotten_after_five_minutes() -> None:
     assert long.result.ok
 
 
-def test_while_the_plugin_is_gone_pods_are_rejected_and_a_running_one_is_not_touched() -> None:
+def test_without_its_plugin_new_pods_are_rejected_and_a_running_one_continues() -> None:
     played = play(
         {"at": "10s", "stop": "devicePlugin"},
         {"at": "20s", "apply": asking("late")},
@@ -143,12 +143,12 @@ def test_while_the_plugin_is_gone_pods_are_rejected_and_a_running_one_is_not_tou
     )
     outcomes = played.result.outcomes
     assert outcomes["default/one"] == "Running"
-    assert len(played.starts("one")) == 2  # what it has was allocated before
+    assert len(played.starts("one")) == 2  # its device was allocated before
     assert "no healthy devices present" in outcomes["default/late"]
     assert outcomes["default/later"] == "Running"
 
 
-def test_a_deleted_pod_gives_its_device_back() -> None:
+def test_a_deleted_pod_releases_its_device() -> None:
     played = play(
         {"at": "10s", "delete": {"pod": "one", "gracePeriodSeconds": 1}},
         {"at": "20s", "apply": asking("two")},
@@ -157,7 +157,7 @@ def test_a_deleted_pod_gives_its_device_back() -> None:
     assert played.result.outcomes["default/two"] == "Running"
 
 
-def test_the_health_of_devices_can_be_left_out_of_the_status() -> None:
+def test_device_health_can_be_omitted_from_the_status() -> None:
     off = {"ResourceHealthStatus": False, "ResourceHealthStatusMessage": False}
     step = {"at": "10s", "deviceHealth": {"device": "gpu0", "health": "Unhealthy"}}
 

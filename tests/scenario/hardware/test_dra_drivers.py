@@ -1,4 +1,4 @@
-"""Nodes with DRA drivers, played: what becomes of pods that claim devices."""
+"""DRA drivers on nodes, and pods that claim devices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PREPARE = "Failed to prepare dynamic resources: prepare dynamic resources: "
 
 
 def claiming(name: str = "one", claim_name: str = "claim", **spec: Any) -> Json:
-    """A pod that the scheduler gives a node, unless it names one."""
+    """A pod with claims, scheduled unless it names a node."""
     whole = {"resourceClaims": [{"name": "gpu", "resourceClaimName": claim_name}], **spec}
     made = pod(name, **whole)
     for each in made["spec"]["containers"]:
@@ -44,7 +44,7 @@ def notes(played: Played, text: str) -> list[float]:
     return [round(r.t / 1e6, 1) for r in played.records if isinstance(r, Note) and text in r.text]
 
 
-def test_a_container_sees_the_devices_of_its_requests_only() -> None:
+def test_a_container_gets_only_the_devices_of_its_requests() -> None:
     both = [
         container(
             "x", "echo $GPU_0$GPU_1 > /dev/termination-log", resources={"claims": [{"name": "gpu", "request": "r1"}]}
@@ -69,7 +69,7 @@ def test_a_container_sees_the_devices_of_its_requests_only() -> None:
     }
 
 
-def test_the_first_pod_has_a_shared_claim_prepared_and_the_last_one_unprepared() -> None:
+def test_a_shared_claim_is_prepared_with_the_first_pod_and_unprepared_with_the_last() -> None:
     played = play(
         {"at": "20s", "delete": {"pod": "one"}},
         {"at": "30s", "delete": {"pod": "two"}},
@@ -86,7 +86,7 @@ def test_a_driver_that_never_registers() -> None:
     assert played.result.phases == {"default/one": "Pending"}
 
 
-def test_a_call_that_takes_too_long() -> None:
+def test_a_call_that_times_out() -> None:
     played = play(objects=[claimed(), claiming()], driver={"prepareTime": "60s"})
     timeout = "rpc error: code = DeadlineExceeded desc = context deadline exceeded"
     assert played.messages("FailedPrepareDynamicResources") == [f"{PREPARE}NodePrepareResources: {timeout}"]
@@ -101,14 +101,14 @@ def test_a_call_that_takes_too_long() -> None:
         pytest.param(claimed(), r"pod one \(.+\) is not allowed to use ResourceClaim claim \(.+\)", id="not allocated"),
     ],
 )
-def test_a_pod_that_comes_with_a_node(manifest: Json | None, problem: str) -> None:
-    """No scheduler allocates for it; what is not allocated is not reserved, either."""
+def test_a_pod_with_a_node_name(manifest: Json | None, problem: str) -> None:
+    """No scheduler allocates for it. An unallocated claim is not reserved either."""
     played = play(objects=[*([manifest] if manifest else []), claiming(nodeName="node-1")])
     (message,) = played.messages("FailedPrepareDynamicResources")
     assert re.fullmatch(re.escape(PREPARE) + problem, message)
 
 
-def test_a_pod_stays_while_its_claim_cannot_be_unprepared() -> None:
+def test_a_pod_remains_while_its_claim_cannot_be_unprepared() -> None:
     played = play(
         {"at": "20s", "delete": {"pod": "one"}},
         objects=[claimed(), claiming()],
@@ -126,8 +126,8 @@ def test_a_pod_stays_while_its_claim_cannot_be_unprepared() -> None:
     assert gone > done[0] > failed[1]
 
 
-def test_a_new_kubelet_knows_the_claims_of_the_old_one() -> None:
-    """A container that starts again has its devices, though nobody prepares them for a pod that has its sandbox."""
+def test_a_restarted_kubelet_knows_the_prepared_claims() -> None:
+    """A restarted container has its devices, although claims are not prepared again for a pod with a sandbox."""
     again = [container("main", "sleep 30", resources={"claims": [{"name": "gpu"}]})]
     played = play(
         {"at": "10s", "restart": {"what": "kubelet", "downFor": "5s"}},
@@ -138,7 +138,7 @@ def test_a_new_kubelet_knows_the_claims_of_the_old_one() -> None:
     assert [args["cdiDevices"] for args in made] == [[f"{DRIVER}/device=a"]] * 2
 
 
-def test_claims_of_a_pod_that_went_while_the_kubelet_was_down() -> None:
+def test_claims_of_a_pod_deleted_while_the_kubelet_was_down() -> None:
     played = play(
         {"at": "10s", "stop": {"what": "kubelet"}},
         {"at": "11s", "delete": {"pod": "one", "gracePeriodSeconds": 0}},
@@ -147,7 +147,7 @@ def test_claims_of_a_pod_that_went_while_the_kubelet_was_down() -> None:
         duration="150s",
     )
     (moment,) = notes(played, "NodeUnprepareResources")
-    assert 75 <= moment < 77  # the second round of the reconcile loop: at the first, no source had been received
+    assert 75 <= moment < 77  # the second round of the reconcile loop: at the first, no source had reported
 
 
 def test_the_health_of_a_device_is_in_the_status() -> None:
@@ -174,12 +174,12 @@ def test_the_health_of_a_device_is_in_the_status() -> None:
         ({"name": DRIVER, "devices": ["a"], "prepareError": "x"}, "unknown field; did you mean prepareErrors?"),
     ],
 )
-def test_what_a_scenario_cannot_say(item: Json, problem: str) -> None:
+def test_invalid_drivers_and_claims(item: Json, problem: str) -> None:
     with pytest.raises(ValidationError, match=problem.replace("?", r"\?")):
         DraDriverItem.model_validate(item)
 
 
-def test_attributes_in_short() -> None:
+def test_short_form_of_attributes() -> None:
     item = DraDriverItem.model_validate(
         {
             "name": DRIVER,

@@ -1,4 +1,4 @@
-"""The machine of a node: how its capacity is divided, and configurations that a kubelet would not start with on it."""
+"""The hardware of a node: topology and capacity, and configurations with which a kubelet would not start."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def topology(**given: Any) -> TopologyItem:
     return TopologyItem.model_validate(given)
 
 
-def test_a_node_that_says_nothing_has_one_numa_node() -> None:
+def test_a_node_has_one_numa_node_by_default() -> None:
     machine = machine_info({"cpu": "4", "memory": "1Gi"})
     (node,) = machine.topology
     assert (machine.num_cpus, machine.num_sockets, node.memory, node.distances) == (4, 1, 1 << 30, (10,))
     assert node.cores == tuple(Core((cpu,)) for cpu in range(4))
 
 
-def test_threads_are_numbered_after_the_cores() -> None:
+def test_threads_are_numbered_after_cores() -> None:
     machine = machine_info({"cpu": 8, "memory": "4Gi"}, topology(sockets=2, threadsPerCore=2, uncoreCaches=4))
     cores = [core for node in machine.topology for core in node.cores]
     assert [core.threads for core in cores] == [(0, 4), (1, 5), (2, 6), (3, 7)]
@@ -71,7 +71,7 @@ def test_memory_and_huge_pages_of_each_numa_node() -> None:
         ({"topology": {"numaNodes": 2, "distances": [[10]]}}, "distances: there must be one from each of 2 NUMA nodes"),
     ],
 )
-def test_what_does_not_agree_with_the_capacity(node: dict[str, Any], problem: str) -> None:
+def test_a_topology_that_contradicts_the_capacity(node: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValidationError, match=r"nodes\[0\]\.topology\.") as caught:
         scenario(node)
     assert problem in str(caught.value)
@@ -103,7 +103,7 @@ def test_what_does_not_agree_with_the_capacity(node: dict[str, Any], problem: st
         ),
     ],
 )
-def test_configurations_that_a_kubelet_would_not_start_with(configuration: dict[str, Any], problem: str) -> None:
+def test_configurations_with_which_a_kubelet_does_not_start(configuration: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValidationError) as caught:
         scenario(**configuration)
     assert problem in str(caught.value)

@@ -1,4 +1,4 @@
-"""The checkers as pure functions: what was seen, an observation, and the violation in words or nothing."""
+"""The checkers as pure functions: history and observation in, violation out."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ START = 1_800_000_000 * SECOND
 
 
 class Node:
-    """A node on which nothing has ever gone wrong."""
+    """A node without violations."""
 
     def __init__(self, **worker: Any) -> None:
         self.rules: Rules = rules_of("v1.36")
@@ -102,7 +102,7 @@ def test_one_instance() -> None:
         (31, Node(terminating_at=1, terminated_at=2), True),
     ],
 )
-def test_gone_pods(gone_s: int | None, node: Node, found: bool) -> None:
+def test_deleted_pods(gone_s: int | None, node: Node, found: bool) -> None:
     seen = pod(node=node)
     seen.gone_at = None if gone_s is None else START - gone_s * SECOND
     seen.running["main-1"] = info()
@@ -115,7 +115,7 @@ def test_gone_pods(gone_s: int | None, node: Node, found: bool) -> None:
     assert gone_pods.at_end(seen, START) == ""
 
 
-def test_no_start_once_the_pod_is_being_stopped() -> None:
+def test_no_start_of_a_terminating_pod() -> None:
     assert "being stopped" in gone_pods.started(pod(node=Node(started_terminating=True)), info(), START)
 
 
@@ -128,7 +128,7 @@ def test_no_start_once_the_pod_is_being_stopped() -> None:
         ("proxy", "first", "first", "init container second"),
         ("main", "first second", "first second", "sidecar proxy"),
         ("main", "first second proxy", "first second", ""),
-        ("debugger", "", "", ""),  # an ephemeral container, which the pod had not yet
+        ("debugger", "", "", ""),  # an ephemeral container that the pod did not have before
     ],
 )
 def test_init_order(name: str, started: str, succeeded: str, found: str) -> None:
@@ -205,7 +205,7 @@ def test_terminal_phase(before: str, after: str, reason: str, found: bool) -> No
 )
 def test_grace_periods_of_kills(by: Killer, reported: int | None, found: bool) -> None:
     seen = pod()
-    assert grace_periods.killed(seen, info(), by, START) == ""  # it does not run any more
+    assert grace_periods.killed(seen, info(), by, START) == ""  # it no longer runs
     seen.running["main-1"] = info()
     if reported is not None:
         seen.stops["main-1"] = StopCall(START - 5 * SECOND, reported * SECOND)
@@ -220,7 +220,7 @@ def test_grace_periods_of_kills(by: Killer, reported: int | None, found: bool) -
         (12, {}, "more than its grace period"),
         (12, {"evicted": True}, ""),
         (4, {"deleted": True, "started_terminating": True, "terminating_at": START}, "gets only 4s"),
-        (4, {"deleted": True, "terminating_at": START}, ""),  # a sync that had begun before
+        (4, {"deleted": True, "terminating_at": START}, ""),  # a sync that had started before
         (4, {"deleted": True, "started_terminating": True, "terminating_at": START - 1}, ""),
         (4, {"deleted": True, "started_terminating": True, "terminating_at": START, "evicted": True}, ""),
         (7, {"deleted": True, "started_terminating": True, "terminating_at": START}, ""),
@@ -234,7 +234,7 @@ def test_grace_periods_of_stops(timeout_s: int, worker: dict[str, Any], found: s
     assert found in problem
 
 
-def test_a_probe_has_a_grace_period_of_its_own() -> None:
+def test_a_probe_has_its_own_grace_period() -> None:
     probe = {"exec": {"command": ["true"]}, "terminationGracePeriodSeconds": 60}
     seen = pod(containers=[{"name": "main", "livenessProbe": probe}])
     assert grace_periods.stopping(seen, info(), 60 * SECOND, START) == ""
@@ -279,7 +279,7 @@ def test_probes(type: Any, state: dict[str, Any], started: bool, after_s: int, f
         ({"phase": "Running", "containerStatuses": [container(exited(137, "ContainerStatusUnknown"))]}, ""),
     ],
 )
-def test_statuses_of_a_running_container(status: dict[str, Any], found: str) -> None:
+def test_the_status_of_a_running_container(status: dict[str, Any], found: str) -> None:
     seen = pod()
     seen.running["main-1"] = info()
     problem = statuses.status_changed(seen, with_status(phase="Pending"), with_status(**status))
@@ -287,7 +287,7 @@ def test_statuses_of_a_running_container(status: dict[str, Any], found: str) -> 
     assert found in problem
 
 
-def test_statuses_report_nothing_that_never_was() -> None:
+def test_the_status_reports_nothing_that_never_happened() -> None:
     seen, old = pod(), with_status(phase="Pending")
     new = with_status(containerStatuses=[container(RUNNING)])
     assert "never started" in statuses.status_changed(seen, old, new)

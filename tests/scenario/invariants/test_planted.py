@@ -1,4 +1,4 @@
-"""Each invariant is violated by a fault that is planted in kubesim: exactly that one is reported, and the run fails."""
+"""A bug injected into kubesim violates each invariant: exactly that one is reported, and the run fails."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ RUNS_ONCE = story(container("main", "sleep 5"), restart="Never")
 
 
 def gives(target: Any, name: str, answer: Any) -> Plant:
-    """A function returns this, whatever it is asked."""
+    """A function that always returns this value."""
     return lambda patch: patch.setattr(target, name, lambda *_, **__: answer)
 
 
@@ -99,7 +99,7 @@ def counts_restarts_down(patch: pytest.MonkeyPatch) -> None:
 
 
 def forgets_the_end(patch: pytest.MonkeyPatch) -> None:
-    """After a terminal phase, Running is reported."""
+    """Reports Running after a terminal phase."""
     write = Store.write_pod_status
 
     def again(self: Store, pod: Any, uid: str, status: PodStatus) -> Any:
@@ -112,7 +112,7 @@ def forgets_the_end(patch: pytest.MonkeyPatch) -> None:
 
 
 def stops_too_soon(patch: pytest.MonkeyPatch) -> None:
-    """The runtime sends KILL at half time."""
+    """The runtime sends KILL after half of the time."""
     end = SimulatedRuntime._end
 
     async def early(self: SimulatedRuntime, stopped: Any, timeout: int) -> None:
@@ -149,7 +149,7 @@ def keeps_addresses(patch: pytest.MonkeyPatch) -> None:
 
 
 def stands_still(patch: pytest.MonkeyPatch) -> None:
-    """Every tenth version is given twice."""
+    """Every tenth resource version is used twice."""
     commit = Store._commit
 
     def same(self: Store, *args: Any, **options: Any) -> ApiObject:
@@ -161,7 +161,7 @@ def stands_still(patch: pytest.MonkeyPatch) -> None:
 
 
 def writes_over(patch: pytest.MonkeyPatch) -> None:
-    """The status is written to the pod as it was when it was created."""
+    """The status is written to the pod as it was created."""
     write, first = Store.write_pod_status, dict[str, Any]()
 
     def stale(self: Store, pod: Any, uid: str, status: PodStatus) -> Any:
@@ -195,7 +195,7 @@ def play(text: str) -> RunResult:
 
 @pytest.mark.violates_invariants
 @pytest.mark.parametrize(("name", "plant", "text", "why"), PLANTED, ids=[f"{n}-{p.__name__}" for n, p, _, _ in PLANTED])
-def test_a_planted_fault_is_found(
+def test_an_injected_bug_is_found(
     name: str, plant: Plant, text: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert play(text).ok
@@ -207,5 +207,5 @@ def test_a_planted_fault_is_found(
     assert not result.ok
 
 
-def test_every_invariant_has_a_planted_fault() -> None:
+def test_every_invariant_has_an_injected_bug() -> None:
     assert {name for name, *_ in PLANTED} == set(NAMES)

@@ -1,4 +1,6 @@
-"""The watch: a violation fails the run and says what led to it; a scenario turns invariants off or expects one."""
+"""Checking invariants in a run: a violation fails it with its causes; a scenario disables invariants or expects
+violations.
+"""
 
 from __future__ import annotations
 
@@ -43,23 +45,23 @@ def leak(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Addresses, "release", lambda *_: None)
 
 
-def test_names_of_the_language_are_those_of_the_checkers() -> None:
+def test_names_in_the_language_equal_those_of_the_checkers() -> None:
     assert tuple(each.name for each in INVARIANTS) == NAMES
 
 
-def test_each_says_what_it_means() -> None:
+def test_each_has_a_description() -> None:
     for module in MODULES:
         first, _, rest = (module.__doc__ or "").partition("\n")
         assert first.endswith((".", ":"))
         assert len(rest.split()) > 5
 
 
-def test_a_run_without_a_violation_is_fine() -> None:
+def test_a_run_without_a_violation_passes() -> None:
     assert play().ok
 
 
 @pytest.mark.usefixtures("leak")
-def test_a_violation_fails_the_run_and_says_what_led_to_it() -> None:
+def test_a_violation_fails_the_run_with_its_causes() -> None:
     sink = MemorySink()
     result = play(sinks=(sink,))
     (failure,) = result.failures
@@ -86,17 +88,17 @@ def test_a_violation_fails_the_run_and_says_what_led_to_it() -> None:
 
 @pytest.mark.usefixtures("leak")
 @pytest.mark.parametrize("given", ["off", "{disabled: [addresses]}", "{violated: [addresses]}"])
-def test_a_scenario_turns_it_off_or_expects_it(given: str) -> None:
+def test_a_scenario_disables_or_expects_it(given: str) -> None:
     assert play(given).ok
 
 
 @pytest.mark.usefixtures("leak")
 @pytest.mark.parametrize("given", ["on", "{}", "{disabled: [probes]}", "{violated: []}"])
-def test_others_stay_on(given: str) -> None:
+def test_other_invariants_stay_enabled(given: str) -> None:
     assert [failure.text for failure in play(given).failures] == ["addresses: pod default/web"]
 
 
-def test_an_expected_violation_that_does_not_come_fails_the_run() -> None:
+def test_an_expected_violation_that_does_not_happen_fails_the_run() -> None:
     (failure,) = play("{violated: [addresses]}").failures
     assert (failure.kind, failure.text) == ("invariant", "addresses")
     assert failure.why == "the scenario expects a violation (invariants.violated), and there was none"
@@ -105,7 +107,7 @@ def test_an_expected_violation_that_does_not_come_fails_the_run() -> None:
 @pytest.mark.parametrize(
     "given", ["{disabled: [adresses]}", "{violatd: [addresses]}", "maybe", "{disabled: [], violated: [x]}"]
 )
-def test_a_wrong_name_is_an_error(given: str) -> None:
+def test_an_unknown_name_is_an_error(given: str) -> None:
     with pytest.raises(InputError, match=r"^tale.yaml:5: "):
         play(given)
 
@@ -118,7 +120,7 @@ def test_the_command_exits_with_1(tmp_path: Any, capsys: pytest.CaptureFixture[s
     assert "invariant VIOLATED: addresses: pod default/web: its sandbox has ended" in capsys.readouterr().out
 
 
-def test_watching_changes_nothing() -> None:
+def test_checking_does_not_change_the_run() -> None:
     on, off = MemorySink(), MemorySink()
     play(sinks=(on,))
     play("off", sinks=(off,))

@@ -1,4 +1,4 @@
-"""Device plugins in a scenario: short forms, and what is refused."""
+"""Device plugins in a scenario: short forms, and errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def scenario(plugins: list[dict[str, Any]], *steps: dict[str, Any]) -> Scenario:
     return Scenario.model_validate({"metadata": {"name": "x"}, "spec": {"nodes": nodes, "steps": list(steps)}})
 
 
-def test_devices_can_be_counted_or_named() -> None:
+def test_devices_are_counted_or_named() -> None:
     plugins = [GPU, {"resource": "example.com/nic", "devices": ["eth0", {"id": "eth1", "numaNodes": [1]}]}]
     gpu, nic = scenario(plugins).spec.nodes[0].device_plugins
     assert [(each.id, each.health) for each in gpu.devices] == [("gpu0", "Healthy"), ("gpu1", "Healthy")]
@@ -40,7 +40,7 @@ def test_devices_can_be_counted_or_named() -> None:
         ([{**GPU, "allocate": {"mounts": ["relative"]}}], "match pattern"),
     ],
 )
-def test_a_plugin_that_cannot_be(plugins: list[dict[str, Any]], problem: str) -> None:
+def test_an_invalid_plugin(plugins: list[dict[str, Any]], problem: str) -> None:
     with pytest.raises(ValidationError, match=problem):
         scenario(plugins)
 
@@ -61,6 +61,6 @@ NIC = {"resource": "example.com/nic", "count": 1}
         ([GPU], {"deviceHealth": {"device": "gpu0", "health": "Healthy", "node": "x"}}, "there is no node x"),
     ],
 )
-def test_a_step_that_names_no_plugin(plugins: list[dict[str, Any]], step: dict[str, Any], problem: str) -> None:
+def test_a_step_without_a_plugin_name(plugins: list[dict[str, Any]], step: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValidationError, match=problem):
         scenario(plugins, {"at": "1s", **step})

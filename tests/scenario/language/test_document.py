@@ -1,4 +1,4 @@
-"""The scenario language: draws, short forms, and what it refuses."""
+"""The scenario language: random draws, short forms, and errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def scenario(**spec: Any) -> Scenario:
     return Scenario.model_validate(document)
 
 
-def test_an_empty_spec_has_one_node_and_no_end() -> None:
+def test_an_empty_spec_has_one_node_and_no_duration() -> None:
     spec = scenario().spec
     assert [node.name for node in spec.nodes] == ["node-1"]
     assert (spec.seed, spec.duration, spec.runtime, spec.profile) == (0, None, "simulated", "v1.36")
@@ -32,12 +32,12 @@ def test_a_plain_value_is_the_short_form_of_a_draw() -> None:
 
 
 @pytest.mark.parametrize("draw", [{"min": "1s"}, {"min": "3s", "max": "1s"}, {"mean": "1s", "choices": ["1s"]}, {}])
-def test_a_draw_is_drawn_in_one_way(draw: dict[str, Any]) -> None:
+def test_a_draw_has_one_distribution(draw: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         scenario(behaviours=[{"runFor": draw}])
 
 
-def test_a_step_does_one_thing() -> None:
+def test_a_step_has_one_action() -> None:
     with pytest.raises(ValidationError, match="a step does one of"):
         Step.model_validate({"at": "1s"})
     with pytest.raises(ValidationError, match="a step does one of"):
@@ -49,7 +49,7 @@ def test_a_pod_is_named_with_or_without_its_namespace() -> None:
     assert Expect.model_validate({"pod": "shop/web", "phase": "Running"}).key == ("shop", "web")
 
 
-def test_an_expectation_asks_one_question() -> None:
+def test_an_expectation_has_one_question() -> None:
     with pytest.raises(ValidationError, match="needs one of phase, condition, state"):
         Expect.model_validate({"pod": "web"})
     with pytest.raises(ValidationError, match="needs one of"):
@@ -62,11 +62,11 @@ def test_a_list_is_a_json_patch() -> None:
     assert step.patch.type == "json"
 
 
-def test_gates_are_known_gates() -> None:
+def test_only_known_gates_are_accepted() -> None:
     with pytest.raises(ValidationError, match="did you mean 'SidecarContainers'"):
         scenario(featureGates={"SidecarContainer": False})
 
 
-def test_nodes_have_different_names() -> None:
+def test_node_names_are_unique() -> None:
     with pytest.raises(ValidationError, match="there are two nodes"):
         scenario(nodes=[{"name": "a"}, {"name": "a"}])

@@ -1,4 +1,4 @@
-"""Steps and faults that are added to a scenario at a moment of its run: what is read, and what is refused."""
+"""Steps and faults added to a scenario during its run: parsing and errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECOND = 1_000_000
         ),
     ],
 )
-def test_what_is_read(text: str, kind: str, item: dict[str, object]) -> None:
+def test_valid_items(text: str, kind: str, item: dict[str, object]) -> None:
     added = AddedItem.parse(text, 2 * SECOND)
     assert (added.list, added.item) == (kind, item)
 
@@ -41,12 +41,12 @@ def test_what_is_read(text: str, kind: str, item: dict[str, object]) -> None:
         ("operation: CreateContainer, error: x, begin: 3s", "begin: what is injected"),
     ],
 )
-def test_what_is_refused(text: str, problem: str) -> None:
+def test_invalid_items(text: str, problem: str) -> None:
     with pytest.raises(UsageError, match=problem.replace("{", r"\{")):
         AddedItem.parse(text, 0)
 
 
-def test_it_stands_behind_the_items_of_the_file_and_is_checked_like_them() -> None:
+def test_it_is_appended_to_the_items_of_the_file_and_checked_like_them() -> None:
     path = str(SCENARIOS / "graceful-delete.yaml")
     ((_, own),), items = load_runs([path]), [AddedItem.parse("stop: kubelet", SECOND)]
     ((_, changed),) = load_runs([path], added=items)

@@ -1,4 +1,4 @@
-"""A scenario file decides nothing about the machine by itself."""
+"""A scenario file alone cannot access the host."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ASKING = [
 
 
 @pytest.mark.parametrize(("spec", "field", "instead"), ASKING)
-def test_what_reaches_the_machine_is_refused_by_the_name_of_its_field(spec: str, field: str, instead: str) -> None:
+def test_fields_that_access_the_host_are_rejected_by_name(spec: str, field: str, instead: str) -> None:
     with pytest.raises(InputError) as refused:
         parsed(spec)
     assert str(refused.value) == f"s.yaml:5: {field}: reaches this machine: allow that with --allow-host{instead}"
@@ -65,11 +65,11 @@ def test_what_reaches_the_machine_is_refused_by_the_name_of_its_field(spec: str,
         "cni: {network: ptp}",
     ],
 )
-def test_what_is_simulated_needs_no_leave(spec: str) -> None:
+def test_simulated_fields_need_no_permission(spec: str) -> None:
     parsed(spec)
 
 
-def test_a_flag_that_gives_the_value_is_leave_enough(tmp_path: Path) -> None:
+def test_a_flag_with_the_value_is_a_permission(tmp_path: Path) -> None:
     overlay = make_overlay(None, {"pod-manifest-path": [str(tmp_path)]})
     values = parsed("kubeletConfiguration: {staticPodPath: /etc}", overlay).spec.kubelet_configuration.values
     assert values["staticPodPath"] == str(tmp_path)

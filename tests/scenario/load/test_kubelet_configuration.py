@@ -1,4 +1,4 @@
-"""A kubelet's configuration in a run: what its fields change, and what overrides what."""
+"""The kubelet's configuration in a run: effects of its fields, and precedence."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ spec:
 
 
 def node_of(configuration: dict[str, Any], **item: Any) -> Node:
-    """The node as its kubelet registers it."""
+    """The node that its kubelet registers."""
     spec = {"kubeletConfiguration": configuration, "nodes": [{"name": "n", **item}]}
     scenario = Scenario.model_validate({"metadata": {"name": "s"}, "spec": spec})
 
@@ -51,14 +51,14 @@ def node_of(configuration: dict[str, Any], **item: Any) -> Node:
 # -- what is played -----------------------------------------------------------------------------------------------
 
 
-def test_how_many_pods_a_node_takes() -> None:
+def test_the_number_of_pods_on_a_node() -> None:
     assert node_of({}).status.capacity["pods"] == "110"
     assert node_of({"maxPods": 0}).status.capacity["pods"] == "110"
     assert node_of({"maxPods": 20, "podsPerCore": 4}, capacity={"cpu": "2"}).status.capacity["pods"] == "8"
     assert node_of({"maxPods": 20, "podsPerCore": 4}, capacity={"cpu": "8"}).status.capacity["pods"] == "20"
 
 
-def test_what_is_reserved_is_not_for_pods() -> None:
+def test_reserved_resources_are_not_allocatable() -> None:
     configuration = {"kubeReserved": {"cpu": "500m", "memory": "1Gi"}, "systemReserved": {"cpu": "500m"}}
     node = node_of(configuration, capacity={"cpu": "4", "memory": "4Gi"})
     assert (node.status.capacity["cpu"], node.status.allocatable["cpu"]) == ("4", "3")
@@ -68,7 +68,7 @@ def test_what_is_reserved_is_not_for_pods() -> None:
     assert node_of(named, capacity={"cpu": "8"}).status.allocatable["cpu"] == "5"
 
 
-def test_a_pod_that_needs_what_is_reserved_is_refused() -> None:
+def test_a_pod_that_needs_reserved_resources_is_rejected() -> None:
     big = pod("big")
     big["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "7"}}
     assert Played(objects=[big]).result.phases == {"default/big": "Running"}
@@ -87,14 +87,14 @@ def test_taints_and_provider_of_the_node() -> None:
     assert "providerID" not in node_of({}).to_json()["spec"]
 
 
-def test_addresses_of_pods_come_from_the_range_of_a_single_node() -> None:
+def test_pod_addresses_are_from_the_pod_cidr_of_a_single_node() -> None:
     spec: dict[str, Any] = {"objects": [pod("a")], "kubeletConfiguration": {"podCIDR": "192.168.7.0/24"}}
     reported = [str(record.to_json()) for record in Played(**spec).records]
     assert any("192.168.7.2" in text for text in reported)
     assert not any("192.168.7.2" in str(record.to_json()) for record in Played(objects=[pod("a")]).records)
 
 
-def test_pulls_beyond_the_rate_of_the_registry_fail() -> None:
+def test_pulls_beyond_the_registry_rate_fail() -> None:
     pods = [pod(f"p{n}", image=f"img:{n}") for n in range(4)]
     images = [{"name": "img:*", "pullTime": "10ms"}]
     limited = {"registryPullQPS": 1, "registryBurst": 2}
@@ -114,7 +114,7 @@ def test_pulls_beyond_the_rate_of_the_registry_fail() -> None:
         ({"maxParallelImagePulls": 1}, 1),
     ],
 )
-def test_how_many_images_are_pulled_at_a_time(configuration: dict[str, Any], side_by_side: int) -> None:
+def test_the_number_of_parallel_image_pulls(configuration: dict[str, Any], side_by_side: int) -> None:
     pods = [pod(f"p{n}", image=f"img:{n}") for n in range(3)]
     images = [{"name": "img:*", "pullTime": "10s"}]
     played = Played(objects=pods, images=images, kubeletConfiguration=configuration)
@@ -127,15 +127,15 @@ def test_how_many_images_are_pulled_at_a_time(configuration: dict[str, Any], sid
     assert most == side_by_side
 
 
-def test_events_are_written_at_the_rate_that_is_set() -> None:
+def test_events_are_written_at_the_configured_rate() -> None:
     pods = [pod(f"p{n}") for n in range(30)]
     slow = {"eventRecordQPS": 1, "eventBurst": 1}
     spec: dict[str, Any] = {"objects": pods, "duration": "20s"}
     assert Played(**spec).result.events > 2 * Played(kubeletConfiguration=slow, **spec).result.events
 
 
-def test_the_status_of_the_node_is_reported_as_often_as_configured() -> None:
-    """That memory is short is known within ten seconds, and told at the next update."""
+def test_the_node_status_is_reported_with_the_configured_frequency() -> None:
+    """The kubelet detects memory pressure within ten seconds and reports it with the next update."""
 
     def reported_after(configuration: dict[str, Any]) -> float:
         step = {"at": "60s", "pressure": {"memory.available": "10Mi"}}
@@ -147,7 +147,7 @@ def test_the_status_of_the_node_is_reported_as_often_as_configured() -> None:
     assert reported_after({"nodeStatusUpdateFrequency": "300s"}) > 25
 
 
-def test_images_that_were_there_before_can_be_made_to_be_verified() -> None:
+def test_preloaded_images_can_be_verified() -> None:
     spec: dict[str, Any] = {"objects": [pod("a", image="img:1")], "images": [{"name": "img:1", "present": True}]}
     assert "PullImage" not in Played(**spec).calls("a")
     always = {"imagePullCredentialsVerificationPolicy": "AlwaysVerify"}
@@ -157,7 +157,7 @@ def test_images_that_were_there_before_can_be_made_to_be_verified() -> None:
 # -- what overrides what ----------------------------------------------------------------------------------------
 
 
-def test_a_merge_replaces_what_is_named_and_leaves_the_rest() -> None:
+def test_a_merge_replaces_named_fields_and_keeps_others() -> None:
     base = {
         "maxPods": 5,
         "evictionHard": {"memory.available": "1Gi", "nodefs.available": "5%"},
@@ -170,7 +170,7 @@ def test_a_merge_replaces_what_is_named_and_leaves_the_rest() -> None:
     }
 
 
-def test_flag_before_scenario_before_file_before_default(tmp_path: Path) -> None:
+def test_flags_override_the_scenario_which_overrides_the_file(tmp_path: Path) -> None:
     file = tmp_path / "kubelet.yaml"
     file.write_text(
         FILE
@@ -186,7 +186,7 @@ def test_flag_before_scenario_before_file_before_default(tmp_path: Path) -> None
     assert without_flags["fileCheckFrequency"] == 20 * SECOND
 
 
-def test_manifests_alone_are_run_with_the_file_too(tmp_path: Path) -> None:
+def test_plain_manifests_use_the_file_too(tmp_path: Path) -> None:
     file = tmp_path / "kubelet.yaml"
     file.write_text(FILE + "maxPods: 10\n")
     objects = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
@@ -194,7 +194,7 @@ def test_manifests_alone_are_run_with_the_file_too(tmp_path: Path) -> None:
     assert scenario.spec.kubelet_configuration.values["maxPods"] == 10
 
 
-def test_gates_of_the_file_count_and_the_others_override_them(tmp_path: Path) -> None:
+def test_gates_of_the_file_apply_unless_overridden(tmp_path: Path) -> None:
     file = tmp_path / "kubelet.yaml"
     file.write_text(
         FILE + "featureGates: {MemoryQoS: true, CRIListStreaming: true, KubeletCrashLoopBackOffMax: false}\n"
@@ -221,7 +221,7 @@ def test_jitter_is_for_scenarios_only(tmp_path: Path) -> None:
         make_overlay(str(file))
 
 
-def test_fields_without_effect_are_known() -> None:
+def test_fields_without_effect_are_reported() -> None:
     given = {"hairpinMode": "none", "authentication": {"anonymous": {"enabled": False}}, "maxPods": 5, "port": 0}
     assert KubeletConfiguration(given).without_effect() == ["authentication", "hairpinMode"]
 
@@ -246,7 +246,7 @@ def test_fields_without_effect_are_known() -> None:
         (FILE + "maxPods: [\n", "FILE:4: malformed YAML"),
     ],
 )
-def test_a_file_that_cannot_be_read(text: str, expected: str, tmp_path: Path) -> None:
+def test_an_unreadable_file(text: str, expected: str, tmp_path: Path) -> None:
     file = tmp_path / "kubelet.yaml"
     file.write_text(text or "null: 1\n")
     with pytest.raises(UsageError) as found:
@@ -262,7 +262,7 @@ def problem(scenario: str, file: str, flags: dict[str, list[str]], tmp_path: Pat
     return str(found.value).replace(str(path), "FILE")
 
 
-def test_a_broken_rule_is_reported_for_its_field(tmp_path: Path) -> None:
+def test_a_violated_rule_is_reported_for_its_field(tmp_path: Path) -> None:
     low = "imageGCLowThresholdPercent: must be less than imageGCHighThresholdPercent (85) (--image-gc-low-threshold)"
     assert problem("    {}\n", "imageGCLowThresholdPercent: 90\n", {}, tmp_path) == f"FILE:3: {low}"
     own = problem("    imageGCLowThresholdPercent: 90\n", "", {}, tmp_path)
@@ -273,7 +273,7 @@ def test_a_broken_rule_is_reported_for_its_field(tmp_path: Path) -> None:
     assert gate.startswith("FILE:3: featureGates: unknown feature gate 'NoSuch'")
 
 
-def test_what_is_wrong_in_one_place_may_be_right_with_the_other(tmp_path: Path) -> None:
+def test_an_error_in_one_source_may_be_corrected_by_another(tmp_path: Path) -> None:
     path = tmp_path / "kubelet.yaml"
     path.write_text(FILE + "imageGCLowThresholdPercent: 90\n")
     text = SCENARIO + "    imageGCHighThresholdPercent: 95\n"
@@ -313,7 +313,7 @@ def test_swap_must_be_allowed() -> None:
     assert node_of({"failSwapOn": False}, swap="1Gi").status.node_info["swap"] == {"capacity": 1 << 30}
 
 
-def test_thresholds_come_off_allocatable_whether_pods_are_limited_or_not() -> None:
+def test_thresholds_reduce_allocatable_whether_or_not_pods_are_limited() -> None:
     given = {"evictionHard": {"memory.available": "10%"}, "mergeDefaultEvictionSettings": True}
     node = node_of(given, capacity={"memory": "1000Mi", "ephemeral-storage": "1000Mi"})
     assert node.status.allocatable["memory"] == str(1000 * MI - int(1000 * MI * 0.10000000149011612))

@@ -1,4 +1,4 @@
-"""Reading scenario files: what a good one becomes, and the one line that a bad one gets."""
+"""Loading scenario files: the result of valid ones, and the one-line error of invalid ones."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def test_a_file_with_only_manifests_is_a_scenario_with_defaults() -> None:
     assert not scenario.spec.steps
 
 
-def test_manifests_beside_a_scenario_come_after_its_own_objects() -> None:
+def test_manifests_in_a_scenario_file_follow_its_own_objects() -> None:
     own = SCENARIO + "  objects:\n  - {apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: b}}\n"
     scenario = parse_scenario(POD + "---\n" + own, "f.yaml")
     assert scenario.name == "tale"
     assert [manifest["kind"] for manifest in scenario.spec.objects] == ["ConfigMap", "Pod"]
 
 
-def test_a_list_is_its_items() -> None:
+def test_a_list_is_expanded() -> None:
     indented = "".join(f"    {line}\n" for line in POD.splitlines()).replace("    apiVersion", "  - apiVersion", 1)
     scenario = parse_scenario("apiVersion: v1\nkind: List\nitems:\n" + indented, "f.yaml")
     assert [manifest["kind"] for manifest in scenario.spec.objects] == ["Pod"]
@@ -68,7 +68,7 @@ def test_anchors_and_merges_work() -> None:
     assert [(container["name"], container["image"]) for container in containers][1:] == [("a", "b"), ("c", "b")]
 
 
-def test_scalars_mean_what_they_mean_to_kubernetes() -> None:
+def test_scalars_are_interpreted_as_in_kubernetes() -> None:
     text = POD + '    env: [{name: A, value: "yes"}, {name: B, value: 12:30}]\n    stdin: yes\n'
     container = parse_scenario(text, "f.yaml").spec.objects[0]["spec"]["containers"][0]
     assert [variable["value"] for variable in container["env"]] == ["yes", "12:30"]
@@ -80,7 +80,7 @@ def test_standard_input_is_a_dash(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_scenario("-").spec.objects[0]["metadata"]["name"] == "web"
 
 
-def test_a_small_file_is_read_in_no_time(tmp_path: Path) -> None:
+def test_a_small_file_is_loaded_quickly(tmp_path: Path) -> None:
     path = tmp_path / "pod.yaml"
     path.write_text(SCENARIO + "  seed: 1\n---\n" + POD)
     took = []
@@ -88,7 +88,7 @@ def test_a_small_file_is_read_in_no_time(tmp_path: Path) -> None:
         began = time.process_time()
         load_scenario(str(path))
         took.append(time.process_time() - began)
-    assert min(took) < 0.01  # the fastest: the others may have shared their processor
+    assert min(took) < 0.01  # the minimum, as other measurements may have shared their CPU
 
 
 # -- what is refused: files ---------------------------------------------------------------------------------------
@@ -149,11 +149,11 @@ def test_an_empty_file(tmp_path: Path) -> None:
         ("- a\n", "f.yaml:1: a document must be a mapping with apiVersion and kind"),
     ],
 )
-def test_yaml_that_cannot_be_used(text: str, expected: str) -> None:
+def test_invalid_yaml(text: str, expected: str) -> None:
     assert problem(text) == expected
 
 
-def test_aliases_cannot_blow_up() -> None:
+def test_aliases_cannot_expand_without_limit() -> None:
     lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"{b}: &{b} [{', '.join(['*' + a] * 10)}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True)]
     assert problem("\n".join(lines)) == "f.yaml:5: aliases expand this to more than 100000 values"
@@ -182,7 +182,7 @@ BAD_OBJECTS = {
 
 
 @pytest.mark.parametrize(("text", "expected"), BAD_OBJECTS.items())
-def test_objects_that_cannot_be_applied(text: str, expected: str) -> None:
+def test_invalid_objects(text: str, expected: str) -> None:
     assert problem(text).startswith(f"f.yaml:{expected}")
 
 
@@ -250,7 +250,7 @@ BAD_SPECS = {
 
 
 @pytest.mark.parametrize(("spec", "expected"), BAD_SPECS.items())
-def test_scenarios_that_cannot_be_run(spec: str, expected: str) -> None:
+def test_invalid_scenarios(spec: str, expected: str) -> None:
     assert problem(SCENARIO + spec) == f"f.yaml:{expected}"
 
 
@@ -263,7 +263,7 @@ def test_another_version_of_the_language() -> None:
     assert problem(text) == "f.yaml:1: apiVersion: must be 'kubesim.dev/v1alpha1', not 'kubesim.dev/v2'"
 
 
-def test_of_a_key_that_is_given_twice_the_last_one_counts_as_for_kubectl(tmp_path: Path) -> None:
+def test_the_last_of_duplicate_keys_wins_as_in_kubectl(tmp_path: Path) -> None:
     file = tmp_path / "pod.yaml"
     file.write_text(POD + "metadata: {name: other}\n")
     warnings: list[str] = []
@@ -274,7 +274,7 @@ def test_of_a_key_that_is_given_twice_the_last_one_counts_as_for_kubectl(tmp_pat
         load_scenarios([str(file)], strict=True)
 
 
-def test_a_machine_on_which_no_kubelet_would_start_is_named_with_its_line() -> None:
+def test_a_machine_on_which_no_kubelet_starts_is_reported_with_its_line() -> None:
     text = "kind: Scenario\nmetadata: {name: a}\nspec:\n  nodes:\n    - name: node-1\n      swap: 1Gi\n"
     assert problem(text) == (
         "f.yaml:6: spec.nodes[0].swap: running with swap on is not supported, please disable swap or set "

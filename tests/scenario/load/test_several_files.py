@@ -1,4 +1,4 @@
-"""Several files and directories as one scenario, kinds that a server does not serve, and objects without effect."""
+"""Several files and directories as one scenario, kinds that are not served, and objects without effect."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ def problem(text: str, *, strict: bool = False, path: Path | None = None) -> str
 # -- files ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_directory_is_its_manifests_by_name(folder: Path) -> None:
+def test_a_directory_is_its_manifests_sorted_by_name(folder: Path) -> None:
     assert names(manifest_files([str(folder)])) == ["a.json", "b.yaml"]
     assert names(manifest_files([str(folder)], recursive=True)) == ["a.json", "b.yaml", "c.yml"]
 
 
-def test_a_file_that_is_named_needs_no_extension(folder: Path) -> None:
+def test_a_named_file_needs_no_extension(folder: Path) -> None:
     assert names(manifest_files([str(folder / "notes.txt"), "-"])) == ["notes.txt", "-"]
 
 
-def test_a_pattern_is_the_files_that_match(folder: Path) -> None:
+def test_a_pattern_selects_matching_files(folder: Path) -> None:
     assert names(manifest_files([str(folder / "*.yaml")])) == ["b.yaml"]
 
 
@@ -75,7 +75,7 @@ def test_a_pipe_is_a_file(tmp_path: Path) -> None:
     assert manifest_files([pipe]) == [pipe]
 
 
-def test_a_link_to_nothing_is_a_missing_file(tmp_path: Path) -> None:
+def test_a_dangling_link_is_a_missing_file(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").symlink_to(tmp_path / "nowhere")
     for name in ("a.yaml", "*.yaml"):
         with pytest.raises(InputError, match=r"a\.yaml: no such file"):
@@ -90,7 +90,7 @@ def test_a_directory_without_manifests_and_a_missing_file(folder: Path) -> None:
         manifest_files([str(folder / "absent")])
 
 
-def test_files_make_one_scenario(folder: Path) -> None:
+def test_files_form_one_scenario(folder: Path) -> None:
     (folder / "s.yaml").write_text(SCENARIO)
     scenario = load_scenarios(manifest_files([str(folder)]))
     assert (scenario.name, scenario.spec.seed) == ("tale", 7)
@@ -104,13 +104,13 @@ def test_two_scenarios_are_an_error(folder: Path) -> None:
         load_scenarios(manifest_files([str(folder)]))
 
 
-def test_a_mistake_names_its_file_and_line(folder: Path) -> None:
+def test_an_error_names_its_file_and_line(folder: Path) -> None:
     (folder / "b.yaml").write_text("---\n" + MAP % "b" + "dta: {}\n")
     with pytest.raises(InputError, match=r"b\.yaml:5: dta: unknown field; did you mean data\?"):
         load_scenarios(manifest_files([str(folder)]))
 
 
-def test_noise_between_documents_is_not_an_object() -> None:
+def test_text_between_documents_is_ignored() -> None:
     text = "\ufeff---\r\n# nothing\r\n---\r\n" + (MAP % "a").replace("\n", "\r\n") + "---\r\n\ufeff---\r\n" + MAP % "b"
     assert [shown(item) for item in parse_scenario(text, "f.yaml").spec.objects] == ["ConfigMap/a", "ConfigMap/b"]
 
@@ -136,14 +136,14 @@ def test_json_objects_may_follow_each_other() -> None:
         ("autoscaling/v2beta2", "HorizontalPodAutoscaler", "1: apiVersion: {}; v1.36 serves it in autoscaling/v1 and"),
     ],
 )  # fmt: skip
-def test_what_a_server_does_not_serve(api_version: str, kind: str, expected: str) -> None:
+def test_kinds_that_are_not_served(api_version: str, kind: str, expected: str) -> None:
     text = f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: x}}\n"
     assert problem(text).startswith(
         "f.yaml:" + expected.format(f'no matches for kind "{kind}" in version "{api_version}"')
     )
 
 
-def test_a_definition_says_which_versions_of_a_custom_kind_there_are() -> None:
+def test_a_definition_lists_the_versions_of_a_custom_kind() -> None:
     parse_scenario(BACKUP % "v1" + "---\n" + DEFINITION, "f.yaml")
     expected = 'f.yaml:1: apiVersion: no matches for kind "Backup" in version "example.com/v1alpha1"'
     assert problem(BACKUP % "v1alpha1" + "---\n" + DEFINITION) == expected
@@ -153,7 +153,7 @@ def test_a_custom_object_without_a_definition_is_accepted() -> None:
     assert [shown(item) for item in parse_scenario(BACKUP % "v1", "f.yaml").spec.objects] == ["Backup/hourly"]
 
 
-def test_strict_refuses_objects_without_effect(tmp_path: Path) -> None:
+def test_strict_rejects_objects_without_effect(tmp_path: Path) -> None:
     path = tmp_path / "f.yaml"
     expected = ":6: kind: ClusterRole/reader has no effect here, and --strict refuses such objects"
     assert problem(MAP % "a" + "---\n" + ROLE, strict=True, path=path) == f"{path}{expected}"
@@ -161,17 +161,17 @@ def test_strict_refuses_objects_without_effect(tmp_path: Path) -> None:
     assert load_scenario(str(path), strict=True).spec.objects
 
 
-def test_workloads_are_checked_by_their_types() -> None:
+def test_workloads_are_validated_by_their_types() -> None:
     text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec:\n  replicas: two\n"
     assert problem(text) == "f.yaml:5: spec.replicas: must be a whole number, not 'two'"
 
 
-def test_a_secret_whose_data_is_not_encoded() -> None:
+def test_a_secret_with_invalid_base64() -> None:
     text = "apiVersion: v1\nkind: Secret\nmetadata: {name: x}\ndata:\n  a: YQ==\n  b: plain_text\n"
     assert problem(text) == "f.yaml:6: data.b: illegal base64 data at input byte 5"
 
 
-def test_a_name_may_be_generated() -> None:
+def test_generate_name_is_allowed() -> None:
     text = (MAP % "a").replace("name: a", "generateName: a-")
     assert [shown(item) for item in parse_scenario(text, "f.yaml").spec.objects] == ["ConfigMap/a-*"]
 
@@ -179,7 +179,7 @@ def test_a_name_may_be_generated() -> None:
 # -- order ----------------------------------------------------------------------------------------------------------
 
 
-def test_what_others_need_is_applied_first() -> None:
+def test_dependencies_are_applied_first() -> None:
     kinds = ("Pod", "ServiceAccount", "ConfigMap", "PriorityClass", "Namespace", "Pod")
     objects = [{"kind": kind, "metadata": {"name": str(n)}} for n, kind in enumerate(kinds)]
     assert [shown(item) for item in apply_order(objects)] == [
@@ -187,6 +187,6 @@ def test_what_others_need_is_applied_first() -> None:
     ]  # fmt: skip
 
 
-def test_a_kind_that_only_ends_like_a_list_is_not_a_list() -> None:
+def test_a_kind_whose_name_ends_with_list_is_not_a_list() -> None:
     custom = {"apiVersion": "example.com/v1", "kind": "AllowList", "metadata": {"name": "x"}}
     assert list(items_of(custom)) == [((), custom)]

@@ -1,4 +1,4 @@
-"""Mistakes in expectations that must not pass: each file is played, and is an error (exit 2) or a failure (exit 1)."""
+"""Errors in expectations that must not pass: each file is run, and is an error (exit 2) or a failure (exit 1)."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def play(path: Path, expect: str, steps: str = "") -> int:
         ),
     ],
 )  # fmt: skip
-def test_names_and_times_that_the_file_refutes(
+def test_names_and_times_that_contradict_the_file(
     expect: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert play(tmp_path, expect) == 2
@@ -230,9 +230,7 @@ def test_names_and_times_that_the_file_refutes(
         ("{object: Deployment/shop, endpoints: 2}", "endpoints is a question about a Service"),
     ],
 )
-def test_parts_that_would_be_ignored(
-    expect: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ignored_parts(expect: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert play(tmp_path, expect) == 2
     assert problem in capsys.readouterr().err
 
@@ -266,7 +264,7 @@ def test_parts_that_would_be_ignored(
         ("{pod: web, phase: Running, within: 5s, of: delete}", "its deletion was not seen at the end"),
     ],
 )
-def test_what_was_not_there_is_not_as_expected(
+def test_an_object_that_never_existed_fails(
     expect: str, seen: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = "{apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: {%s containers: [{name: main, image: nginx}]}}"
@@ -327,7 +325,7 @@ def test_steps(step: str, code: int, said: str, tmp_path: Path, capsys: pytest.C
         ("faults: [{operation: CreateContainer, pod: crash, results: [ok, error]}]", 0, ""),
     ],
 )
-def test_other_parts_that_mean_nothing(
+def test_other_meaningless_parts(
     part: str, code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert play(tmp_path, "", f"], {part}, include: [") == code
@@ -335,16 +333,14 @@ def test_other_parts_that_mean_nothing(
     assert said in told.out + told.err
 
 
-def test_names_of_your_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_custom_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = (
         "{pod: web, event: Painted, custom: true, never: true}, {pod: web, condition: a.b/C, custom: true, never: true}"
     )
     assert play(tmp_path, own) == 0
 
 
-def test_a_cut_run_does_not_say_that_something_never_happened(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_interrupted_run_does_not_prove_never(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "s.yaml"
     file.write_text(f"{HEAD}expect: [{{pod: web, phase: Failed, never: true, by: 50s}}]}}}}\n{EXPECTED_PODS}")
     assert main(["run", "-q", "--until", "20s", str(file)]) == 0

@@ -1,4 +1,4 @@
-"""Which names a scenario can make: pods of workloads, static pods, objects that controllers make."""
+"""Object names that a scenario can create: pods of workloads, static pods, objects of controllers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def problems(expect: dict[str, Any], **more: Any) -> list[str]:
         "nightly-29-abcde", "shop/old-abcde", "copy-x2v", "static-a", "static-b",
     ],
 )  # fmt: skip
-def test_pods_that_can_be_there(name: str) -> None:
+def test_possible_pods(name: str) -> None:
     static = {"file": {"manifests": {"s.yaml": {**POD, "metadata": {"name": "static"}}}}}
     assert problems({"pod": name, "phase": "Running"}, sources=static) == []
 
@@ -52,13 +52,13 @@ def test_pods_that_can_be_there(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["wbe", "shop", "shop-x", "shop-X-y", "db-a", "db", "old-abcde", "shop/web", "webs-*", "static", "static-c"]
 )
-def test_pods_that_cannot(name: str) -> None:
+def test_impossible_pods(name: str) -> None:
     static = {"file": {"manifests": {"s.yaml": {**POD, "metadata": {"name": "static"}}}}}
     (problem,) = problems({"pod": name, "phase": "Running"}, sources=static)
     assert problem.startswith(f"nothing in this scenario creates pod {name}")
 
 
-def test_what_steps_make() -> None:
+def test_objects_created_by_steps() -> None:
     steps = [
         {"at": "1s", "apply": {**POD, "metadata": {"name": "later"}}},
         {"at": "2s", "writeStaticPod": {"file": "x", "node": "b", "manifest": POD}},
@@ -78,7 +78,7 @@ def test_containers_of_workloads(name: str) -> None:
     assert problem == f"pod {name} has no container frist; did you mean first?"
 
 
-def test_what_only_the_run_knows_is_not_checked() -> None:
+def test_names_known_only_at_run_time_are_not_checked() -> None:
     text = {"file": {"manifests": {"s.yaml": "kind: Pod"}}}
     assert problems({"pod": "any", "container": "thing", "exitCode": 0}, sources=text) == []
 

@@ -1,4 +1,4 @@
-"""The tables know every reason of an Event that a real cluster was seen to emit, and that our own parts emit."""
+"""The tables contain every Event reason seen in a real cluster, and those that kubesim's components emit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent.parent.parent
 
 
 def emitted() -> Iterator[str]:
-    """The reasons that are written where an Event is emitted: `events.event(pod, "Warning", "FailedMount", ...)`."""
+    """Reasons in the source where an Event is emitted: `events.event(pod, "Warning", "FailedMount", ...)`."""
     for path in (ROOT / "kubesim").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "event":
@@ -23,7 +23,7 @@ def emitted() -> Iterator[str]:
 
 
 def recorded() -> Iterator[dict[str, Any]]:
-    """All mappings in the stories that a real API server told."""
+    """All mappings in the stories of a real API server."""
     for path in (ROOT / "tests" / "conformance" / "data").glob("*/*.json.gz"):
         with gzip.open(path, "rt") as file:
             open_values: list[Any] = [json.load(file)]
@@ -36,7 +36,7 @@ def recorded() -> Iterator[dict[str, Any]]:
                 open_values += value
 
 
-def test_reasons_that_our_parts_emit_are_known() -> None:
+def test_reasons_in_the_source_are_known() -> None:
     reasons = set(emitted())
     assert len(reasons) > 40
     assert reasons <= EVENT_REASONS
@@ -54,7 +54,7 @@ def test_reasons_of_real_events_and_conditions_of_real_pods_are_known() -> None:
     assert conditions <= {*CONDITIONS["Pod"]}
 
 
-def test_real_events_are_about_kinds_that_have_them() -> None:
+def test_real_events_are_about_kinds_that_emit_them() -> None:
     seen = set()
     for value in recorded():
         about = value.get("involvedObject") or value.get("regarding")
@@ -64,7 +64,7 @@ def test_real_events_are_about_kinds_that_have_them() -> None:
     assert {(kind, reason) for kind, reason in seen if reason not in event_reasons(kind)} == set()
 
 
-def test_out_of_and_a_resource() -> None:
+def test_out_of_resource_reasons() -> None:
     assert all(
         map(is_out_of, ("OutOfcpu", "OutOfmemory", "OutOfephemeral-storage", "OutOfpods", "OutOfexample.com/gpu"))
     )

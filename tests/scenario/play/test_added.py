@@ -1,4 +1,4 @@
-"""A step or a fault that is added to a run changes nothing before it."""
+"""An added step or fault changes nothing before its time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STOP, FAULT = "stop: kubelet", "operation: StartContainer, error: refused, times
 @pytest.mark.parametrize("text", [STOP, FAULT, "hang: {call: StopContainer, for: 5s}"])
 @pytest.mark.parametrize("name", ["hello-pod", "crashloop", "graceful-delete", "static-pod", "job"])
 @pytest.mark.parametrize("part", [0.2, 0.6])
-def test_everything_until_then_is_the_same(name: str, text: str, part: float) -> None:
+def test_the_trace_before_it_is_unchanged(name: str, text: str, part: float) -> None:
     before = records(name)
     t = before[int(len(before) * part)].t
     until = [record for record in before if record.t <= t]
@@ -36,7 +36,7 @@ def test_everything_until_then_is_the_same(name: str, text: str, part: float) ->
     assert tuple(after) != before
 
 
-def test_a_step_after_the_end_of_a_whole_life_makes_it_longer() -> None:
+def test_a_step_after_the_end_extends_the_run() -> None:
     before = records("hello-pod")
     after = played("hello-pod", STOP, t=before[-1].t)
     own = [record for record in before if not isinstance(record, Expectation)]
@@ -45,7 +45,7 @@ def test_a_step_after_the_end_of_a_whole_life_makes_it_longer() -> None:
     assert after[-1].t > before[-1].t
 
 
-def test_pods_that_a_step_disturbed_are_not_deleted_30_s_after_the_first_rest() -> None:
+def test_disturbed_pods_are_not_deleted_30_s_after_the_first_idle_time() -> None:
     started = next(record.t for record in records("hello-pod") if getattr(record, "reason", "") == "Started")
     after = played("hello-pod", "kill: {pod: hello}", t=started)
     texts = [record.text for record in after if isinstance(record, Note)]
@@ -53,7 +53,7 @@ def test_pods_that_a_step_disturbed_are_not_deleted_30_s_after_the_first_rest() 
     assert [getattr(record, "reason", "") for record in after].count("Started") == 2
 
 
-def test_a_fault_that_is_added_happens_from_that_moment_on() -> None:
+def test_an_added_fault_happens_from_its_time_on() -> None:
     t = next(record.t for record in records("crashloop") if record.t > 10_000_000)
     faults = [record for record in played("crashloop", FAULT, t=t) if isinstance(record, Fault)]
     assert len(faults) == 1

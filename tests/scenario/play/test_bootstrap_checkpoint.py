@@ -1,4 +1,4 @@
-"""A kubelet of v1.12 starts what it wrote down before it can ask its API server (RESTORE)."""
+"""A kubelet of v1.12 starts checkpointed pods before it reaches its API server (RESTORE)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.played import Played, pod
 
 
 def kept(name: str, **spec: Any) -> dict[str, Any]:
-    """A pod without a token: the volume that projects one would wait for the API server."""
+    """A pod without a token: a projected token volume would wait for the API server."""
     manifest = pod(name, automountServiceAccountToken=False, **spec)
     manifest["metadata"]["annotations"] = {ANNOTATION: "true"}
     return manifest
@@ -56,7 +56,7 @@ def test_a_restored_pod_runs_once_although_it_is_added_again() -> None:
     assert "StopContainer" not in played.calls("kept", after=11)
 
 
-def test_nothing_is_cleaned_up_before_the_api_server_reported() -> None:
+def test_no_clean_up_before_the_api_server_reported() -> None:
     steps = (
         {"at": "10s", "stop": "apiserver"},
         {"at": "11s", "restart": {"what": "kubelet", "downFor": "2s"}},
@@ -69,8 +69,8 @@ def test_nothing_is_cleaned_up_before_the_api_server_reported() -> None:
     assert min(cleanups) > 40
 
 
-def test_a_pod_that_was_deleted_while_the_api_server_was_away_stays() -> None:
-    """As in v1.12: the source never gave it to this kubelet, so that it cannot take it back."""
+def test_a_pod_deleted_while_the_api_server_was_down_stays() -> None:
+    """As in v1.12: the source never reported the pod to this kubelet, so it cannot remove it."""
     steps = (*REBOOT_WITHOUT_API, {"at": "20s", "delete": {"pod": "kept", "gracePeriodSeconds": 0}})
     played = story(*steps, objects=[kept("kept")])
     assert len(played.when(CriCall, "kept", call="StartContainer")) == 2
@@ -78,7 +78,7 @@ def test_a_pod_that_was_deleted_while_the_api_server_was_away_stays() -> None:
     assert "StopContainer" not in played.calls("kept", after=16)
 
 
-def test_without_a_restart_nothing_is_restored() -> None:
+def test_without_a_restart_no_pod_is_restored() -> None:
     played = story(objects=[kept("kept")])
     assert {op for _, op, _ in operations(played)} <= {"ADD", "RECONCILE", "UPDATE"}
 
@@ -91,6 +91,6 @@ def test_checkpoints_in_a_real_directory_outlive_a_run(tmp_path: Path) -> None:
     assert ("RESTORE", ("default/kept",)) in [(op, pods) for _, op, pods in operations(again)]
 
 
-def test_it_belongs_to_v1_12() -> None:
+def test_it_is_limited_to_v1_12() -> None:
     with pytest.raises(ValidationError, match=r"bootstrapCheckpoint exists only in profile v1\.12"):
         story(profile="v1.36")

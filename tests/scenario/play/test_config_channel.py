@@ -1,4 +1,4 @@
-"""From the mux to the sync loop: a snapshot that the loop ignores, and a channel that is closed."""
+"""From the mux to the sync loop: a snapshot that the loop ignores, and a closed channel."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def test_a_snapshot_starts_no_pod(profile: str) -> None:
     assert "Kubelet does not support snapshot update" in played.notes()
 
 
-def test_a_snapshot_counts_as_a_report_of_its_source() -> None:
-    """So a kubelet ends the pods that it finds: it knows of none that should run."""
+def test_a_snapshot_marks_its_source_as_seen() -> None:
+    """The kubelet therefore kills the pods it finds: it knows of no desired pod."""
     there, back = {"at": "10s", "upgrade": "v1.36"}, {"at": "40s", "upgrade": "v1.12"}
     played = Played(there, back, profile="v1.12", sources=SNAPSHOT, objects=[pod("web")])
     assert 12 < played.starts("web")[0] < 20
@@ -46,7 +46,7 @@ def test_the_loop_ends_with_its_channel() -> None:
     assert played.result.phases == {"default/web": "Running"}
 
 
-def test_an_older_loop_still_reads_that_a_container_died() -> None:
+def test_an_older_loop_still_handles_container_deaths() -> None:
     played = closed({"at": "40s", "delete": {"pod": "web"}}, profile="v1.12")
     assert [30 < t < 36 for t in played.starts("web")[1:]] == [True]
     assert played.calls("web", after=40) == []

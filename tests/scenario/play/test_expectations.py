@@ -1,4 +1,4 @@
-"""Questions and forms in a played scenario: which expectations are met, which fail, and what is said about them."""
+"""Questions and forms of expectations in a run: passed and failed ones, and their messages."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ FAILED = {
 }
 
 
-def test_expectations_that_are_met() -> None:
+def test_expectations_that_pass() -> None:
     result = play(*MET)
     assert result.expectations_failed == ()
     assert len(result.expectations_met) == len(MET)
@@ -124,7 +124,7 @@ def test_expectations_that_fail() -> None:
     assert [(words, part) for words, part in zip(said, FAILED.values(), strict=True) if part not in words] == []
 
 
-def test_judging_changes_nothing_of_the_run() -> None:
+def test_checking_does_not_change_the_run() -> None:
     plain, judged = play(), play(*MET, *FAILED)
     assert (plain.outcomes, plain.events) == (judged.outcomes, judged.events)
 
@@ -138,7 +138,7 @@ def test_judging_changes_nothing_of_the_run() -> None:
         ("{pod: wbe, custom: true, phase: Running}", "Pod web was seen"),
     ],
 )
-def test_what_came_closest(expect: str, closest: str) -> None:
+def test_the_closest_value(expect: str, closest: str) -> None:
     (failure,) = play(expect).failures
     assert failure.closest.startswith(closest)
 

@@ -1,4 +1,4 @@
-"""Steps that switch machines and their parts off and on, also while another step has them down."""
+"""Steps that switch machines and components off and on, also while another step keeps them down."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ REBOOT = "{at: 10s, reboot: {what: node, downFor: 5s}}"
          "step at 8s: upgrade: the kubelet of node node-1 is running already"),
     ],
 )  # fmt: skip
-def test_a_step_that_another_one_makes_impossible_fails(steps: str, problem: str) -> None:
+def test_a_step_that_another_step_makes_impossible_fails(steps: str, problem: str) -> None:
     result = run_scenario(parse_scenario(SCENARIO.format(steps=steps), "machines.yaml"))
     assert [f"{failure.text}: {failure.why}" for failure in result.failures] == [problem]
 
 
-def test_the_api_server_can_be_out_of_reach_of_a_node_that_is_off() -> None:
+def test_a_node_that_is_off_can_be_disconnected() -> None:
     steps = f"{REBOOT}, {{at: 12s, stop: apiserver}}, {{at: 13s, start: apiserver}}"
     assert run_scenario(parse_scenario(SCENARIO.format(steps=steps), "machines.yaml")).ok

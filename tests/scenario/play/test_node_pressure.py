@@ -1,4 +1,4 @@
-"""What a scenario can do to a machine, and what its cluster makes of it: conditions, taints, images thrown away."""
+"""Resource pressure in a scenario, and the reactions: conditions, taints, image garbage collection."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def play(**spec: Any) -> tuple[RunResult, list[dict[str, Any]]]:
 
 
 def node_life(**spec: Any) -> list[tuple[float, dict[str, str], list[str]]]:
-    """The node's conditions that are not as they should be, and its taints, whenever they change."""
+    """The node's abnormal conditions and its taints, whenever they change."""
     seen: list[tuple[float, dict[str, str], list[str]]] = []
 
     async def main() -> None:
@@ -66,7 +66,7 @@ def node_life(**spec: Any) -> list[tuple[float, dict[str, str], list[str]]]:
     return seen
 
 
-def test_conditions_and_taints_come_and_go() -> None:
+def test_conditions_and_taints_are_set_and_removed() -> None:
     steps = [
         {"at": "60s", "pressure": {"memory.available": "50Mi"}},
         {"at": "80s", "pressure": {"memory.available": "5Gi"}},
@@ -80,11 +80,11 @@ def test_conditions_and_taints_come_and_go() -> None:
         ({}, ["node.kubernetes.io/memory-pressure"]),
         ({}, []),
     ]
-    assert 60 < life[0][0] < 85  # ten seconds to notice, ten to tell
+    assert 60 < life[0][0] < 85  # ten seconds to detect, ten to report
     assert life[2][0] > 120
 
 
-def test_a_machine_that_goes_down_is_not_ready() -> None:
+def test_a_machine_that_shuts_down_is_not_ready() -> None:
     steps = [{"at": "30s", "shutdown": "node"}]
     configuration = {"shutdownGracePeriod": "10s"}
     (not_ready, tainted) = node_life(steps=steps, duration="1m", kubeletConfiguration=configuration)
@@ -92,7 +92,7 @@ def test_a_machine_that_goes_down_is_not_ready() -> None:
     assert tainted[2] == ["node.kubernetes.io/not-ready"]
 
 
-def test_without_a_grace_period_the_kubelet_does_not_notice() -> None:
+def test_without_a_grace_period_the_kubelet_ignores_the_shutdown() -> None:
     result, _ = play(steps=[{"at": "30s", "shutdown": "node"}], duration="1m")
     (failed,) = result.expectations_failed
     assert "has no shutdownGracePeriod" in failed
@@ -108,7 +108,7 @@ def test_unused_images_are_removed_before_a_pod_is_evicted() -> None:
     assert "Evicted" not in reported
 
 
-def test_the_usage_of_a_behaviour_is_measured_without_a_step() -> None:
+def test_usage_of_a_behaviour_is_measured_without_a_step() -> None:
     nodes = [{"name": "node-1", "capacity": {"memory": "4Gi"}}]
     behaviours = [{"pod": "one", "memory": "4050Mi", "onTerm": {"exitCode": 1}}]
     result, records = play(nodes=nodes, behaviours=behaviours, duration="1m")
@@ -117,13 +117,13 @@ def test_the_usage_of_a_behaviour_is_measured_without_a_step() -> None:
     assert "available: 46Mi. Container main was using 4050Mi, request is 1Gi" in message
 
 
-def test_a_disk_for_images_alone() -> None:
+def test_a_separate_disk_for_images() -> None:
     nodes = [{"name": "node-1", "imageFs": "40Gi"}]
     _, records = play(nodes=nodes, steps=[{"at": "3m", "pressure": {"imagefs.available": "1Gi"}}], duration="5m")
     assert [record for record in records if record.get("call") == "RemoveImage"]
     _, records = play(nodes=nodes, steps=[{"at": "3m", "pressure": {"nodefs.available": "1Gi"}}], duration="4m")
     reported = [record["reason"] for record in records if record["kind"] == "event"]
-    assert "Evicted" in reported  # nothing of the node's own disk can be thrown away
+    assert "Evicted" in reported  # the node's own disk has nothing to remove
 
 
 @pytest.mark.parametrize(
@@ -142,12 +142,12 @@ def test_a_disk_for_images_alone() -> None:
         ({"behaviours": [{"memory": "lots"}]}, "quantities must match"),
     ],
 )
-def test_mistakes_are_reported(spec: dict[str, Any], problem: str) -> None:
+def test_errors(spec: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem.replace("?", r"\?")):
         scenario(**spec)
 
 
-def test_taints_of_others_stay() -> None:
+def test_taints_of_other_clients_stay() -> None:
     own = Taint(key="dedicated", effect="NoSchedule")
     stale = Taint(key="node.kubernetes.io/disk-pressure", effect="NoSchedule")
     node = Node.from_json({"kind": "Node", "metadata": {"name": "n"}, "spec": {"unschedulable": True}})

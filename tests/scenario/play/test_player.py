@@ -1,4 +1,4 @@
-"""When things happen in a run, when it ends, how its expectations are judged: in a world that obeys immediately."""
+"""The player: times of steps, the end of a run, and verdicts, in a world that reacts immediately."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ READY = PodStatus(phase="Running", conditions=(PodCondition(type="Ready", status
 
 
 class FakeWorld:
-    """Pods are ready two seconds after they were applied, and gone one second after they were deleted."""
+    """Pods are ready two seconds after they are applied, and gone one second after they are deleted."""
 
     def __init__(self, clock: LoopClock, store: Store) -> None:
         self.clock, self.store = clock, store
@@ -194,7 +194,7 @@ class FakeWorld:
 
 
 class Run:
-    """One play: the steps of the world, the verdicts, and when it ended."""
+    """One run: the steps of the world, the verdicts, and the end time."""
 
     def __init__(self, spec: dict[str, Any], until: int | None = None) -> None:
         self.sink = MemorySink()
@@ -215,9 +215,9 @@ class Run:
         self.met, self.failures = judge.met, judge.failures
 
 
-def test_without_steps_the_whole_life_is_reported() -> None:
+def test_without_steps_the_whole_lifecycle_is_run() -> None:
     run = Run({"objects": [POD]})
-    # Ready after 2 s, left alone for 30 s, gone after another, and 3 s for what is left to clean up.
+    # Ready after 2 s, idle for 30 s, gone after another second, and 3 s for the final clean-up.
     assert run.did == [(0, "apply web"), (32, "delete default/web")]
     assert run.ended == 36
 
@@ -227,14 +227,14 @@ def test_a_duration_is_the_end_and_deletes_nothing() -> None:
     assert (run.did, run.ended) == ([(0, "apply web")], 10)
 
 
-def test_with_steps_the_end_is_when_everything_has_come_to_rest() -> None:
+def test_with_steps_the_run_ends_when_everything_is_idle() -> None:
     steps = [{"at": "10s", "exec": {"pod": "web", "command": ["x"]}}, {"at": "5s", "kill": {"pod": "web"}}]
     run = Run({"objects": [POD], "steps": steps})
     assert run.did == [(0, "apply web"), (5, "kill"), (15, "exec done")]
     assert run.ended == 18
 
 
-def test_steps_that_are_about_a_node() -> None:
+def test_steps_on_a_node() -> None:
     steps = [{"at": "1s", "pressure": {"pid.available": "3%"}}, {"at": "2s", "shutdown": "node"}]
     steps.append({"at": "3s", "hang": {"for": "4s"}})
     steps.append({"at": "4s", "deviceHealth": {"device": "gpu0", "health": "Unhealthy"}})
@@ -249,30 +249,30 @@ def test_steps_that_are_about_a_node() -> None:
     ]
 
 
-def test_what_never_comes_to_rest_ends_after_two_minutes() -> None:
+def test_a_run_that_never_becomes_idle_ends_after_two_minutes() -> None:
     run = Run({"objects": [POD], "steps": [{"at": "1s", "delete": {"pod": "other"}}], "expect": [
         {"pod": "web", "phase": "Failed"}]})  # fmt: skip
     assert run.ended == 124
 
 
-def test_until_cuts_everything_short() -> None:
+def test_until_ends_the_run_early() -> None:
     run = Run({"objects": [POD], "duration": "1m", "steps": [{"at": "20s", "kill": {"pod": "web"}}]}, 7 * SECOND)
     assert (run.did, run.ended) == ([(0, "apply web")], 7)
 
 
-def test_an_expectation_with_a_time_is_waited_for_before_the_deletion() -> None:
+def test_a_timed_expectation_is_awaited_before_the_deletion() -> None:
     run = Run({"objects": [POD], "expect": [{"pod": "web", "phase": "Failed", "by": "50s"}]})
     assert [moment for moment, what in run.did if what.startswith("delete")] == [80.000001]
 
 
-def test_a_step_that_fails_fails_the_run_which_continues() -> None:
+def test_a_failed_step_fails_the_run_which_continues() -> None:
     steps = [{"at": "1s", "patch": {"pod": "web", "patch": {}}}, {"at": "2s", "kill": {"pod": "web"}}]
     run = Run({"objects": [POD], "steps": steps})
     assert run.verdicts == [(False, "step at 1s: patch", "the server said no")]
     assert run.did[-1] == (2, "kill")
 
 
-def test_verdicts_come_with_a_reason_and_are_in_the_trace() -> None:
+def test_verdicts_have_a_reason_and_are_in_the_trace() -> None:
     run = Run(
         {
             "objects": [POD],
@@ -303,7 +303,7 @@ def test_verdicts_come_with_a_reason_and_are_in_the_trace() -> None:
     assert [failure.at for failure in run.failures] == [1_000_001, 2_000_000, 36_000_000]
 
 
-def test_events_are_counted_as_the_api_server_counts_them() -> None:
+def test_events_are_counted_as_in_the_api_server() -> None:
     async def main() -> list[tuple[bool, str]]:
         clock = LoopClock()
         store = Store(clock.now, lambda: "uid")
@@ -333,7 +333,7 @@ def test_events_are_counted_as_the_api_server_counts_them() -> None:
     assert run_virtual(main) == [(True, "the Event was emitted 3 times at 0s")]
 
 
-def test_what_is_never_true_between_two_times_may_be_true_before_and_after() -> None:
+def test_never_in_an_interval_allows_it_before_and_after() -> None:
     expect = [
         {"pod": "web", "phase": "Pending", "between": ["5s", "10s"], "never": True},
         {"pod": "web", "phase": "Running", "between": ["5s", "10s"], "never": True},
@@ -351,6 +351,6 @@ def test_what_is_never_true_between_two_times_may_be_true_before_and_after() -> 
         ({"between": ["5s", "5s"], "never": True}, "between ends before it begins"),
     ],
 )
-def test_times_that_do_not_fit(more: dict[str, Any], problem: str) -> None:
+def test_invalid_times(more: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValidationError, match=problem):
         Spec.model_validate({"expect": [{"pod": "web", "phase": "Running", **more}]})

@@ -1,4 +1,4 @@
-"""The step removeContainer: what a kubelet knows of a container that has ended is gone."""
+"""The step removeContainer removes the records of a terminated container."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kubesim.trace.records import CriCall
 from tests.support.played import Played, container, pod
 
 
-def test_the_records_of_a_container_that_has_ended_are_removed() -> None:
+def test_the_records_of_a_terminated_container_are_removed() -> None:
     web = pod("web", initContainers=[container("init", "true")])
     step = {"at": "20s", "removeContainer": {"pod": "web", "container": "init"}}
     played = Played(step, {"at": "30s", "restart": "kubelet"}, objects=[web])
@@ -14,7 +14,7 @@ def test_the_records_of_a_container_that_has_ended_are_removed() -> None:
     assert len(played.when(CriCall, "web", call="StartContainer")) == 2
 
 
-def test_a_container_that_runs_is_not_touched() -> None:
+def test_a_running_container_is_kept() -> None:
     played = Played({"at": "20s", "removeContainer": {"pod": "web", "container": "main"}}, objects=[pod("web")])
     assert "container main of pod default/web has not ended" in played.result.expectations_failed[0]
     assert len(played.starts("web")) == 1

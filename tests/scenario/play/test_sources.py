@@ -1,4 +1,4 @@
-"""The sources of a scenario: all three through one mux, simulated or real, in virtual time and paced by the wall."""
+"""The three sources of a scenario through one mux, simulated or real, in virtual and in real time."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def operations(records: list[Record], source: str) -> list[tuple[str, tuple[str,
 # -- simulated ----------------------------------------------------------------------------------------------------
 
 
-def test_a_url_answers_from_the_beginning_and_what_a_step_says() -> None:
+def test_a_url_answers_from_the_start_and_changes_by_steps() -> None:
     played = Played(
         {"at": "30s", "serveManifest": {"manifest": pods("a", "b")}},
         {"at": "70s", "serveManifest": {"manifests": [pod("b")]}},
@@ -63,7 +63,7 @@ def test_a_url_answers_from_the_beginning_and_what_a_step_says() -> None:
     assert played.result.phases["default/b-node-1"] == "Running"
 
 
-def test_a_pod_of_a_url_can_be_seen_at_the_api_server() -> None:
+def test_a_pod_of_a_url_has_a_mirror_pod() -> None:
     played = Played(
         {"at": "25s", "delete": {"pod": "a-node-1"}},
         sources={"http": {"manifest": pod("a")}},
@@ -74,26 +74,26 @@ def test_a_pod_of_a_url_can_be_seen_at_the_api_server() -> None:
     assert "StopContainer" not in played.calls("a-node-1")
 
 
-def test_two_pods_of_one_name_in_a_list_are_reported_as_an_event() -> None:
+def test_two_pods_with_the_same_name_are_reported_as_an_event() -> None:
     played = Played(sources={"http": {"manifest": pods("a", "a")}})
     assert "FailedValidation" in played.events("a-node-1")
     assert played.calls("a-node-1").count("StartContainer") == 1
 
 
-def test_all_nodes_ask_the_same_url() -> None:
+def test_all_nodes_request_the_same_url() -> None:
     nodes = [{"name": "one"}, {"name": "two"}]
     played = Played(sources={"http": {"manifest": pod("a")}}, nodes=nodes, duration="40s")
     assert played.result.phases == {"default/a-one": "Running", "default/a-two": "Running"}
 
 
-def test_the_whole_life_of_pods_from_three_sources() -> None:
+def test_the_lifecycle_of_pods_from_three_sources() -> None:
     sources = {"file": {"manifests": {"f.yaml": pod("file")}}, "http": {"manifest": pod("http")}}
     result, _ = play(scenario(sources=sources, objects=[pod("api")]))
     assert result.phases.keys() == {"default/api", "default/file-node-1", "default/http-node-1"}
     assert result.duration < 120_000_000, "all of them are gone long before patience ends"
 
 
-def test_ticks_that_are_left_out_change_nothing() -> None:
+def test_skipped_ticks_change_nothing() -> None:
     steps: list[dict[str, Any]] = [
         {"at": "33s", "serveManifest": {"status": 503}},
         {"at": "200s", "serveManifest": {"manifest": "neither"}},
@@ -133,7 +133,7 @@ def test_a_source_with_manifests_is_simulated(tmp_path: Path) -> None:
         assert plan.real == real, spec
 
 
-def test_periods_and_headers_come_from_the_source_or_else_from_the_configuration() -> None:
+def test_periods_and_headers_come_from_the_source_or_the_configuration() -> None:
     configuration = {
         "fileCheckFrequency": "5s",
         "httpCheckFrequency": "6s",
@@ -153,7 +153,7 @@ def test_periods_and_headers_come_from_the_source_or_else_from_the_configuration
     assert plan.options.header == {"X-Token": ("c",)}
 
 
-def test_paths_begin_where_the_scenario_lies(tmp_path: Path) -> None:
+def test_paths_are_relative_to_the_scenario(tmp_path: Path) -> None:
     text = """\
 apiVersion: kubesim.dev/v1alpha1
 kind: Scenario
@@ -190,12 +190,12 @@ spec:
         ({"steps": [{"at": "1s", "stop": {"what": "apiserver", "containers": "gone"}}]}, "only a runtime loses"),
     ],
 )
-def test_mistakes(spec: dict[str, Any], problem: str) -> None:
+def test_errors(spec: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValidationError, match=problem):
         scenario(**spec)
 
 
-def test_pods_of_a_url_are_looked_at_when_the_file_is_read() -> None:
+def test_pods_of_a_url_are_validated_when_the_file_is_loaded() -> None:
     text = """\
 apiVersion: kubesim.dev/v1alpha1
 kind: Scenario
@@ -221,8 +221,8 @@ def real_sources(directory: Path, address: str) -> dict[str, Any]:
     return {"file": {"path": str(directory)}, "http": {"url": address}}
 
 
-def test_real_files_and_a_real_url_beside_the_api_server(tmp_path: Path) -> None:
-    """In virtual time: three minutes of the node in a moment, the url asked repeatedly during that time."""
+def test_real_files_and_a_real_url_with_the_api_server(tmp_path: Path) -> None:
+    """In virtual time: three minutes of the node take a moment, with repeated requests to the url."""
     (tmp_path / "disk.yaml").write_text(json.dumps(pod("disk")))
     (tmp_path / "kube.yaml").write_text(json.dumps({**pod("kube"), "metadata": {"name": "kube", "namespace": "own"}}))
     asked = []
@@ -245,8 +245,8 @@ def test_real_files_and_a_real_url_beside_the_api_server(tmp_path: Path) -> None
     assert operations(records, "file")[0][0] == "ADD", "real sources are heard from when the story begins"
 
 
-def test_the_world_outside_is_left_as_it_is(tmp_path: Path) -> None:
-    """At the end of a whole life the pods of real sources go too, and nothing is removed."""
+def test_external_sources_are_not_changed(tmp_path: Path) -> None:
+    """At the end of a lifecycle run, pods of real sources are stopped, and no file is removed."""
     (tmp_path / "disk.yaml").write_text(json.dumps(pod("disk")))
     with serving(answering(lambda _: web.json_response(pod("web")))) as address:
         result, records = play(scenario(sources=real_sources(tmp_path, address)))
@@ -257,11 +257,11 @@ def test_the_world_outside_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_paced_run_notices_changes_while_it_runs(tmp_path: Path) -> None:
-    """By the wall clock: a file that is written during that time is read immediately, not at the next check."""
+    """In real time: a file written during the run is read immediately, not at the next check."""
     changed = threading.Event()
 
     class Watcher:
-        """Writes the second file when the pod of the first one runs, from another thread."""
+        """A thread that writes the second file when the pod of the first one runs."""
 
         def __init__(self) -> None:
             self.records: list[Record] = []
@@ -290,7 +290,7 @@ def test_a_paced_run_notices_changes_while_it_runs(tmp_path: Path) -> None:
     assert second - first < 15_000_000, "not at the check, twenty seconds of the node later"
 
 
-def test_a_real_url_that_does_not_answer_blocks_nothing(tmp_path: Path) -> None:
+def test_a_url_that_does_not_answer_blocks_nothing(tmp_path: Path) -> None:
     reported = scenario(sources={"http": {"url": "http://127.0.0.1:9/"}}, objects=[pod("api")], duration="120s")
     result, records = play(reported)
     assert result.phases == {"default/api": "Running"}

@@ -1,4 +1,4 @@
-"""The step `upgrade`: a kubelet of another version takes over a node, and the pods on it."""
+"""The step `upgrade`: a kubelet of another version takes over a node with its pods."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def scenario(**spec: Any) -> Scenario:
 
 
 def versions(**spec: Any) -> list[tuple[float, str, str]]:
-    """When which node reports which version, whenever that changes."""
+    """The versions that each node reports, with times."""
     seen: list[tuple[float, str, str]] = []
     known: dict[str, str] = {}
 
@@ -62,31 +62,31 @@ def test_every_profile_has_a_release() -> None:
     assert all(RELEASES[profile].startswith(f"{profile}.") for profile in PROFILES)
 
 
-def test_a_node_reports_the_version_of_its_kubelet_and_of_the_next_one() -> None:
+def test_a_node_reports_the_versions_of_its_old_and_new_kubelet() -> None:
     seen = versions(profile="v1.30", duration="30s", steps=[{"at": "10s", "upgrade": {"kubelet": "v1.36"}}])
     assert [each[1:] for each in seen] == [("node-1", "v1.30.0"), ("node-1", "v1.36.4")]
     assert 12 < seen[1][0] < 13  # it is down for two seconds
 
 
-def test_one_node_can_be_upgraded_and_the_others_stay() -> None:
+def test_a_single_node_can_be_upgraded() -> None:
     step = {"at": "10s", "upgrade": {"kubelet": "v1.36", "node": "node-2", "downFor": "5s"}}
     seen = versions(profile="v1.30", duration="30s", nodes=TWO_NODES, steps=[step])
     assert [each[1:] for each in seen[2:]] == [("node-2", "v1.36.4")]
     assert 15 < seen[2][0] < 16
 
 
-def test_a_plain_version_upgrades_all_nodes_and_may_be_older() -> None:
+def test_a_plain_version_applies_to_all_nodes_and_may_be_older() -> None:
     seen = versions(duration="30s", nodes=TWO_NODES, steps=[{"at": "10s", "upgrade": "v1.30"}])
     assert sorted(each[1:] for each in seen[2:]) == [("node-1", "v1.30.0"), ("node-2", "v1.30.0")]
 
 
-def test_containers_keep_running_while_the_kubelet_is_away() -> None:
+def test_containers_keep_running_during_the_upgrade() -> None:
     story = Played({"at": "10s", "upgrade": "v1.36"}, objects=[pod("web")], profile="v1.36")
     assert story.calls("web", after=9) == []
     assert story.result.outcomes["default/web"] == "Running"
 
 
-def test_the_next_kubelet_decides_with_the_gates_of_its_version() -> None:
+def test_the_new_kubelet_uses_the_gates_of_its_version() -> None:
     """Before v1.30 pods have no condition PodReadyToStartContainers."""
     story = Played({"at": "10s", "upgrade": "v1.36"}, objects=[pod("web")], profile="v1.12")
     conditions = reported_conditions(story)
@@ -95,7 +95,7 @@ def test_the_next_kubelet_decides_with_the_gates_of_its_version() -> None:
     assert (reported[0], reported[-1]) == (False, True)
 
 
-def test_gates_that_were_set_are_kept() -> None:
+def test_configured_gates_are_kept() -> None:
     gates = {"PodReadyToStartContainersCondition": False}
     story = Played({"at": "10s", "upgrade": "v1.36"}, objects=[pod("web")], profile="v1.30", featureGates=gates)
     conditions = reported_conditions(story)
@@ -116,7 +116,7 @@ def test_a_kubelet_that_is_down_cannot_be_upgraded() -> None:
     assert story.result.expectations_failed == ("step at 10s: upgrade: the kubelet of node node-1 is not running",)
 
 
-def test_a_gate_that_the_other_version_does_not_have_is_an_error_of_the_file() -> None:
+def test_a_gate_missing_in_the_new_version_is_an_error_of_the_file() -> None:
     step = {"at": "10s", "upgrade": {"kubelet": "v1.12"}}
     with pytest.raises(InputError) as error:
         scenario(featureGates={"PodLevelResources": True}, steps=[step])
@@ -125,12 +125,12 @@ def test_a_gate_that_the_other_version_does_not_have_is_an_error_of_the_file() -
     assert "spec.steps[0].upgrade: the kubelet v1.12 would not start: unknown feature gate 'PodLevelResources'" in text
 
 
-def test_a_version_that_is_not_known_is_an_error_of_the_file() -> None:
+def test_an_unknown_version_is_an_error_of_the_file() -> None:
     with pytest.raises(InputError, match=r"spec\.steps\[0\]\.upgrade.*must be 'v1\.6'"):
         scenario(steps=[{"at": "10s", "upgrade": {"kubelet": "v0.9"}}])
 
 
-def test_docker_stays_and_each_way_of_hashing_restarts_the_containers() -> None:
+def test_docker_stays_and_each_change_of_the_hash_restarts_the_containers() -> None:
     """v1.12 hashes a dump of the struct, v1.30 JSON, v1.36 name and image."""
     steps = ({"at": "20s", "upgrade": "v1.30"}, {"at": "70s", "upgrade": "v1.36"}, {"at": "120s", "upgrade": "v1.37"})
     story = Played(*steps, objects=[pod("web")], profile="v1.12", duration="150s")
@@ -142,7 +142,7 @@ def test_docker_stays_and_each_way_of_hashing_restarts_the_containers() -> None:
     assert len(story.starts("web")) == 3
 
 
-def test_docker_names_the_containers_after_an_upgrade() -> None:
+def test_docker_names_containers_after_an_upgrade() -> None:
     found = {"pod": "web", "field": "status.containerStatuses[0].containerID", "matches": "^docker://", "always": True}
     expect = [{**found, "between": ["5s", "40s"]}]
     story = Played(
@@ -152,6 +152,6 @@ def test_docker_names_the_containers_after_an_upgrade() -> None:
 
 
 @pytest.mark.parametrize(("old", "new"), [("v1.6", "v1.12"), ("v1.12", "v1.6"), ("v1.36", "v1.6")])
-def test_a_kubelet_that_would_find_no_containers_is_an_error_of_the_file(old: str, new: str) -> None:
+def test_a_kubelet_that_cannot_find_the_containers_is_an_error_of_the_file(old: str, new: str) -> None:
     with pytest.raises(InputError, match="do not find each other's containers"):
         scenario(profile=old, duration="1m", steps=[{"at": "10s", "upgrade": new}])

@@ -1,4 +1,4 @@
-"""Files: what containers of a pod share, what is read-only, and who is notified of changes."""
+"""Files: volumes shared by the containers of a pod, read-only mounts, and change notifications."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kubesim.shell import FileFault, VirtualFiles, Volume
 from tests.support.shell import SECOND, container_of, run, sh
 
 
-def test_a_volume_is_shared_and_the_root_is_not() -> None:
+def test_a_volume_is_shared_but_the_root_is_not() -> None:
     async def main() -> str:
         clock, shared = LoopClock(), Volume()
         writer_files, reader_files = VirtualFiles(), VirtualFiles()
@@ -26,7 +26,7 @@ def test_a_volume_is_shared_and_the_root_is_not() -> None:
     assert run_virtual(main) == "hello\nf\n"
 
 
-def test_mounts_inside_mounts_and_single_files() -> None:
+def test_nested_mounts_and_single_files() -> None:
     files = VirtualFiles()
     files.mount("/data", Volume({"a": "outer"}))
     files.mount("/data/inner", Volume({"b/c": "inner"}))
@@ -56,7 +56,7 @@ def test_a_read_only_root() -> None:
     assert outcome.err == "touch: /f: Read-only file system\nsh: can't create /etc/f: Read-only file system\n"
 
 
-def test_a_removed_file_lives_while_a_process_has_it_open() -> None:
+def test_a_removed_file_exists_while_a_process_has_it_open() -> None:
     assert run("exec 3> /tmp/f; rm /tmp/f; echo x >&3; ls /tmp; echo end").out == "end\n"
 
 

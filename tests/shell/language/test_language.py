@@ -1,4 +1,4 @@
-"""The language: each line is a script and what it prints, as busybox ash does."""
+"""The shell language: scripts and their output, as in busybox ash."""
 
 from __future__ import annotations
 
@@ -134,16 +134,16 @@ def test_lines_before_a_syntax_error_run() -> None:
     assert (outcome.code, outcome.out) == (2, "first\n")
 
 
-def test_errors_are_those_of_busybox() -> None:
+def test_error_messages_equal_those_of_busybox() -> None:
     assert run("cat /missing; cat < /missing").err == (
         "cat: can't open '/missing': No such file or directory\nsh: can't open /missing: no such file\n"
     )
     assert run("echo x > /no/where").err == "sh: can't create /no/where: nonexistent directory\n"
 
 
-def test_tracing_shows_commands_on_standard_error() -> None:
+def test_xtrace_prints_commands_to_stderr() -> None:
     assert run("set -x; x=1; echo $x; set +x; echo quiet").err == "+ x=1\n+ echo 1\n+ set +x\n"
 
 
-def test_a_shell_without_a_script_reads_its_input_which_is_empty() -> None:
+def test_a_shell_without_a_script_reads_empty_stdin() -> None:
     assert run(["sh"]).code == 0

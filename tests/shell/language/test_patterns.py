@@ -1,4 +1,4 @@
-"""Shell patterns: against a matcher that tries everything, and what they cost."""
+"""Shell patterns compared with a brute-force matcher, and their cost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kubesim.shell.language.patterns import (
 
 @cache
 def matches(pattern: str, text: str) -> bool:
-    """Every way is tried."""
+    """A brute-force matcher."""
     if not pattern:
         return not text
     if pattern[0] == "*":
@@ -28,7 +28,7 @@ def matches(pattern: str, text: str) -> bool:
     return bool(text) and pattern[0] in ("?", text[0]) and matches(pattern[1:], text[1:])
 
 
-def test_random_patterns_match_as_if_every_way_was_tried() -> None:
+def test_random_patterns_match_like_brute_force() -> None:
     draw = random.Random(24)
     for _ in range(2000):
         pattern = "".join(draw.choice(["a", "b", "*", "*", "?", "[ab]"]) for _ in range(draw.randrange(6)))
@@ -44,7 +44,7 @@ def test_random_patterns_match_as_if_every_way_was_tried() -> None:
         assert remove_suffix(text, pattern, longest=True) == text[: len(text) - max(suffixes, default=0)], shown
 
 
-def test_random_substitutions_replace_the_longest_match_that_begins_first() -> None:
+def test_random_substitutions_replace_the_longest_leftmost_match() -> None:
     draw = random.Random(24)
     for _ in range(1000):
         pattern = "".join(draw.choice(["a", "b", "*", "?"]) for _ in range(1 + draw.randrange(4)))
@@ -68,14 +68,14 @@ def test_all_matches_are_replaced(text: str, pattern: str, expected: str) -> Non
     assert substitute(text, pattern, "-", replace_all=True) == expected
 
 
-def test_many_stars_do_not_matter() -> None:
-    """A matcher that tries every way would not come to an end."""
+def test_many_stars_are_cheap() -> None:
+    """A backtracking matcher would not finish."""
     text, pattern = "a" * 10_000, "*a" * 100 + "b"
     assert not compile_pattern(pattern, len(text)).fullmatch(text)
     assert remove_prefix(text, pattern, longest=True) == remove_suffix(text, pattern, longest=False) == text
     assert substitute(text, "a*b", "-", replace_all=True) == text
 
 
-def test_long_patterns_for_long_texts_are_refused() -> None:
+def test_long_patterns_with_long_texts_are_rejected() -> None:
     with pytest.raises(PatternTooLong, match="pattern too long for this text"):
         compile_pattern("?" * 5000, 1 << 20)

@@ -1,6 +1,6 @@
-"""Copies of the recording of a real node in which one thing is not as its kubelet did it, made by code.
+"""Copies of a recorded real node with one deviation from the kubelet's behaviour, made by code.
 
-Each kind of alteration finds the statuses or Events of a pod where it can be created; every place is one alteration.
+Each kind of alteration finds all positions in a pod's statuses or Events where it applies.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from kubesim.values import value_object
 from tests.support.attach.recorded_node import at, beginning
 from tests.support.attach.tampering import Json, condition, shift_times, shifted
 
-# The clock of the node is known by then; the kubelet restarts later.
+# The node's clock is known by then; the kubelet restarts later.
 FIRST, LAST = 30 * SECOND, 330 * SECOND
-AFTERWARDS = 60 * SECOND  # how long the follower stays after the alteration
+AFTERWARDS = 60 * SECOND  # how long the follower runs after the alteration
 
 Edit = Callable[[list[Json], int], None]
 
 
 @value_object
 class Alteration:
-    """`lines`: the recording of one pod with its node, up to a minute after what was altered."""
+    """`lines`: the recording of one pod with its node, up to a minute after the alteration."""
 
     kind: str
     pod: str
     lines: list[Json]
-    expected: str  # in what the follower says
+    expected: str  # expected text of the follower
 
 
 def alterations(lines: Sequence[Json]) -> Iterator[Alteration]:
@@ -47,7 +47,7 @@ def alterations(lines: Sequence[Json]) -> Iterator[Alteration]:
 
 
 def _about(lines: Sequence[Json], pod: str) -> list[Json]:
-    """Everything about one pod, and about the node."""
+    """The lines about one pod and its node."""
 
     def mine(kind: str, one: Json) -> bool:
         about = one["involvedObject"] if kind == "Event" else one["metadata"]
@@ -68,7 +68,7 @@ Places = Callable[[list[Json], str], list[int]]
 
 
 def _statuses(wanted: Callable[[Json, Json], bool]) -> Places:
-    """The statuses for which this holds, given the one before."""
+    """The statuses for which a condition holds, given the previous status."""
 
     def places(lines: list[Json], pod: str) -> list[int]:
         found, before = [], None
@@ -83,7 +83,7 @@ def _statuses(wanted: Callable[[Json, Json], bool]) -> Places:
 
 
 def _kills(lines: list[Json], pod: str) -> list[int]:
-    """Kills for a failed probe."""
+    """Kills caused by a failed probe."""
     return [
         number
         for number, line in enumerate(lines)
@@ -95,7 +95,7 @@ def _kills(lines: list[Json], pod: str) -> list[int]:
 
 
 def _pulls(lines: list[Json], pod: str) -> list[int]:
-    """Pulls after one that failed."""
+    """Pulls after a failed pull."""
     return [
         number
         for number, line in enumerate(lines)
@@ -104,7 +104,7 @@ def _pulls(lines: list[Json], pod: str) -> list[int]:
 
 
 def _failed_before(lines: list[Json], number: int) -> str:
-    """When the pull before failed, if it was watched."""
+    """When the previous pull failed, if that was observed."""
     for line in reversed(lines[:number]):
         if line.get("object", {}).get("message", "").startswith("Failed to pull"):
             failed: str = line["object"]["lastTimestamp"]
@@ -113,7 +113,7 @@ def _failed_before(lines: list[Json], number: int) -> str:
 
 
 def _running_before(lines: list[Json], number: int) -> str | None:
-    """When the container began that ran by then."""
+    """When the container that was then running had started."""
     for line in reversed(lines[:number]):
         if line.get("kind") == "Pod" and "object" in line:
             began: str | None = _main(line["object"]["status"])["state"].get("running", {}).get("startedAt")
@@ -175,7 +175,7 @@ def _counted(before: Json, now: Json) -> bool:
 
 
 def _status(change: Callable[[Json], object]) -> Edit:
-    """One status says something else."""
+    """Change one status."""
 
     def edit(lines: list[Json], place: int) -> None:
         change(lines[place]["object"]["status"])
@@ -184,7 +184,7 @@ def _status(change: Callable[[Json], object]) -> Edit:
 
 
 def _status_after(change: Callable[[Json], object]) -> Edit:
-    """One status more, a moment later."""
+    """Add a status a moment later."""
 
     def edit(lines: list[Json], place: int) -> None:
         more = copy.deepcopy(lines[place])
@@ -198,7 +198,7 @@ def _status_after(change: Callable[[Json], object]) -> Edit:
 
 
 def _stretch(seconds: float) -> Edit:
-    """From here on everything about the pod happens later, by all of its clocks."""
+    """Delay everything about the pod from here on, by all of its clocks."""
 
     def edit(lines: list[Json], place: int) -> None:
         since = _whole_second(lines[place]["t"] - 1)
@@ -215,7 +215,7 @@ def _whole_second(t: float) -> str:
 
 
 def _start_early(lines: list[Json], place: int) -> None:
-    """The restart was half its wait ago, as every status with this attempt says."""
+    """Move the restart earlier by half its back-off, in every status with this attempt."""
     status = _main(lines[place]["object"]["status"])
     began = status["state"]["running"]["startedAt"]
     earlier = shifted(began, -int(_wait(lines[place]["object"]["status"]) * 0.6))
@@ -240,19 +240,19 @@ def _kill_early(lines: list[Json], place: int) -> None:
 
 
 def _pull_early(lines: list[Json], place: int) -> None:
-    """The pull began right after the one before had failed."""
+    """Start the pull right after the previous one failed."""
     lines[place]["object"]["lastTimestamp"] = shifted(_failed_before(lines, place), 2)
 
 
 def _not_counted(lines: list[Json], place: int) -> None:
-    """From here on every status has one restart less."""
+    """Decrease the restart count of every status from here on by one."""
     for line in lines[place:]:
         if line.get("kind") == "Pod" and "object" in line:
             _main(line["object"]["status"])["restartCount"] -= 1
 
 
 def _remove_restart(lines: list[Json], place: int) -> None:
-    """No status shows this attempt."""
+    """Remove an attempt from all statuses."""
     count = _main(lines[place]["object"]["status"])["restartCount"]
     lines[:] = [
         line
@@ -270,7 +270,7 @@ def _flip_ready(status: Json) -> None:
 
 
 def _report_late(lines: list[Json], place: int) -> None:
-    """Statuses come later than what they report."""
+    """Deliver statuses later than the changes they report."""
     for line in lines[place:]:
         if line.get("kind") == "Pod":
             line["t"] += 25
@@ -298,7 +298,7 @@ def _ended_later(status: Json) -> None:
 
 CRASHING = ("crash-fast", "crash-slow", "live-exec", "start-fail", "retry-ok")
 RUNNING = ("ready-flips", "start-ok", "crash-slow", "side-start", "del-trap", "img-bad")
-# What is altered, what the follower has to say about it, in which pods, where, and how.
+# The alteration, the follower's expected text, the pods, and the function that applies it.
 KINDS: dict[str, tuple[str, Sequence[str], Places, Edit]] = {
     "a restart before its back-off is over": (
         "before the rules allow it",

@@ -1,4 +1,4 @@
-"""An attached agent over HTTP, in virtual time: a served cluster whose node is a script, and our kubelet beside it."""
+"""An attached agent over HTTP in virtual time: a served cluster with a scripted node, observed by kubesim's kubelet."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Json = dict[str, Any]
 
 
 class RecordingServer(ClusterServer):
-    """Remembers the method and the path of every request."""
+    """Records method and path of every request."""
 
     def __init__(self, store: Store, clock: LoopClock) -> None:
         super().__init__(store, clock)
@@ -42,7 +42,7 @@ class RecordingServer(ClusterServer):
 
 
 class RealNode:
-    """A real node as its API server shows it; the test says what its kubelet writes."""
+    """A real node at its API server; the test writes the kubelet's statuses."""
 
     def __init__(self, store: Store, clock: LoopClock) -> None:
         self.store = store
@@ -82,14 +82,14 @@ class RealNode:
         self.status(name, "Running", reported | ({"lastState": last} if last else {}), ready=ready)
 
     def ended(self, code: int, ran_s: int) -> Json:
-        """The state of a container that ended just now."""
+        """The state of a container that has just terminated."""
         begin, end = self.clock.now() - ran_s * SECOND, self.clock.now()
         times = {"startedAt": format_time(begin), "finishedAt": format_time(end)}
         return {"terminated": {"exitCode": code, "reason": "Error" if code else "Completed", **times}}
 
 
 class Attached:
-    """`real` is the scripted node, `trace` what our kubelet did, `comparison` how the two stand."""
+    """`real` is the scripted node, `trace` that of kubesim's kubelet, `comparison` the result."""
 
     def __init__(
         self, real: RealNode, live: AttachedNode, simulation: Simulation, comparison: Comparison, trace: MemorySink
@@ -116,7 +116,7 @@ def attached(
     before: Callable[[RealNode], None] = lambda real: None,
     **options: bool,
 ) -> list[tuple[str, str]]:
-    """Play while the agent is attached; the answer is every request that the API server got."""
+    """Run a test while the agent is attached; returns all requests to the API server."""
 
     async def main() -> list[tuple[str, str]]:
         clock = LoopClock()

@@ -1,6 +1,6 @@
-"""Recordings of a node as they may well have been: received later, with Events lost, with a gap, by another clock.
+"""Recordings of a node with harmless disturbances: delays, lost Events, gaps, another clock.
 
-Nothing here is the kubelet's doing, so that nobody may blame it. Times are in seconds.
+The kubelet causes none of them, so none may be reported as a divergence. Times are in seconds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CHANGES = ("ADDED", "MODIFIED", "DELETED")
 
 
 def delayed(seed: int, most: float = 2) -> Perturbation:
-    """Every message is received up to that much later; the messages of one watch stay in order."""
+    """Delay each message by at most this time; the messages of one watch stay in order."""
 
     def perturb(lines: Sequence[Json]) -> list[Json]:
         chance, last, made = random.Random(seed), dict[str, float](), list[Json]()
@@ -32,7 +32,7 @@ def delayed(seed: int, most: float = 2) -> Perturbation:
 
 
 def events_dropped(seed: int, share: float = 0.4) -> Perturbation:
-    """The recorder of Events counts on, but some of them are never received."""
+    """Drop some Events; their counts still include the dropped ones."""
 
     def perturb(lines: Sequence[Json]) -> list[Json]:
         chance = random.Random(seed)
@@ -42,7 +42,7 @@ def events_dropped(seed: int, share: float = 0.4) -> Perturbation:
 
 
 def gap(kind: str, begin: float, length: float = 20) -> Perturbation:
-    """From `begin` after the first line on, nothing of a kind is received; then it is listed again."""
+    """From `begin` on, no message of a kind is received for a while; then it is listed again."""
 
     def perturb(lines: Sequence[Json]) -> list[Json]:
         start = lines[0]["t"] + begin
@@ -67,7 +67,7 @@ def gap(kind: str, begin: float, length: float = 20) -> Perturbation:
 
 
 def clock_off(by: float) -> Perturbation:
-    """The clock of the recorder is that far ahead of the node's."""
+    """The recorder's clock is ahead of the node's by this time."""
 
     def perturb(lines: Sequence[Json]) -> list[Json]:
         return [line | {"t": round(line["t"] + by, 3)} for line in lines]
@@ -76,12 +76,12 @@ def clock_off(by: float) -> Perturbation:
 
 
 def no_starting_events(lines: Sequence[Json]) -> list[Json]:
-    """A kubelet that starts and does not say so: that Event is lost as easily as any."""
+    """The Event about the kubelet's start is lost."""
     return [line for line in lines if not (_is_change(line, "Event") and line["object"].get("reason") == "Starting")]
 
 
 def no_node_events(lines: Sequence[Json]) -> list[Json]:
-    """Nothing is received about the node itself."""
+    """No message about the node itself is received."""
     return [
         line for line in lines if not (_is_change(line, "Event") and line["object"]["involvedObject"]["kind"] == "Node")
     ]
@@ -96,7 +96,7 @@ def _is_change(line: Json, kind: str) -> bool:
 
 
 def _follow(there: dict[tuple[str, str], Json], line: Json) -> int:
-    """Keep what a list would hold; the newest version."""
+    """Update the objects of a list to their newest version."""
     if line["type"] == "LIST":
         there.clear()
         there.update({_key(item): item for item in line["items"]})

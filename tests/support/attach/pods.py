@@ -1,4 +1,4 @@
-"""Pods in all the states that people ask about, as an API server shows them."""
+"""Pods in all commonly explained states, as an API server returns them."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def pod(
     init: list[Json] | None = None,
     **given: Any,
 ) -> Pod:
-    """A pod with one container `main` on node n1, accepted by its kubelet."""
+    """A pod with one container `main` on node n1, admitted by its kubelet."""
     whole_spec: Json = {
         "nodeName": "n1",
         "restartPolicy": "Always",
@@ -151,5 +151,5 @@ def reported(subject: Pod, *events: Event, **more: Any) -> Statement:
 
 
 def cause(subject: Pod, *events: Event, **more: Any) -> Cause:
-    """What stands first in the statement."""
+    """The first cause in the statement."""
     return reported(subject, *events, **more).causes[0]

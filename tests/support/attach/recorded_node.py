@@ -1,4 +1,4 @@
-"""The reduced recording of a real node that the tests keep: lines that a test can alter, followed in virtual time."""
+"""The reduced recording of a real node: lines that a test can alter, followed in virtual time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kubesim.concurrency import TaskSet
 from tests.support.attach.watching import Notes
 
 RECORDING = Path(__file__).parents[2] / "attach" / "data" / "node.jsonl.gz"
-STAYS = 120 * SECOND  # a follower that comes late
+STAYS = 120 * SECOND  # a follower that starts late
 
 Json = dict[str, Any]
 
@@ -32,12 +32,12 @@ def at(line: Json) -> int:
 
 
 def beginning(lines: Sequence[Json]) -> int:
-    """When every kind was listed once."""
+    """When every kind had been listed once."""
     return recording_of(enumerate(lines, 1), str(RECORDING)).begin
 
 
 def followed(lines: Sequence[Json], come: int = 0, stay: int | None = None) -> tuple[NodeFollower, Notes]:
-    """A follower that comes that long after the beginning, and its notes."""
+    """A follower that starts this long after the beginning, and its notes."""
     played = recording_of(enumerate(lines, 1), str(RECORDING))
     begin = played.begin + come
     end = played.end if stay is None else min(played.end, begin + stay)

@@ -1,4 +1,4 @@
-"""A simulated cluster, recorded: every change in its store as a line of a recording, as if somebody had watched."""
+"""Records every change in the store of a simulated cluster in the format of a recorded node."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 
 class StoreRecording:
-    """`lines` grow as the simulation runs; pods and Events of other nodes are left out."""
+    """`lines` grow during the simulation; pods and Events of other nodes are excluded."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._clock, self._store = simulation.clock, simulation.store

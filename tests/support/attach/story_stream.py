@@ -1,7 +1,7 @@
-"""Recorded stories as a stream of observations: what somebody would have seen who watched that API server.
+"""Recorded stories as a stream of observations, as a watcher of that API server would get them.
 
-A recording tells seconds since its beginning; the statuses tell the time of day, cut to seconds. The beginning is put
-so that nothing of the kubelet's first status is reported before it happened.
+A recording has seconds since its start; its statuses have the time of day in whole seconds. The start is chosen so that
+the kubelet's first status reports nothing from the future.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def story(name: str) -> Json:
 
 
 def stream(reported: Mapping[str, Any]) -> Iterator[Observed]:
-    """The watch events of a story in their order."""
+    """The watch events of a story, in order."""
     begin = beginning(reported)
     specs: dict[str, Json] = {}
     entries = [(entry["t"], 0, entry) for entry in reported["statuses"]] + [(e["t"], 1, e) for e in reported["events"]]
@@ -52,7 +52,7 @@ def stream(reported: Mapping[str, Any]) -> Iterator[Observed]:
 
 
 def beginning(reported: Mapping[str, Any]) -> int:
-    """The moment of t=0: the kubelet's first status tells its second, and was written within milliseconds."""
+    """The time of t=0: the kubelet's first status has a timestamp in seconds, and was written within milliseconds."""
     for entry in reported["statuses"]:
         if "startTime" in entry["status"]:
             return parse_time(entry["status"]["startTime"]) + SECOND - seconds(entry["t"])
@@ -84,7 +84,7 @@ def _pod(reported: Mapping[str, Any], entry: Json, specs: dict[str, Json], begin
 
 
 def _manifest(reported: Mapping[str, Any], entry: Json, number: int) -> Json:
-    """What the pod was made from. Of static pods the mirrors come one after another, in the order of the files."""
+    """The pod's manifest. Mirror pods are created in the order of the files."""
     manifests = [m for m in reported["manifests"] if m.get("kind") == "Pod"]
     named = [m for m in manifests if m["metadata"]["name"] == entry["pod"]]
     static = not named
@@ -98,7 +98,7 @@ def _manifest(reported: Mapping[str, Any], entry: Json, number: int) -> Json:
 
 
 def _patch(reported: Mapping[str, Any], entry: Json, manifest: Json) -> None:
-    """A change from outside that was taken shows as a new generation (or, of labels, as only itself)."""
+    """An external change. If accepted, it appears as a new generation (for labels, only as the change itself)."""
     done: list[int] = manifest.setdefault("patched", [])
     grown = entry["generation"] > manifest.get("generation", 1) and "deletionTimestamp" not in entry
     manifest["generation"] = entry["generation"]

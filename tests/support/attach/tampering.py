@@ -1,4 +1,4 @@
-"""Copies of recorded stories in which one thing differs: a delay, a count, a state, a condition."""
+"""Copies of recorded stories with one difference: a delay, a count, a state, a condition."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def shifted(text: str, seconds: float) -> str:
 
 
 def shift_times(value: Any, since: str, seconds: float) -> None:
-    """Every time from `since` on, in place. RFC 3339 in UTC sorts as text."""
+    """Shift every time from `since` on, in place. RFC 3339 times in UTC sort as text."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in items:
         if isinstance(item, str) and len(item) == 20 and item.endswith("Z") and item[4] == "-" and item >= since:
@@ -34,7 +34,7 @@ def shift_times(value: Any, since: str, seconds: float) -> None:
 
 
 def delay(number: int, seconds: float, since: str) -> Tamper:
-    """From this status on everything happens later (or, with a negative number, earlier), as told by all clocks."""
+    """Delay everything from this status on (or advance it if negative), by all clocks."""
 
     def change(story: Json) -> None:
         t = story["statuses"][number]["t"] - 0.1
@@ -47,12 +47,12 @@ def delay(number: int, seconds: float, since: str) -> Tamper:
 
 
 def status(number: int, edit: Callable[[Json], object]) -> Tamper:
-    """One status says something else."""
+    """Change one status."""
     return lambda story: void(edit(story["statuses"][number]["status"]))
 
 
 def statuses(first: int, edit: Callable[[Json], object]) -> Tamper:
-    """All statuses from this one on."""
+    """Change all statuses from this one on."""
     return lambda story: void([edit(entry["status"]) for entry in story["statuses"][first:]])
 
 

@@ -1,4 +1,4 @@
-"""An attached agent on a stage: a simulated cluster in virtual time, watched over a transport that can go wrong."""
+"""An attached agent and a simulated cluster in virtual time, over a transport with faults."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCENARIOS = Path(__file__).parents[3] / "scenarios"
 
 
 class Notes:
-    """A viewer that remembers."""
+    """A viewer that records what it is shown."""
 
     def __init__(self) -> None:
         self.reports: list[ShadowReport] = []
@@ -38,7 +38,7 @@ class Notes:
 
 
 class Watching:
-    """`agent` watches the first node of `simulation`; `calls` is everything that was asked of the API server."""
+    """`agent` watches the first node of `simulation`; `calls` are all requests to the API server."""
 
     def __init__(self, simulation: Simulation, tasks: TaskSet, faults: Sequence[Fault] = (), **options: Any) -> None:
         self.simulation, self.tasks, self.notes = simulation, tasks, Notes()
@@ -60,7 +60,7 @@ def watched(
     until: int | None = None,
     **options: Any,
 ) -> Watching:
-    """Play a scenario while an agent watches its first node."""
+    """Run a scenario while an agent watches its first node."""
 
     async def main() -> Watching:
         async with TaskSet() as tasks:

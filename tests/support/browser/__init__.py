@@ -1,1 +1,1 @@
-"""Node.js and a browser for the tests of what kubesim draws."""
+"""Node.js and a browser for tests of kubesim's pictures and pages."""

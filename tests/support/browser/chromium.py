@@ -1,4 +1,4 @@
-"""A headless Chromium that a test drives through the DevTools protocol, over two pipes: it needs no port."""
+"""A headless Chromium controlled by a test through the DevTools protocol, over two pipes instead of a port."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
     "--disable-dev-shm-usage", "--remote-debugging-pipe",
 )  # fmt: skip
-PATIENCE = 120  # seconds on the wall: the machine may be busy
+PATIENCE = 120  # real seconds, as the machine may be busy
 _KEYS = {
     "ArrowLeft": 37,
     "ArrowRight": 39,
@@ -34,7 +34,7 @@ _KEYS = {
 
 
 class Chromium:
-    """One process with an empty profile. A context manager."""
+    """A browser process with an empty profile. A context manager."""
 
     def __init__(self) -> None:
         program = shutil.which("chromium")
@@ -115,7 +115,7 @@ class BrowserPage:
         return self._browser.call(method, self._session, **parameters)
 
     def open(self, path: Path, fragment: str = "") -> None:
-        """A report, until it has started."""
+        """Open a report, and wait until it has loaded."""
         self.open_url(path.as_uri() + fragment)
 
     def open_url(self, url: str) -> None:
@@ -130,7 +130,7 @@ class BrowserPage:
             time.sleep(0.02)
 
     def value(self, expression: str) -> Any:
-        """The value of an expression in the page, or of the promise that it is."""
+        """The value of an expression in the page; promises are awaited."""
         done = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in done, f"{expression}: {done['exceptionDetails']}"
         return done["result"].get("value")
@@ -145,7 +145,7 @@ class BrowserPage:
         self.call("Input.dispatchKeyEvent", type="keyUp", **about)
 
     def prefer(self, scheme: str, media: str = "") -> None:
-        """`light` or `dark`; `media` may be `print`."""
+        """Set the colour scheme to `light` or `dark`; `media` may be `print`."""
         self.call(
             "Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}]
         )
@@ -164,7 +164,7 @@ class BrowserPage:
         ]
 
     def problems(self) -> list[str]:
-        """Errors in the console: of scripts, of the Content-Security-Policy, of anything that could not be loaded."""
+        """Errors in the console: of scripts, of the Content-Security-Policy, of failed loads."""
         thrown = [str(each["exceptionDetails"]) for each in self.events("Runtime.exceptionThrown")]
         said = [
             str(each["args"])
@@ -179,6 +179,6 @@ class BrowserPage:
         return [*thrown, *said, *logged]
 
     def requests(self) -> list[str]:
-        """What the page asked for, but for itself."""
+        """The requests of the page, except for the page itself."""
         urls = [each["request"]["url"] for each in self.events("Network.requestWillBeSent")]
         return [url for url in urls if not url.startswith(("file:///", "about:"))]

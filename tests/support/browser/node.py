@@ -1,4 +1,4 @@
-"""Programs of Node.js that the tests start, with the packages of tests/browser/package.json."""
+"""Runs Node.js programs with the packages of tests/browser/package.json."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PACKAGES = FOLDER / "node_modules"
 
 
 def needs(is_there: bool, missing: str) -> None:
-    """A failure where the tests must be complete, else a skipped test."""
+    """Fail where the tests must be complete, else skip."""
     if not is_there:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{missing} (make test installs it)")
 
 
 def run_node(*arguments: str, text: str = "") -> str:
-    """What the program prints; its first words of complaint if it fails."""
+    """The output of the program, or the start of its error message if it fails."""
     node = shutil.which("node")
     needs(node is not None, "node is not installed")
     assert node is not None
@@ -30,6 +30,6 @@ def run_node(*arguments: str, text: str = "") -> str:
 
 
 def parsed_mermaid(markdown: str) -> list[str]:
-    """The kind of each diagram, as Mermaid's parser understands it."""
+    """The kind of each diagram according to Mermaid's parser."""
     needs((PACKAGES / "mermaid").is_dir(), f"the npm package mermaid is not in {PACKAGES}")
     return run_node("parse_mermaid.mjs", text=markdown).split()

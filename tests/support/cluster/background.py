@@ -1,6 +1,6 @@
-"""What stood around a recorded story: the namespaces of all stories, and what its own server wrote.
+"""Background objects of a recorded story: namespaces of all stories, and objects written by the recorded server itself.
 
-The recording has no requests for these; they are read off its answers.
+The recording has no requests for these; they are derived from its responses.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _answers(stories: Stories) -> list[dict[str, Any]]:
 
 
 def namespaces_of(stories: Stories) -> tuple[list[str], list[str]]:
-    """Those that no story made: the active ones, and the ones that were being deleted."""
+    """Namespaces that no story created: active ones, and ones being deleted."""
     bodies = [
         body
         for body in _answers(stories)
@@ -48,7 +48,7 @@ def namespaces_of(stories: Stories) -> tuple[list[str], list[str]]:
 
 
 def identity_leases(stories: Stories) -> list[dict[str, Any]]:
-    """The lease by which the recorded server said that it is there."""
+    """The lease with which the recorded server announces itself."""
     lines = [
         event["line"].get("object") or {}
         for steps in stories.values()
@@ -64,7 +64,7 @@ def identity_leases(stories: Stories) -> list[dict[str, Any]]:
 
 
 def add_background(store: Store, stories: Stories) -> list[str]:
-    """The answer is the names of the namespaces."""
+    """Create the background objects; returns the names of the namespaces."""
     active, deleted = namespaces_of(stories)
     for name in (*active, *deleted):
         if store.find("Namespace", "", name) is None:
@@ -79,7 +79,7 @@ def add_background(store: Store, stories: Stories) -> list[str]:
 
 
 def with_unrecorded_pods(steps: list[Step]) -> list[Step]:
-    """The steps of a story with the POSTs that are not in it: of each pod that was there before it was asked for."""
+    """The steps of a story, with POSTs added for pods that existed before their first request."""
     found: list[Step] = []
     known: set[str] = set()
     held: list[str] = []
@@ -114,7 +114,7 @@ def _let_go(path: str, t: float) -> Step:
 
 
 def _pod(name: str, answer: dict[str, Any]) -> dict[str, Any]:
-    if answer["kind"] == "Table":  # the rows show little of it
+    if answer["kind"] == "Table":  # a Table row has only a few fields
         is_gated = answer["rows"][0]["cells"][2] == "SchedulingGated"
         bound = {"schedulingGates": [{"name": "g/x"}]} if is_gated else {"nodeName": "node-a"}
         spec = {

@@ -1,4 +1,4 @@
-"""Jobs and their pods in the shapes that tests of the Job controller need."""
+"""Jobs and pods for tests of the Job controller."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kubesim.cluster.controllers.job.outcome.job_pods import (
     TRACKING_FINALIZER,
 )
 
-LONG_AGO = "2000-01-01T00:00:01Z"  # so long that no back-off is left
+LONG_AGO = "2000-01-01T00:00:01Z"  # long enough for any back-off
 NOW = parse_time("2026-01-01T00:00:00Z")
 
 
@@ -72,7 +72,7 @@ def make_pod(
     conditions: tuple[PodCondition, ...] = (),
     restarts: int = 0,
 ) -> Pod:
-    """A pod of a Job, with a container that has ended if the pod has."""
+    """A pod of a Job; its container has terminated if the pod has."""
     annotations = {COMPLETION_INDEX: index, INDEX_FAILURE_COUNT: failures, INDEX_IGNORED_FAILURE_COUNT: ignored}
     deleted = format_time(NOW if deleted_at is None else deleted_at) if deleting or deleted_at is not None else None
     terminated = ContainerStateTerminated(exit_code=exit_code, finished_at=finished_at)
@@ -100,5 +100,5 @@ def make_pod(
 
 
 def failure_policy(*rules: dict[str, Any]) -> PodFailurePolicy:
-    """From rules as a manifest has them."""
+    """A podFailurePolicy from rules in manifest form."""
     return PodFailurePolicy.from_json({"rules": list(rules)})

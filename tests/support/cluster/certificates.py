@@ -1,4 +1,4 @@
-"""Certificates for one test: an authority, and what it signs. Made with the openssl command."""
+"""Certificates for one test, created with the openssl command: a CA, and certificates that it signs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Pair:
     key: Path
 
     def data(self) -> tuple[str, str]:
-        """Both as a kubeconfig has them inline."""
+        """Certificate and key in the inline form of a kubeconfig."""
         return _base64(self.cert), _base64(self.key)
 
 
@@ -32,7 +32,7 @@ def _base64(path: Path) -> str:
 
 
 class Authority:
-    """Signs every request."""
+    """A CA that signs every request."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir()

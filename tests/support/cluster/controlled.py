@@ -1,4 +1,6 @@
-"""A cluster without nodes, in virtual time: objects are applied, controllers act, a test looks and moves pods on."""
+"""A cluster without nodes in virtual time: objects are applied, controllers act, and the test sets the statuses of
+pods.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ NAMESPACE = "default"
 
 
 class ControlledCluster:
-    """What a test sees of the cluster. The controllers start by themselves, as in a run, or only those of one kind."""
+    """The cluster for a test. The controllers start automatically, or only those of one kind."""
 
     def __init__(self, seed: int = 0, only: str = "") -> None:
         self.clock = LoopClock(VIRTUAL_START)
@@ -50,7 +52,7 @@ class ControlledCluster:
     # -- what a user does ---------------------------------------------------------------------------------------
 
     def apply(self, text: str) -> list[ApiObject]:
-        """Create the objects of a YAML text."""
+        """Create the objects in a YAML text."""
         return [self.create(document) for document in yaml.safe_load_all(text) if document]
 
     def create(self, manifest: dict[str, Any]) -> ApiObject:
@@ -69,13 +71,13 @@ class ControlledCluster:
         return Target(resource, NAMESPACE if resource.namespaced else "", name)
 
     async def wait(self, duration: float = 1.0) -> None:
-        """Let this many seconds pass."""
+        """Advance time by this many seconds."""
         await self.clock.sleep(seconds(duration))
 
     # -- what a kubelet does ------------------------------------------------------------------------------------
 
     def set_phase(self, pod: Pod, phase: str, *, ready: bool | None = None, **status: Any) -> Pod:
-        """The status that a kubelet would report; `ready` sets the condition Ready."""
+        """Write the status that a kubelet would report; `ready` sets the condition Ready."""
         new = pod.status.changed(phase=phase, **status)
         if ready is not None:
             now = format_time(self.clock.now())
@@ -84,13 +86,13 @@ class ControlledCluster:
         return self.store.set_pod_status(pod.metadata.namespace, pod.metadata.name, pod.metadata.uid, new)
 
     def make_all_ready(self) -> None:
-        """Every pod that is not ending runs and is ready."""
+        """Make all pods that are not terminating running and ready."""
         for pod in self.pods():
             if pod.metadata.deletion_timestamp is None and pod.status.phase in ("Pending", "Running"):
                 self.set_phase(pod, "Running", ready=True)
 
     def remove_ending(self) -> None:
-        """Pods with a deletion timestamp are gone, as when their kubelet has stopped them."""
+        """Remove pods with a deletion timestamp, as after their kubelet has stopped them."""
         for pod in self.pods():
             if pod.metadata.deletion_timestamp is not None:
                 options = DeleteOptions(grace_s=0)
@@ -103,7 +105,7 @@ class ControlledCluster:
         return self.store.get(kind, NAMESPACE if resource.namespaced else "", name)
 
     def all(self, kind: str) -> list[Any]:
-        """In the order of creation."""
+        """All objects of a kind in order of creation."""
         return sorted(self.store.list(kind), key=lambda obj: (obj.metadata.creation_timestamp or "", obj.metadata.name))
 
     def pods(self) -> list[Pod]:
@@ -117,7 +119,7 @@ class ControlledCluster:
 
 
 def controlled(story: Callable[[ControlledCluster], Awaitable[T]], seed: int = 0, only: str = "") -> T:
-    """Run a story in a cluster of its own."""
+    """Run a test in its own cluster."""
 
     async def main() -> T:
         return await story(ControlledCluster(seed, only))

@@ -1,4 +1,4 @@
-"""Deployments and ReplicaSets with only those fields that a decision depends on."""
+"""Deployments and ReplicaSets with only the fields that matter for decisions."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def replica_set(
     actual: int = 0,
     available: int = 0,
 ) -> ReplicaSet:
-    """`created` is an hour of the day."""
+    """A ReplicaSet; `created` is an hour of the day."""
     return ReplicaSet(
         kind="ReplicaSet",
         metadata=ObjectMeta(

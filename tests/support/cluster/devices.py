@@ -1,4 +1,4 @@
-"""Claims, classes and slices in short."""
+"""Claims, classes and slices in a short notation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def device_class(name: str = "gpu", expression: str = f'device.driver == "{DRIVE
 
 
 def request(name: str = "gpu", device_class: str = "gpu", expression: str = "", **fields: Any) -> Json:
-    """For one device, unless the fields say something else."""
+    """A request for one device, unless fields override it."""
     exactly: Json = {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": 1, **fields}
     if exactly["allocationMode"] == "All":
         del exactly["count"]
@@ -39,7 +39,7 @@ def claim(name: str = "claim", *requests: Json, status: Json | None = None, **de
 
 
 def resource_slice(node: str, *devices: str | Json, driver: str = DRIVER, pool: str = "", **spec: Any) -> Json:
-    """The devices of a node; a text is the name of one without attributes."""
+    """A slice with the devices of a node; a text is the name of a device without attributes."""
     listed = [{"name": each} if isinstance(each, str) else each for each in devices]
     where = spec if {"allNodes", "nodeSelector", "perDeviceNodeSelection"} & spec.keys() else {"nodeName": node}
     pools = {"name": pool or node, "generation": 1, "resourceSliceCount": 1, **spec.pop("of_pool", {})}
@@ -52,7 +52,7 @@ def resource_slice(node: str, *devices: str | Json, driver: str = DRIVER, pool: 
 
 
 def allocated(name: str, *devices: str, node: str = "n1", **result: Any) -> Json:
-    """A claim that has these devices."""
+    """The claim with these devices allocated."""
     results = [{"request": "gpu", "driver": DRIVER, "pool": node, "device": each, **result} for each in devices]
     named = {"key": "metadata.name", "operator": "In", "values": [node]}
     allocation = {"devices": {"results": results}, "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [named]}]}}

@@ -1,4 +1,4 @@
-"""API servers that mean no good, on loopback, each in a thread of its own."""
+"""Hostile API servers on loopback, each in its own thread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 ESCAPE = "\\u001b[31m"
 _UNAUTHORIZED = b'{"kind":"Status","code":401,"reason":"Unauthorized","message":"the token %s has expired"}'
 _DEEP = b'{"kind":"Pod","metadata":' + b'{"a":' * 500_000 + b"1" + b"}" * 500_000 + b"}"
-# Deep enough for code that goes down by recursion, and no trouble for the JSON decoder.
+# Too deep for recursive code, but not for the JSON decoder.
 _RATHER_DEEP = b'{"kind":"Pod","metadata":' + b'{"a":' * 400 + b"1" + b"}" * 400 + b"}"
 
 
@@ -24,7 +24,7 @@ def _whole(body: bytes, head: bytes = HEAD) -> bytes:
 
 @functools.cache
 def _bomb() -> bytes:
-    """256 MiB in 256 KiB."""
+    """A compression bomb: 256 MiB in 256 KiB."""
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     packed = packer.compress(b'{"kind":"') + b"".join(packer.compress(b"0" * (1 << 20)) for _ in range(256))
     return _whole(packed + packer.flush(), HEAD + b"Content-Encoding: gzip\r\n")
@@ -49,7 +49,7 @@ ANSWERS: dict[str, Callable[[], bytes]] = {
 
 
 async def _endless(kind: str, writer: asyncio.StreamWriter) -> None:
-    """Until the other side hangs up."""
+    """Send data until the client disconnects."""
     if kind == "silent":
         await asyncio.sleep(PATIENCE)
         return
@@ -83,7 +83,7 @@ async def _serve(kind: str, reader: asyncio.StreamReader, writer: asyncio.Stream
 
 @contextmanager
 def hostile_server(kind: str) -> Iterator[str]:
-    """Its address."""
+    """Start the server; returns its address."""
     ready, address = threading.Event(), []
     stop: list[Callable[[], object]] = []
 

@@ -1,4 +1,4 @@
-"""Requests that mean no good, or nothing: each made of its number alone, so that a finding can be made again."""
+"""Hostile or random requests, each derived from its number, so that a failure can be repeated."""
 
 from __future__ import annotations
 
@@ -315,7 +315,7 @@ def _value(chance: random.Random, depth: int) -> Any:
 
 
 def _spoil(chance: random.Random, value: Any) -> None:
-    """Change something somewhere, in place."""
+    """Mutate one part, in place."""
     while True:
         keys: list[Any] = list(value) if isinstance(value, dict) else list(range(len(value)))
         if not keys or chance.random() < 0.4:
@@ -332,7 +332,7 @@ def _spoil(chance: random.Random, value: Any) -> None:
 
 
 def furnish(store: Store) -> None:
-    """Bring back what earlier requests have deleted."""
+    """Restore objects that earlier requests deleted."""
     for path, body in _FURNITURE:
         text = json.dumps(body)
         handle(store, Request("POST", path, {"content-type": "application/json"}, text))

@@ -1,4 +1,4 @@
-"""The recorded exchanges again, over a real connection: headers, the end of watches and bookmarks count too."""
+"""Replays recorded requests over HTTP, and compares headers, bookmarks and the ends of watches too."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from kubesim.cluster.served.rest import Response
 from tests.support.cluster.replay import Replay, is_timed_bookmark, recorded_answer
 from tests.support.socket_loop import run_with_sockets
 
-_NEAR = 1.0  # seconds: how exactly a real server times the end of a watch and its bookmarks
+_NEAR = 1.0  # seconds: the precision with which a real server ends a watch and sends bookmarks
 _HEADERS = ("Content-Type", "Cache-Control", "Retry-After")
-_PROTOBUF = "application/vnd.kubernetes.protobuf"  # who prefers it gets JSON here
+_PROTOBUF = "application/vnd.kubernetes.protobuf"  # a client that prefers it gets JSON here
 
 
 class HttpWatch:
-    """Reads a watch until it ends, and remembers when what came."""
+    """Reads a watch until it ends, and records when each event arrived."""
 
     def __init__(self, response: aiohttp.ClientResponse, clock: LoopClock, begin: int) -> None:
         self._response = response
@@ -49,7 +49,7 @@ class HttpWatch:
 
 
 class HttpReplay:
-    """One story, against a server."""
+    """Replays one story against a server."""
 
     def __init__(self, replay: Replay, clock: LoopClock, session: aiohttp.ClientSession, address: str) -> None:
         self._replay = replay
@@ -63,7 +63,7 @@ class HttpReplay:
         for step in steps:
             await self._clock.sleep_until(self._begin + round(step.get("t", 0) * SECOND))
             await self._close_watches(step.get("t", 0))
-            if step["request"]["method"] in hdrs.METH_ALL:  # others do not pass aiohttp's parser
+            if step["request"]["method"] in hdrs.METH_ALL:  # aiohttp's parser rejects other paths
                 await self.send(step)
         await self._close_watches(None)
 
@@ -97,7 +97,7 @@ class HttpReplay:
                 self._replay.problems.append(f"{where}: {name} {recorded[name]}, ours {response.headers.get(name)}")
 
     async def _close_watches(self, until: float | None) -> None:
-        """End the watches that had ended by then; the others stay open."""
+        """Close the watches that had ended by then; the others stay open."""
         still_open = []
         for step, watch in self._watches:
             closed_at = step.get("closed_t")
@@ -121,7 +121,7 @@ class HttpReplay:
         if closed_at is not None and (watch.ended is None or abs(watch.ended - closed_at) > _NEAR):
             problems.append(f"{where}: ended at {closed_at}, ours at {watch.ended}")
         if all(event["line"]["type"] == "BOOKMARK" for event in events):
-            return  # nothing happened: how far an idle kind has come a server tells when it happens to know
+            return  # nothing happened: the version of an idle kind in a bookmark varies
         theirs = [event["t"] for event in events if is_timed_bookmark(event["line"])]
         for moment, line in watch.lines:
             if is_timed_bookmark(line) and not any(abs(moment - other) <= _NEAR for other in theirs):
@@ -131,7 +131,7 @@ class HttpReplay:
 def replay_over_http(
     make: Callable[[Callable[[], int]], Replay], start: int, steps: list[dict[str, Any]], tokens: tuple[str, ...] = ()
 ) -> list[str]:
-    """Play the steps in virtual time against a server of the store that `make` makes; the answer is what differs."""
+    """Replay the steps in virtual time against a server of the store from `make`; returns the differences."""
 
     async def main() -> list[str]:
         clock = LoopClock(start)

@@ -1,4 +1,4 @@
-"""Files that say how to reach a cluster."""
+"""Kubeconfig files for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded exchanges with a real API server, and the servers that they are replayed to."""
+"""Recorded requests to a real API server, and the servers that replay them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.cluster.short_stories import BEGINNING
 
 STORIES = read_stories("stories.jsonl.gz")
 STORIES["table-pods"] = with_unrecorded_pods(STORIES["table-pods"])
-_BEFORE = {"continue-expired": "compacted"}  # stories that go on with what another one made
+_BEFORE = {"continue-expired": "compacted"}  # stories that continue with objects of another story
 NODES = ("node-a", "node-b", "wk-7", "wk-8")
 
 
@@ -40,7 +40,7 @@ def _play_before(replay: Replay, steps: list[dict[str, Any]]) -> None:
 
 
 def short_replay(name: str, now: Callable[[], int] | None = None) -> Replay:
-    """The server of the short recording remembered little."""
+    """The server of the short recording had a short watch history."""
     replay = Replay("orc", ("fake-1",), 0, now, history_limit=4)
     replay.user_agent = ""
     if name.startswith("watch: changes"):

@@ -1,7 +1,7 @@
-"""Replays recorded exchanges with a real API server against the in-memory one, and tells what differs.
+"""Replays recorded requests to a real API server against the in-memory one, and reports differences.
 
-Recorded uids, versions, generated names and tokens are other ones here: each is translated when it is sent again, and
-must stay the same one wherever it is answered again. Times are compared to the second before and after.
+Recorded uids, versions, generated names and tokens differ from those here. Each is translated when it is sent, and must
+be consistent in all responses. Times are compared within a second.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _FURNITURE = {
     "wk-7",
     "wk-8",
     *SYSTEM_PRIORITIES,
-}  # was there before the story
+}  # existed before the story
 _TIME_FIELDS = {"creationTimestamp", "deletionTimestamp", "lastTransitionTime"}
-_USER_AGENT = "oracle/1.0 (linux) story"  # of requests that do not say another
-# What our server says in its own words, or about itself.
+_USER_AGENT = "oracle/1.0 (linux) story"  # of requests without another user
+# Values that depend on the server.
 _OURS = ("description", "gitCommit", "goVersion", "compiler", "serverAddress", "jwks_uri", "extra")
 _AGE = re.compile(r"\b(?:\d+[yd](?:\d+[dh])?|\d+h(?:\d+m)?|\d+m(?:\d+s)?|\d+s)\b")
-_DIFF = "\n@@ "  # of Go structs that we do not have
+_DIFF = "\n@@ "  # of Go structs that do not exist here
 
 
 def read_stories(name: str) -> dict[str, list[dict[str, Any]]]:
@@ -58,7 +58,7 @@ def read_stories(name: str) -> dict[str, list[dict[str, Any]]]:
 
 
 class Replay:
-    """One story. `problems` are the differences, one line each."""
+    """One story. `problems` are the differences, one per line."""
 
     def __init__(
         self,
@@ -69,14 +69,14 @@ class Replay:
         history_limit: int = HISTORY_LIMIT,
     ) -> None:
         self.moment = start
-        self._timed = bool(start)  # the short recording does not say when it began
+        self._timed = bool(start)  # the short recording has no start time
         uids = iter(range(1, 1_000_000))
         self.store = Store(
             now or (lambda: self.moment),
             lambda: f"00000000-0000-0000-0000-{next(uids):012d}",
             history_limit=history_limit,
         )
-        self.store.resource_version = 1000  # so that no version is also another number
+        self.store.resource_version = 1000  # so that no version equals another number
         for name in (*SYSTEM_NAMESPACES, namespace):
             create_namespace(self.store, name)
         self.namespace = namespace
@@ -95,7 +95,7 @@ class Replay:
         self.access: RoleAccess | None = None
         self.user_agent = _USER_AGENT
         self._generated: str | None = None
-        self.names: dict[str, str] = {}  # recorded -> ours: uids, generated names, tokens
+        self.names: dict[str, str] = {}  # recorded -> replayed: uids, generated names, tokens
         self.versions: dict[str, str] = {}
         self._seen: dict[str, tuple[Any, Any]] = {}
         self._watches: list[tuple[dict[str, Any], WatchStream]] = []
@@ -117,7 +117,7 @@ class Replay:
         return handle(self.store, self.request(request), self.access)
 
     def request(self, request: dict[str, Any]) -> Request:
-        """A recorded request as it has to be sent here."""
+        """A recorded request with translated values."""
         headers = {"user-agent": self.user_agent} if self.user_agent else {}
         headers |= {name.lower(): value for name, value in (request.get("headers") or {}).items()}
         if request.get("contentType"):
@@ -173,7 +173,7 @@ class Replay:
             self.compare_bodies(where, *_as_data(recorded["body"], ours))
 
     def _learn_generated(self, recorded: Any, ours: Any) -> None:
-        """The name that was made for an object that was refused."""
+        """Learn the name that was generated for a rejected object."""
         if self._generated and isinstance(recorded, dict) and isinstance(ours, dict):
             names = [(each.get("details") or {}).get("name", "") for each in (recorded, ours)]
             if all(name.startswith(self._generated) for name in names):
@@ -236,11 +236,11 @@ class Replay:
         return others and namespace in (None, "kube-system")
 
     def _own(self, items: list[Any]) -> list[Any]:
-        """Without what other stories left behind."""
+        """The objects without those of other stories."""
         return [item for item in items if self._is_own((item.get("object") or item).get("metadata") or {})]
 
     def _in_order(self, recorded: list[Any], ours: list[Any]) -> list[Any]:
-        """Generated names stand elsewhere among the others: in the order of the recorded ones."""
+        """Sort objects with generated names in the order of the recorded names."""
         wanted = [self.names.get(name, name) for name in map(_name, recorded)]
         found = {_name(item): item for item in ours}
         return [found[name] for name in wanted] if sorted(wanted) == sorted(found) else ours
@@ -259,7 +259,9 @@ class Replay:
         return all(int(a[1]) <= int(b[1]) for a, b in itertools.pairwise(ordered))
 
     def _check_write(self, where: str, recorded: dict[str, Any], ours: dict[str, Any]) -> None:
-        """Where there was a write of an object, there must be one here. (The version of a list may be anybody's.)"""
+        """Every recorded write of an object must be a write here too. (The version of a list may be that of any
+        object.)
+        """
         last = self._seen.get(recorded["uid"])
         self._seen[recorded["uid"]] = recorded.get("resourceVersion"), ours.get("resourceVersion")
         if last is not None and (last[0] == recorded.get("resourceVersion")) != (
@@ -270,7 +272,7 @@ class Replay:
     # -- watches ------------------------------------------------------------------------------------------------
 
     def _close_watches(self, until: float | None) -> None:
-        """End the watches that had ended by then; the others stay open."""
+        """Close the watches that had ended by then; the others stay open."""
         still_open = []
         for step, stream in self._watches:
             closed_at = step.get("closed_t")
@@ -286,7 +288,7 @@ class Replay:
         return self.own_lines(lines)
 
     def own_lines(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Without the lease that a server keeps for itself."""
+        """The lines without the server's own lease."""
         return [line for line in lines if not str(_name(line["object"])).startswith("apiserver-")]
 
 
@@ -302,19 +304,19 @@ def is_timed_bookmark(line: dict[str, Any]) -> bool:
 
 
 def recorded_answer(step: dict[str, Any]) -> dict[str, Any] | None:
-    """None if nobody knows it."""
+    """The recorded response; None if it is unknown."""
     response = step.get("response")
     if response is None:
         return None
     body = response.get("body", response.get("body_text", response.get("text"))) or None
-    if body is None and step.get("events"):  # a watch that was none
+    if body is None and step.get("events"):  # a rejected watch
         body = step["events"][0]["line"]
     warnings = (response.get("headers") or {}).get("Warning") or response.get("warnings") or []
     return {"status": response["status"], "body": body, "warnings": warnings}
 
 
 def _as_data(recorded: Any, ours: Any) -> tuple[Any, Any]:
-    """YAML and other texts of JSON as what they stand for; hashes of documents are ours."""
+    """YAML, and strings with JSON, as data; hashes of documents are replaced."""
     if isinstance(recorded, str) and isinstance(ours, str) and recorded[:1] not in ("[", "4", "o"):
         texts = (re.sub(r"\?hash=[0-9A-F]+", "", text) for text in (recorded, ours))
         recorded, ours = (yaml.load(text, _PlainLoader) for text in texts)
@@ -322,7 +324,7 @@ def _as_data(recorded: Any, ours: Any) -> tuple[Any, Any]:
 
 
 class _PlainLoader(yaml.SafeLoader):
-    """Times stay texts."""
+    """Keeps times as text."""
 
     yaml_implicit_resolvers = {
         first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
@@ -335,7 +337,7 @@ def _without_ages(cell: str) -> str:
 
 
 def _comparable(message: str) -> str:
-    """Without the versions in it, without a diff of Go structs, and without a quoted object."""
+    """The message without versions, diffs of Go structs, and quoted objects."""
     message = message.partition(_DIFF)[0].partition("\n-")[0].rstrip("\n")
     message = re.sub(r'Invalid value: "\{.*\}"', "Invalid value: OBJECT", message, flags=re.DOTALL)
     message = re.sub(r"(current: |ResourceVersion in (?:record|the precondition) \()\d+", r"\1N", message)

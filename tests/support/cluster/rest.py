@@ -1,4 +1,4 @@
-"""Requests to a store as the API server's clients make them, without a connection."""
+"""Requests to a store as API clients send them, without a connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes and pods in short for tests of the scheduler, and a cluster that has one."""
+"""Nodes and pods in a short notation for scheduler tests, and a cluster with a scheduler."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def node(
     taints: tuple[str, ...] = (),
     **spec: Any,
 ) -> Node:
-    """With the label of its host name; taints are written `key=value:effect` or `key:effect`."""
+    """A node with its host name label; taints are written `key=value:effect` or `key:effect`."""
     resources = {"cpu": cpu, "memory": memory, "pods": str(pods)}
     return Node.from_json(
         {
@@ -61,7 +61,7 @@ def pod(
     claims: tuple[str, ...] = (),
     **spec: Any,
 ) -> dict[str, Any]:
-    """A manifest; what is not given here goes into its spec as it is."""
+    """A manifest; other arguments are fields of its spec."""
     requests = {key: value for key, value in (("cpu", cpu), ("memory", memory)) if value}
     container: dict[str, Any] = {"name": "main", "image": "busybox", "resources": {"requests": requests}}
     if ports:
@@ -77,7 +77,7 @@ def pod(
 
 
 def pod_object(manifest: dict[str, Any], node_name: str = "", uid: str = "") -> Pod:
-    """The pod of a manifest without an API server: on this node, if one is given."""
+    """The pod of a manifest without an API server, on this node if given."""
     found = Pod.from_json(manifest)
     metadata = found.metadata.changed(uid=uid or found.metadata.name, generation=1)
     return found.changed(metadata=metadata, spec=found.spec.changed(node_name=node_name))
@@ -89,7 +89,7 @@ def add_nodes(cluster: ControlledCluster, *nodes: Node) -> None:
 
 
 def scheduled_cluster(story: Callable[[ControlledCluster], Awaitable[T]], *nodes: Node, seed: int = 0) -> T:
-    """Run a story in a cluster with these nodes and a scheduler."""
+    """Run a test in a cluster with these nodes and a scheduler."""
 
     async def main(cluster: ControlledCluster) -> T:
         add_nodes(cluster, *nodes)
@@ -102,7 +102,7 @@ def scheduled_cluster(story: Callable[[ControlledCluster], Awaitable[T]], *nodes
 def cycle_of(
     incoming: Pod, nodes: Sequence[Node], pods: Sequence[Pod] = (), objects: Sequence[ApiObject] = ()
 ) -> CycleState:
-    """An attempt for a pod where these pods are on these nodes and these other objects exist; nothing runs."""
+    """The scheduling cycle of a pod with these pods on nodes and these other objects; no scheduler runs."""
     store = Store(lambda: 0, lambda: "uid")
     for each in objects:
         store.create(each)
@@ -119,7 +119,7 @@ REFUSED, UNRESOLVABLE = "refused", "unresolvable"
 
 
 def answers(plugin: Plugin, cycle: CycleState) -> list[str]:
-    """What a plugin says about each node: nothing, `refused`, or `unresolvable` if deleting pods would not help."""
+    """A plugin's result for each node: None, `refused`, or `unresolvable` if deleting pods would not help."""
     if plugin.pre_filter is not None:
         state = plugin.pre_filter(cycle)
         if isinstance(state, Status):

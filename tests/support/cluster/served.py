@@ -1,4 +1,4 @@
-"""A cluster served on loopback by a thread of its own, in real time, for clients that block."""
+"""A cluster served on loopback by its own thread, in real time, for blocking clients."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from kubesim.cluster.served.http import ClusterServer
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.store import Store
 
-PATIENCE = 30  # seconds after which something that should happen immediately is given up on
+PATIENCE = 30  # timeout in seconds for changes that should be immediate
 
 
 class ServedCluster:
-    """`call` does something to the store, or asks it, in the thread that owns it."""
+    """`call` runs a function on the store in the thread that owns it."""
 
     def __init__(self, tokens: Collection[str], tls: ssl.SSLContext | None, history_limit: int) -> None:
         self._tokens = tokens

@@ -1,7 +1,7 @@
-"""The short recording as stories that can be played: what was not recorded of them is made up for.
+"""The short recording as stories that can be replayed, with missing parts reconstructed.
 
-Some of its objects were made by requests that are not in it; they can be read off the answers. Its watches have no
-times: each becomes a story of its own, in which everything happens in the first half second.
+Some requests are not in the recording; they are derived from the responses. Its watches have no times: each becomes its
+own story, in which everything happens in the first half second.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SHORT = read_stories("short.jsonl.gz")
 
 
 def _unrecorded(method: str, path: str, body: Any = None, content_type: str = "application/json") -> Step:
-    """A request whose answer nobody knows; it must succeed."""
+    """A request with an unknown response, which must succeed."""
     request = {"method": method, "path": PODS + path, "body": body, "contentType": content_type}
     return {"step": "unrecorded", "request": request}
 
@@ -43,19 +43,19 @@ def _lists() -> list[Step]:
         steps.append(_pod(item["metadata"]["name"], item["metadata"]["labels"], **({"nodeName": node} if node else {})))
     status = next(item["status"] for item in everything["response"]["body"]["items"] if "podIP" in item["status"])
     steps.append(_unrecorded("PATCH", "/l1/status", {"status": status}, MERGE))
-    # One of them is a watch, which met a server without an up-to-date etcd.
+    # One of them is a watch on a server without an up-to-date etcd.
     return steps + [step for step in _SHORT["lists"] if "watch=maybe" not in step["request"]["path"]]
 
 
 def _apply() -> list[Step]:
-    """The first of the two applies of the pod sent image `a`: the recorder changed its copy before it wrote it down."""
+    """The first of the two applies of the pod sent image `a`: the recorder changed its copy before writing it."""
     steps: list[Step] = json.loads(json.dumps(_SHORT["apply"]))
     steps[10]["request"]["body"]["spec"]["containers"][0]["image"] = "a"
     return steps
 
 
 def _others() -> list[Step]:
-    """Without two answers about nodes, to which a controller had written."""
+    """Without two responses about nodes that a controller had changed."""
     return [step for step in _SHORT["others"] if step["step"] not in (9, 10)]
 
 
@@ -79,7 +79,7 @@ _CHANGES = [
     _unrecorded("DELETE", "/w2?gracePeriodSeconds=0"),
 ]
 
-# Not among them: watches 2 and 4, which met a server without an up-to-date etcd.
+# Without watches 2 and 4, whose server had no up-to-date etcd.
 SHORT_STORIES: dict[str, list[Step]] = {
     "minimal-pod-defaults": _SHORT["minimal-pod-defaults"],
     "errors-create": _SHORT["errors-create"],
@@ -97,4 +97,4 @@ SHORT_STORIES: dict[str, list[Step]] = {
     "watch: options that do not go together": _watch(7, [], []),
     "watch: no version": _watch(8, [], []),
 }
-BEGINNING = "1111"  # the version that the recorded watches of changes begin with
+BEGINNING = "1111"  # the first version of the recorded watches

@@ -1,4 +1,4 @@
-"""Claims, volumes, classes and what uses them, in a few words; and what a test looks at."""
+"""Claims, volumes, classes and pods in a short notation, and their states for assertions."""
 
 from __future__ import annotations
 

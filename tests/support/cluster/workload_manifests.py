@@ -1,4 +1,4 @@
-"""Manifests of workloads, as short as they can be."""
+"""Minimal manifests of workloads."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def workload(kind: str, name: str = "web", replicas: int = 3, **spec: Any) -> di
 
 
 def image(text: str) -> dict[str, Any]:
-    """A patch that gives a workload another template."""
+    """A patch that changes the image in a workload's template."""
     return {"spec": {"template": {"spec": {"containers": [{"name": "main", "image": text}]}}}}

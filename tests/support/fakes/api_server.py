@@ -1,4 +1,4 @@
-"""API servers as small as one part of the kubelet needs them."""
+"""Minimal API servers for single parts of the kubelet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubesim.errors import ApiError
 
 
 class PodServer:
-    """An API server whose every answer takes 10 ms."""
+    """An API server with a latency of 10 ms."""
 
     def __init__(self, clock: LoopClock, *pods: Pod) -> None:
         self.clock = clock
@@ -48,7 +48,7 @@ class PodServer:
 
 
 class EventServer:
-    """Takes Events, unless it is down."""
+    """Accepts Events, unless it is down."""
 
     def __init__(self, clock: LoopClock) -> None:
         self.clock = clock

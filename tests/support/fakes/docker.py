@@ -1,4 +1,4 @@
-"""A docker daemon and a network plugin that note what is asked of them, for tests of the orders of sandboxes."""
+"""A docker daemon and a network plugin that record their calls, for tests of the order of sandbox operations."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class FakeDocker:
         )
 
     async def network_time(self, sandbox_id: str) -> None:
-        """Takes none."""
+        """Takes no time."""
 
     def inspect_sandbox(self, sandbox_id: str) -> SandboxContainer:
         if sandbox_id not in self.containers:
@@ -73,7 +73,7 @@ class FakeDocker:
 
 
 class FakePlugin(NoopNetworkPlugin):
-    """A network plugin `cni` that fails as long as it has `problems`, by verb."""
+    """A network plugin `cni` that fails while it has `problems`, by verb."""
 
     name = "cni"
 
@@ -103,7 +103,7 @@ def sandbox_config(*, attempt: int = 0, handler: str = "", **spec: Any) -> Sandb
 
 
 class NotedSteps(Steps):
-    """`names` are the steps, those that failed with an exclamation mark."""
+    """`names` are the steps; failed ones have an exclamation mark."""
 
     def __init__(self) -> None:
         self.names: list[str] = []

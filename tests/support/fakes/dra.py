@@ -1,4 +1,4 @@
-"""A DRA driver with scripted answers, and a DRA manager around one."""
+"""A DRA driver with scripted responses, and a DRA manager that uses one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PREPARED = PreparedDevice(POOL, DEVICE, ("test-request",), (CDI_ID,))
 
 @part
 class FakeDriver:
-    """`answers`: by claim; None: the usual one for each. `problem`: the call fails as a whole."""
+    """`answers` are responses by claim; None: a default response for each. `problem`: the whole call fails."""
 
     name: str = DRIVER
     answers: Mapping[str, ClaimResult] | None = None

@@ -1,4 +1,4 @@
-"""Recorders of Events that keep what they get."""
+"""Event recorders that keep all Events."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RecordedEvents:
 
 
 class NoEvents(RecordedEvents):
-    """A recorder that nobody may use."""
+    """A recorder that must not be used."""
 
     def event(self, *_: object, **__: object) -> None:
         raise AssertionError("an Event is emitted where none is expected")

@@ -1,4 +1,4 @@
-"""A network in which every request is noted and gets the next of the given answers."""
+"""A network that records requests and returns scripted responses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kubesim.runtime.network.node_network import HttpResponse, NodeRequest
 
 
 class Web:
-    """A network in which everything asked is noted, and answered or refused as given."""
+    """A network that records requests and returns scripted responses or errors."""
 
     def __init__(self, *outcomes: HttpResponse | str | Exception) -> None:
         self.outcomes = list(outcomes)

@@ -1,4 +1,4 @@
-"""Container runtimes of which one part of the kubelet uses one part."""
+"""Partial container runtimes for single parts of the kubelet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.fakes.events import RecordedEvents
 
 
 class Registry(RecordedEvents):
-    """A runtime that pulls everything in two seconds; images of one id are the same content."""
+    """A runtime that pulls any image in two seconds; images with the same id have the same content."""
 
     def __init__(self, clock: LoopClock) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Registry(RecordedEvents):
 
 
 class OnePod:
-    """A runtime that has this pod, and perhaps cannot tell its status."""
+    """A runtime with one pod, whose status may be unavailable."""
 
     def __init__(self, pod: RuntimePod | None = None, status: RuntimePodStatus | None = None) -> None:
         self._pod = pod
@@ -52,7 +52,7 @@ class OnePod:
 
 
 class Commands:
-    """The only part of a runtime that probes use."""
+    """The part of a runtime that probes use."""
 
     def __init__(self, *outcomes: ExecResult | Exception) -> None:
         self.outcomes = list(outcomes)

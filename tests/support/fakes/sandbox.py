@@ -1,4 +1,4 @@
-"""Parts of a sandbox service that note what is asked of them, and fail where a test wants it."""
+"""Parts of a sandbox service that record their calls, and fail on request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def request(attempt: int = 0, id: str = "s1", **more: object) -> SandboxRequest:
 
 @dataclass
 class Diary:
-    """What happened, in order; `failing` maps a step to the error it ends with."""
+    """The calls in order; `failing` maps a step to its error."""
 
     failing: dict[str, str] = field(default_factory=dict)
     entries: list[str] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Diary:
 
 
 class FakeController:
-    """A sandbox that starts, or says why not."""
+    """A sandbox that starts, or fails with an error."""
 
     def __init__(self, start: str = "") -> None:
         self.start_error = start
@@ -51,12 +51,12 @@ class FakeController:
 
 
 class FakeParts:
-    """All parts of a service over one diary. Namespaces are names in `namespaces`."""
+    """All parts of a service with one diary. Namespaces are names in `namespaces`."""
 
     def __init__(self, diary: Diary, left_behind: str = "") -> None:
         self.diary = diary
         self.namespaces: set[str] = set()
-        self.namespaces_stick = False  # removing one succeeds, but it still exists
+        self.namespaces_stick = False  # removal succeeds, but it still exists
         self.stored: dict[str, PodSandbox] = {}
         self.left_behind = left_behind
 

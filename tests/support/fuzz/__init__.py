@@ -1,4 +1,4 @@
-"""The fuzzer: numbered inputs, each made from good ones by seeded mutations, and a judge of what kubesim makes of them.
+"""The fuzzer: numbered inputs, each a seeded mutation of valid ones, and a check of kubesim's reaction.
 
     mutations.py, damage.py   how a tree of values, and the bytes of a file, are changed
     families/                 what inputs there are, and the command lines that read them

@@ -1,4 +1,4 @@
-"""How a tree becomes the bytes of a file, sometimes damaged: cut off, with strange bytes, or with YAML's own tricks."""
+"""Serializes a tree to the bytes of a file, sometimes damaged: truncated, with invalid bytes, or with unusual YAML."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ _TRICKS = (
 
 
 def yaml_bytes(documents: Sequence[Any], rng: Random) -> bytes:
-    """Documents in YAML or, as often, in JSON, which is YAML too."""
+    """Documents as YAML or, as often, as JSON, which is YAML too."""
     text = "".join(f"---\n{_json(document)}\n" for document in documents)
     if rng.random() < 0.5:
-        with suppress(UnicodeEncodeError, RecursionError):  # lone surrogates and deep trees can be written as JSON only
+        with suppress(UnicodeEncodeError, RecursionError):  # only JSON can contain lone surrogates and deep trees
             text = yaml.dump_all(documents, Dumper=_Dumper, width=10_000)
     return damaged(text.encode("utf-8", "surrogatepass"), rng, with_tricks=True)
 
@@ -58,7 +58,7 @@ def json_bytes(value: Any, rng: Random) -> bytes:
 
 
 def damaged(data: bytes, rng: Random, with_tricks: bool = False) -> bytes:
-    """The bytes, seldom with a change of one kind."""
+    """The bytes, rarely with one kind of damage."""
     if rng.random() > SELDOM:
         return data
     if with_tricks and rng.random() < 0.3:
@@ -82,7 +82,7 @@ def _flip(data: bytes, rng: Random) -> bytes:
 
 
 def _lines(data: bytes, rng: Random) -> bytes:
-    """A line lost, doubled, or moved."""
+    """Remove, duplicate or move a line."""
     lines = data.split(b"\n")
     line = lines.pop(rng.randrange(len(lines)))
     for _ in range(rng.choice((0, 1, 2))):
@@ -94,12 +94,12 @@ _KINDS: tuple[Callable[[bytes, Random], bytes], ...] = (_cut, _insert, _insert, 
 
 
 def _json(value: Any) -> str:
-    """As JSON, with Python's own spelling of numbers that are none."""
+    """JSON, with Python's spelling of NaN and infinity."""
     return json.dumps(value, default=str)
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    """Without anchors: a value that stands in two places is written twice."""
+    """Without anchors: a shared value is written twice."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

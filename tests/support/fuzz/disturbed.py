@@ -1,4 +1,4 @@
-"""A scenario with every kind of fault, of condition and of disturbing step, which shipped files use only in part."""
+"""A scenario with every kind of fault, condition and disturbing step, of which shipped files use only some."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs many inputs of a family in worker processes, and collects what they found."""
+"""Runs inputs of a family in worker processes, and collects findings."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from tests.support.fuzz.families import ROOT
 
-CHUNK = 400  # inputs of a process: what one leaves behind in memory is not blamed on the next thousand
+CHUNK = 400  # inputs per process, so that the memory left by one input is not counted for later ones
 
 
 class Finding(NamedTuple):
-    """An input that kubesim did not take as it should."""
+    """An input that kubesim handled wrongly."""
 
     family: str
     number: int
@@ -31,7 +31,7 @@ class Finding(NamedTuple):
 def findings(
     name: str, count: int, folder: Path, first: int = 0, progress: Callable[[int], None] = lambda number: None
 ) -> Iterator[Finding]:
-    """Inputs `first` to `first + count - 1`. Files of findings stay in the folder."""
+    """The findings among inputs `first` to `first + count - 1`. Files of findings stay in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     number, end = first, first + count
     while number < end:
@@ -44,7 +44,7 @@ def findings(
 
 
 def _of_worker(name: str, first: int, count: int, folder: Path) -> Iterator[Finding | int]:
-    """Findings, and the number of each input that is over. An input that ends the worker is a finding, too."""
+    """Yields findings, and the number of each finished input. An input that ends the worker is a finding."""
     command = [sys.executable, "-m", "tests.support.fuzz.worker", name, str(first), str(count), str(folder)]
     begun, has_begun = first, False
     with tempfile.TemporaryFile("w+") as stderr:

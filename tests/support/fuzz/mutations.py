@@ -1,4 +1,4 @@
-"""Structured mutations: a tree of JSON-like values is changed in a few places, mostly so that it stays well-formed."""
+"""Structured mutations: change a tree of JSON-like values in a few positions, mostly keeping it well-formed."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ _OTHERS: tuple[Tree, ...] = (
     {"name": "a"},
     ["a", "a"],
 )
-# Numbers of things to make: a million of them has no time limit, and is no finding.
+# Counts: a million objects has no time limit, and is not a finding.
 COUNTS = frozenset({"replicas", "parallelism", "completions", "count", "cpus", "numaNodes", "devices", "backoffLimit"})
 MOST = 20
-# Programs of simulated containers are mutated seldom: their own limits are tested elsewhere.
+# Programs of simulated containers are rarely mutated, as other tests check their limits.
 PROGRAMS = frozenset({"command", "args"})
 
 
 class Mutator:
-    """Changes copies of the good inputs of a family; `pool` has the values of every key that occurs in them."""
+    """Mutates copies of a family's valid inputs; `pool` has the values of every key in them."""
 
     def __init__(self, good: Sequence[Tree]) -> None:
         self.good = good
@@ -63,7 +63,7 @@ class Mutator:
         return self.change(rng.choice(self.good), rng)
 
     def change(self, tree: Tree, rng: Random) -> Tree:
-        """A copy with one to four changes."""
+        """A copy with one to four mutations."""
         box = [copy.deepcopy(tree)]
         for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 4))):
             owner, key = self._place(box, rng)
@@ -74,7 +74,7 @@ class Mutator:
         return box[0]
 
     def _place(self, box: list[Tree], rng: Random) -> Place:
-        """Any place; of programs seldom one. The root itself is one place of many."""
+        """A random position; rarely one in a program. The root is one of the positions."""
         places = list(_places(box))
         for _ in range(20):
             owner, key = rng.choice(places)
@@ -88,7 +88,7 @@ class Mutator:
         owner[key] = any_value(rng)
 
     def _replace_alike(self, owner: Any, key: Any, rng: Random) -> None:
-        """By a value of the same type."""
+        """Replace by a value of the same type."""
         value = owner[key]
         if isinstance(value, bool):
             owner[key] = not value
@@ -100,7 +100,7 @@ class Mutator:
             owner[key] = copy.deepcopy(rng.choice(_OTHERS))
 
     def _splice(self, owner: Any, key: Any, rng: Random) -> None:
-        """The value that a key has elsewhere, or a further key with its value."""
+        """Replace by another value of the same key, or add a key with its value."""
         value = owner[key]
         if isinstance(value, dict) and (rng.random() < 0.5 or key not in self.pool) and self._keys:
             name = rng.choice(self._keys)
@@ -112,7 +112,7 @@ class Mutator:
         del owner[key]
 
     def _repeat(self, owner: Any, key: Any, rng: Random) -> None:
-        """Items once more: names that should be unique are not."""
+        """Duplicate items, so that unique names are not unique."""
         value = owner[key]
         if isinstance(value, list) and value:
             value.extend([copy.deepcopy(item) for _ in range(rng.choice((1, 1, 2, 5))) for item in value])
@@ -172,7 +172,7 @@ def _other_text(value: str, rng: Random) -> str:
 
 
 def _places(tree: Tree) -> Iterator[Place]:
-    """Every item of every dict and list."""
+    """Every position in dicts and lists."""
     todo = [tree]
     while todo:
         owner = todo.pop()
@@ -200,7 +200,7 @@ def _bound(box: list[Tree]) -> None:
 
 
 def _bound_matrix(matrix: dict[Any, Tree]) -> None:
-    """A few runs of one file; that many of them are possible is tested elsewhere."""
+    """Limit a matrix to a few runs per file; other tests check large ones."""
     if isinstance(matrix.get("seeds"), str) and ".." in matrix["seeds"]:
         matrix["seeds"] = "0..1"
     values = matrix.get("values")

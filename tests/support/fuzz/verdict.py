@@ -1,4 +1,4 @@
-"""What a run of kubesim may not do, whatever it was given. Pure: from what it printed to a problem, or none."""
+"""Rules that every run of kubesim must follow. Pure: from its output to a problem, or none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_SECONDS = 10
 _ERROR = "kubesim: error: "
 _INTERRUPTED = re.compile(r"interrupted after (\S+) on the node")
 _MOMENT = re.compile(r'"t": ([\d.]+)')
-# What Python says when it is given something of another type: no word for a user.
+# Python's messages about wrong types, which must not reach a user.
 _PYTHON = re.compile(
     r"object has no attribute|object is not (iterable|subscriptable|callable|a mapping)|unhashable type|NoneType"
     r"|unsupported operand|not supported between|indices must be|must be real number|argument of type|codec can't"
@@ -24,7 +24,7 @@ _PYTHON = re.compile(
 
 
 def problem_of(code: object, out: str, err: str) -> str:
-    """Empty if all is well. JSON, too, has no control character but in escapes."""
+    """The problem in the output; empty if there is none. JSON may contain control characters only as escapes."""
     for text in (err, out):
         if "Traceback (most recent call last)" in text:
             return f"a traceback:\n{text[-4000:]}"
@@ -41,7 +41,7 @@ def problem_of(code: object, out: str, err: str) -> str:
 
 
 def slowness(out: str) -> str:
-    """The problem with a run that was interrupted after MAX_SECONDS; none if at least as much time passed in it."""
+    """The problem of a run interrupted after MAX_SECONDS; none if it simulated at least that much time."""
     moments = [parse_duration(found) / 1e6 for found in _INTERRUPTED.findall(out)] + [
         float(found) for found in _MOMENT.findall(out)[-1:]
     ]

@@ -1,11 +1,8 @@
-"""`python -m tests.support.fuzz.worker FAMILY FIRST COUNT FOLDER`: runs inputs in this one process, each bounded.
+"""`python -m tests.support.fuzz.worker FAMILY FIRST COUNT FOLDER`: runs inputs in one process, with limits for each.
 
-One line of JSON for every input: `{"begin": N}` before it, `{"end": N,
-"problem": TEXT}` after it. An input that takes too
-long gets what Ctrl-C sends; one that continues ends the process, and the places where its threads were are on stderr.
-The
-process has a host of its own: what an input reaches over the network is loopback, and nobody listens there but the
-family's own server.
+For every input it prints two lines of JSON: `{"begin": N}` and `{"end": N, "problem": TEXT}`. An input that takes too
+long gets SIGINT; if it continues, the process ends with the tracebacks of its threads on stderr. The process has its
+own network namespace, so an input can reach only the family's server on loopback.
 """
 
 from __future__ import annotations
@@ -27,13 +24,13 @@ from typing import Any
 from tests.support.fuzz.families import Invocation, input_of
 from tests.support.fuzz.verdict import MAX_MEMORY_MB, MAX_SECONDS, problem_of, slowness
 
-MERCY = 3  # seconds for a run to end when it is interrupted
-WALL_SECONDS = 20 * MAX_SECONDS  # on a machine that has other work
-ADDRESS_SPACE = 4 << 30  # protects the machine; what counts is the memory that was used
+MERCY = 3  # seconds for an interrupted run to end
+WALL_SECONDS = 20 * MAX_SECONDS  # allows for other work on the machine
+ADDRESS_SPACE = 4 << 30  # protects the machine; used memory is checked separately
 
 
 def run(invocation: Invocation) -> tuple[object, str, str]:
-    """The exit code, or the exception that came out; standard output; standard error."""
+    """Exit code or exception, stdout, stderr."""
     from kubesim.cli.main import main
 
     out, err = io.StringIO(), io.StringIO()
@@ -53,7 +50,7 @@ def run(invocation: Invocation) -> tuple[object, str, str]:
 
 
 def judged(name: str, number: int, folder: Path) -> str:
-    """The problem with an input; its files stay if there is one."""
+    """The problem of an input; its files are kept if there is one."""
     files = folder / "files"
     files.mkdir(parents=True)
     invocation = input_of(name, number, files)
@@ -81,14 +78,16 @@ def judged(name: str, number: int, folder: Path) -> str:
 
 
 def _memory_problem() -> str:
-    """The process starts with a fifth of it, and ends after a few hundred inputs: more is of this input."""
+    """The process starts with a fifth of this limit and ends after a few hundred inputs, so exceeding it is due to one
+    input.
+    """
     [peak] = re.findall(r"^VmHWM:\s*(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
-    used = int(peak) // 1024  # of this program: ru_maxrss would count the process that started it
+    used = int(peak) // 1024  # of this program; ru_maxrss would include its parent
     return f"{used} MB of memory" if used > MAX_MEMORY_MB else ""
 
 
 def confine() -> None:
-    """A host of one's own, limits, and an end with a traceback for what uses too much of the processor."""
+    """A private network namespace, limits, and a traceback when too much CPU time is used."""
     from kubesim.linux.namespaces import become_private_host
 
     become_private_host()

@@ -1,5 +1,5 @@
-"""The whole life of one pod on a node on which runtime calls fail and hang, containers and sandboxes are killed and the
-agent goes away: what happens is a `Story`, what must always hold is `LifeRules`, `live` runs the one by the other.
+"""The lifecycle of one pod on a node with failing and hanging runtime calls, killed containers and sandboxes, and a
+restarting agent. A `Story` has the actions, `LifeRules` the invariants, and `live` runs them.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from tests.support.ticks import ticks
 
 NODE = "node-1"
 NAME = "ann"
-STORM = 90 * SECOND  # nothing happens from outside after it, and no call fails any more
+STORM = 90 * SECOND  # the last external action and fault
 REST = 60 * SECOND
-END_LIMIT = 3600 * SECOND  # a hung call, back-offs, and the waits of a worker, several times over
-FORGOTTEN = 240 * SECOND  # dead containers and sandboxes are collected once a minute
+END_LIMIT = 3600 * SECOND  # several times a hung call, back-off and worker delay
+FORGOTTEN = 240 * SECOND  # dead containers and sandboxes are garbage-collected once a minute
 _OF_A_POD = ("worker ", " probe of ", "exec ", "prestop ", "kill ")  # in the names of tasks that end with their pod
 
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Shares of calls."""
+    """Shares of faulty calls."""
 
     failing: float = 0
     hanging: float = 0
     losing: float = 0
-    pull_errors: int = 0  # this many pulls of an image fail first
+    pull_errors: int = 0  # number of initial image pulls that fail
 
     @property
     def none(self) -> bool:
@@ -51,11 +51,11 @@ class Faults:
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """Somebody does something to the pod or the node, at a time after the pod was created."""
+    """An external action on the pod or node, at a time after the pod's creation."""
 
     at: int
     what: str  # kill, kill sandbox, image, delete, evict, restart kubelet, restart runtime
-    number: int = 0  # which container; the grace of a deletion or an eviction, or how long it is away, in seconds
+    number: int = 0  # container name; grace period of a deletion or eviction, or length of an outage, in seconds
     signal: str = "KILL"
 
 
@@ -65,19 +65,20 @@ class Story:
     spec: dict[str, Any]
     faults: Faults = Faults()
     happenings: tuple[Happening, ...] = ()
-    ends_by_itself: bool = False  # has its pod a terminal phase some time, without anybody deleting it?
+    ends_by_itself: bool = False  # whether the pod reaches a terminal phase without being deleted
     every_tick: bool = False
 
 
 def live(story: Story, *sinks: Sink, begins: Callable[[Simulation], object] | None = None) -> str:
-    """Play the story; the hash of its trace. Raises AssertionError when a rule was broken. `begins` is called before
-    the pod is created."""
+    """Run a story; returns the hash of its trace. Raises AssertionError for a violated rule. `begins` is called before
+    the pod is created.
+    """
     with ticks(every=story.every_tick):
         return run_virtual(_main, story, sinks, begins)
 
 
 def happened(story: Story) -> list[tuple[int, str]]:
-    """What the trace of the story tells, and when; what happens in one instant in no particular order."""
+    """The trace as (time, text); records of one instant without a fixed order are sorted."""
     trace = MemorySink()
     live(story, trace)
     assert trace.records
@@ -119,7 +120,7 @@ class _Life:
         self._node.service.serve(faulty)
 
     def _disturb(self) -> None:
-        """The invariants know that a call to the runtime failed."""
+        """Notify the invariants of a failed runtime call."""
         self._node.service.disturbed_at = self._clock.now()
 
     async def run(self, begins: Callable[[Simulation], object] | None) -> str:
@@ -188,7 +189,7 @@ class _Life:
                     await self._clock.sleep(happening.number * SECOND)
                     self._node.start_runtime()
         except StepFailed:
-            pass  # nothing runs that could be killed, or the pod is gone
+            pass  # no container runs, or the pod is gone
 
     async def _kill_container(self, happening: Happening) -> None:
         infos = await self._node.runtime.list_containers()
@@ -198,7 +199,7 @@ class _Life:
             await self._world.kill(Kill.model_validate({"pod": NAME, "container": name, "signal": happening.signal}))
 
     async def _evict(self, grace_s: int) -> None:
-        """As the eviction manager does it."""
+        """Evict the pod, as the eviction manager does."""
         pod, kubelet = self._pod(), self._node.kubelet
         if pod is None or not self._node.kubelet_runs or kubelet.views.manager.by_uid(pod.metadata.uid) is None:
             return
@@ -244,7 +245,7 @@ class _Life:
         assert not any(left.values()), {what: found for what, found in left.items() if found}
 
     def _no_invariant_was_violated(self) -> None:
-        """With faults, records of an earlier sandbox mislead the kubelet about how far the pod is."""
+        """With faults, records of an earlier sandbox mislead the kubelet about the pod's progress."""
         watch = self._simulation.invariants
         watch.close()
         faulty = not self._story.faults.none

@@ -1,5 +1,5 @@
-"""What must hold at every moment of a pod's life, whatever fails: of its phases, its restarts, the order of its
-containers, and the time they get to stop. Looks at the calls to the runtime, the trace and the API server.
+"""Invariants of a pod's lifecycle under any faults: phases, restarts, order of containers, time to stop. Checks runtime
+calls, the trace and the API server.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from kubesim.runtime.protocol import ContainerInfo
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.trace.records import EventRecorded, Record, SyncBegin, SyncEnd, WorkerState
 
-MINIMUM = 2 * SECOND  # what every container gets to stop
-UP_FILE = "/tmp/up"  # a startup probe that looks for it succeeds no sooner than the container
-UP_AFTER = 3 * SECOND  # has run so long
+MINIMUM = 2 * SECOND  # when a container must be stopped
+UP_FILE = "/tmp/up"  # a startup probe for this file succeeds no earlier than the container has
+UP_AFTER = 3 * SECOND  # run for this long
 RANKS = {"": 0, "Pending": 0, "Running": 1, "Succeeded": 2, "Failed": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class _Killing:
-    """The kubelet has begun to stop a container, which has between these to end."""
+    """The kubelet is stopping a container, which must end between these times."""
 
     begin: int
     least: int
@@ -32,27 +32,27 @@ class _Killing:
 
 
 class LifeRules:
-    """Of one pod at a time. `strict`: no call fails, so that also the whole pod is stopped in time."""
+    """Rules for one pod at a time. `strict`: no call fails, so the whole pod must stop in time."""
 
     def __init__(self, clock: LoopClock, runtime: SimulatedRuntime, *, strict: bool) -> None:
         self._clock = clock
         self._runtime = runtime
         self._strict = strict
         self._pod: Pod | None = None
-        self._history: dict[str, ContainerInfo] = {}  # every container there ever was, by id, as it was seen last
-        self._earlier: set[str] = set()  # those before a restart of all containers, or of a pod that begins again
-        self._forgotten: set[str] = set()  # those that an eviction had removed before the kubelet forgot about it
-        self._misled: set[str] = set()  # sandboxes in which records of an earlier one told how far the pod is
-        self._stopped: set[str] = set()  # those that the kubelet stopped itself
+        self._history: dict[str, ContainerInfo] = {}  # every container so far by id, in its last state
+        self._earlier: set[str] = set()  # containers before a restart of all containers, or of a recreated pod
+        self._forgotten: set[str] = set()  # containers removed by an eviction that the kubelet has forgotten
+        self._misled: set[str] = set()  # sandboxes whose progress was derived from records of an earlier one
+        self._stopped: set[str] = set()  # containers stopped by the kubelet
         self._killing: dict[str, _Killing] = {}  # by container name
         self._sync: SyncBegin | None = None
-        self._was_ending = False  # before anybody deleted it
-        self._deletions: list[int] = []  # their graces in seconds
-        self._is_forced = False  # deleted without grace: then it is gone before its containers are
+        self._was_ending = False  # terminating before a deletion
+        self._deletions: list[int] = []  # their grace periods in seconds
+        self._is_forced = False  # deleted with grace period 0: the pod is removed before its containers
         self._evictions: list[int] = []
-        self._is_evicted = False  # and the kubelet that runs now knows it
+        self._is_evicted = False  # and the running kubelet knows it
         self._restarts: dict[str, int] = {}
-        self._started_over = False  # a sandbox, or all containers, since the pod ran the last time
+        self._started_over = False  # new sandbox, or all containers, since the pod last ran
         runtime.on_change(self._runtime_changed)
 
     # -- the runtime as it is -----------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ class LifeRules:
             return
         infos = self._infos(uid)
         self._history.update((info.id, info) for info in infos)
-        if not infos and not self._is_evicted:  # the dead of an evicted pod are removed immediately
+        if not infos and not self._is_evicted:  # dead containers of an evicted pod are removed immediately
             self._earlier.update(self._history)
             self._started_over = True
         twice = [name for name, count in Counter(self._running(uid)).items() if count > 1]
@@ -91,7 +91,7 @@ class LifeRules:
             assert not still, f"a sandbox is stopped while {still} run"
 
     def _creates(self, sandbox_id: str, container: Container, attempt: int) -> None:
-        """Stages: each init container after the one before it is done, the others after all of them."""
+        """The stages: init containers one after the other, then all others."""
         assert self._pod is not None
         spec = self._pod.spec
         name = container.name
@@ -108,12 +108,12 @@ class LifeRules:
             begun = [i.name for i in self._remembered(sandbox_id) if i.name in main and i.started_at is not None]
             assert not begun, f"init container {name} is created again after {begun}"
         self._may_run_again(container, sandbox_id)
-        # Records that are gone took their logs with them, and with these the memory of how often it ran.
+        # Removed records include the logs, and thereby the restart count.
         attempts = [info.attempt for info in infos if info.name == name]
         assert attempt > max(attempts, default=-1), f"{name} is created with attempt {attempt} after {attempts}"
 
     def _may_run_again(self, container: Container, sandbox_id: str) -> None:
-        """One that ended by itself comes back if its rules, its own policy or the pod's policy say so."""
+        """Whether a container that exited may restart, by its rules, its own policy or the pod's policy."""
         assert self._pod is not None
         lives = [info for info in self._remembered(sandbox_id) if info.name == container.name]
         last = max(lives, key=lambda info: info.created_at, default=None)
@@ -128,7 +128,7 @@ class LifeRules:
         assert wanted, f"{container.name} ended with {last.exit_code} and is created again, with policy {policy}"
 
     def _generation(self, sandbox_id: str) -> list[ContainerInfo]:
-        """The containers of a sandbox since it was created, or since all containers were restarted."""
+        """The containers of a sandbox since its creation, or since the last restart of all containers."""
         return [i for i in self._history.values() if i.sandbox_id == sandbox_id and i.id not in self._earlier]
 
     def _remembered(self, sandbox_id: str) -> list[ContainerInfo]:
@@ -143,13 +143,13 @@ class LifeRules:
         return any(self._age(info) >= (UP_AFTER if slow else 0) for info in lives)
 
     def _age(self, info: ContainerInfo) -> int:
-        """How long it has run, or ran; -1 if it never did."""
+        """How long the container has run; -1 if it never did."""
         if info.started_at is None:
             return -1
         return (info.finished_at or self._clock.now()) - info.started_at
 
     def _stops(self, container_id: str, timeout: int) -> None:
-        """The hook, the turn and the timeout together take what the grace is, cut to seconds and with the minimum."""
+        """Hook, waiting turn and timeout together take the grace period, in whole seconds and with the minimum."""
         name = self._history[container_id].name
         self._stopped.add(container_id)
         killing, end = self._killing.get(name), self._clock.now() + timeout
@@ -160,7 +160,7 @@ class LifeRules:
         assert short <= 0, f"{name} gets {short} less than its grace"
 
     def _cut(self, name: str) -> int:
-        """A sidecar's hook and its waiting are counted apart, each in whole seconds; what is cut off is given twice."""
+        """A sidecar's hook and wait are rounded down separately; the truncated part is granted twice."""
         assert self._pod is not None
         sidecars = [c for c in self._pod.spec.init_containers if c.restart_policy == "Always" and c.name == name]
         return SECOND if any(c.lifecycle is not None and c.lifecycle.pre_stop is not None for c in sidecars) else 0
@@ -187,8 +187,9 @@ class LifeRules:
         self._is_evicted = True
 
     def kubelet_restarts(self) -> None:
-        """Only the kubelet knows of an eviction until all containers have ended; a kubelet that
-        restarts before that has no record of the removed containers."""
+        """Only the running kubelet knows of an eviction until all containers have ended. A restarted kubelet has no
+        record of the removed containers.
+        """
         if not self._is_evicted:
             return
         self._is_evicted = False
@@ -199,7 +200,7 @@ class LifeRules:
         self._started_over = True
 
     def _sync_ended(self, end: SyncEnd) -> None:
-        """Without faults a pod is stopped within its grace, the minimum, and a moment for the sandbox."""
+        """Without faults a pod stops within its grace period, the minimum, and a moment for the sandbox."""
         begin = self._sync
         if not self._strict or end.sync != "SyncTerminatingPod" or begin is None or begin.sync != end.sync:
             return
@@ -208,7 +209,7 @@ class LifeRules:
         assert over <= SECOND + SECOND // 2, f"the pod is stopped {over} after the end of its grace"
 
     def _grace(self, container: str, message: str) -> tuple[int, int]:
-        """What a container gets now, in seconds: at least and at most."""
+        """The minimum and maximum grace period that a container gets now, in seconds."""
         assert self._pod is not None
         own = self._pod.spec.termination_grace_period_seconds or 0
         deletions = [max(grace, 1) for grace in (*self._deletions, *self._evictions)]
@@ -266,14 +267,15 @@ class LifeRules:
             assert not running, f"the pod is reported to have ended, and {running} run"
 
     def _has_begun(self, pod: Pod) -> bool:
-        """Has a regular container started in the newest sandbox, since all containers were restarted?"""
+        """Whether a regular container has started in the newest sandbox, since the last restart of all containers."""
         main = {container.name for container in pod.spec.containers}
         newest = list(self._runtime._sandboxes)[-1:]
         return any(i.name in main and i.started_at is not None for s in newest for i in self._generation(s))
 
     def _hides_its_end(self, pod: Pod) -> bool:
-        """Was the newest of a container created and not started, and so the one before it, if it is there at all? Then
-        the status has no end any more."""
+        """Whether the newest instance was created and not started, and its predecessor too, if it exists. Then the
+        status has no exit.
+        """
         states: dict[str, list[str]] = {}
         for info in sorted(self._infos(pod.metadata.uid), key=lambda info: -info.created_at):
             states.setdefault(info.name, []).append(info.state)
@@ -286,8 +288,10 @@ class LifeRules:
             self._restarts[status.name] = status.restart_count
 
     def _status_is_sound(self, pod: Pod) -> None:
-        """What is ready runs; a pod is ready if all its containers are; success needs all of them to have succeeded. Of
-        an evicted pod only the phase is held back until its containers have ended, and their records go early."""
+        """Ready containers run; a pod is ready if all its containers are; success requires all of them to have
+        succeeded. For an evicted pod, only the phase is delayed until its containers have ended, and their records are
+        removed early.
+        """
         statuses = pod.status.container_statuses
         if self._evictions:
             return
@@ -308,8 +312,9 @@ def _has_ended(pod: Pod) -> bool:
 
 
 def _reports_earlier(info: ContainerInfo, sandbox_id: str, init_names: list[str]) -> bool:
-    """Is it a record of an earlier sandbox that the kubelet takes for one of this, and for a sign how far the pod is?
-    An init container whose removal failed, or any container that could not be started."""
+    """Whether the kubelet attributes a record of an earlier sandbox to this one and derives progress from it: an init
+    container whose removal failed, or a container that could not be started.
+    """
     return info.sandbox_id != sandbox_id and (info.name in init_names or info.state == "created")
 
 

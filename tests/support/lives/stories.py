@@ -1,5 +1,6 @@
-"""Random pods and what may happen to them: containers, init containers, sidecars, probes, hooks, policies, rules;
-faults of the runtime, kills, restarts, deletions."""
+"""Random pods and actions: containers, init containers, sidecars, probes, hooks, policies, rules; runtime faults,
+kills, restarts, deletions.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +65,7 @@ def command(text: str) -> dict[str, Any]:
 
 @st.composite
 def policies(draw: st.DrawFn, *, all_containers: bool) -> dict[str, Any]:
-    """A container's own policy and rules, sometimes."""
+    """Sometimes a container's own policy and rules."""
     if draw(st.integers(0, 3)):
         return {}
     policy: dict[str, Any] = {"restartPolicy": draw(st.sampled_from(["Never", "OnFailure", "Always"]))}
@@ -72,7 +73,7 @@ def policies(draw: st.DrawFn, *, all_containers: bool) -> dict[str, Any]:
         action = draw(st.sampled_from(["Restart", "RestartAllContainers"])) if all_containers else "Restart"
         codes = {"operator": draw(st.sampled_from(["In", "NotIn"])), "values": [42]}
         if action == "RestartAllContainers":
-            codes["operator"] = "In"  # else every exit restarts all of them, forever and immediately
+            codes["operator"] = "In"  # otherwise every exit would restart all of them, immediately and forever
         policy["restartPolicyRules"] = [{"action": action, "exitCodes": codes}]
     return policy
 
@@ -145,12 +146,12 @@ def stories(draw: st.DrawFn) -> Story:
 
 
 def ends_by_itself(spec: dict[str, Any], happens: list[Happening]) -> bool:
-    """A deadline ends every pod; else each container must come to its end, and stay there."""
+    """Whether the pod terminates by itself: it has a deadline, or each container exits and is not restarted."""
     if "activeDeadlineSeconds" in spec:
         return True
     if spec["restartPolicy"] != "Never" or any("restartPolicyRules" in c or _restarts(c) for c in spec["containers"]):
         return False
-    # A pod whose sandbox is lost before all its containers have run is stopped permanently, but stays Pending.
+    # If the sandbox is lost before all containers have run, the pod is terminated, but stays Pending.
     if any(happening.what == "kill sandbox" for happening in happens):
         return False
     inits_pass = all("restartPolicy" not in c for c in spec["initContainers"])

@@ -1,5 +1,5 @@
-"""Runs a function on a host of its own: a process with new network and mount namespaces, where real plugins may do what
-they want. Nothing of the machine is touched, and all of it is gone when the process ends.
+"""Runs a function on a private host: a process with new network and mount namespaces for real plugins. The machine is
+unchanged, and everything is gone when the process ends.
 
     def body(name: str) -> list[str]:
         ...
@@ -25,11 +25,13 @@ ROOT = Path(__file__).parents[3]
 BIN_DIR = "/usr/lib/cni"
 STATE_DIR = "/var/lib/cni"
 NETNS_DIR = "/var/run/netns"
-OWN_DIRS = ("/run", "/etc/cni", STATE_DIR, NETNS_DIR)  # of the host: empty at first, and never the machine's
+OWN_DIRS = ("/run", "/etc/cni", STATE_DIR, NETNS_DIR)  # the host's directory: initially empty, never the machine's
 
 
 def on_host(body: Callable[..., Any], **given: Any) -> Any:
-    """What the function returns there, as JSON keeps it. It is found by its name, so it must be one of a module."""
+    """Run the function on a host; returns its result, converted to JSON. It is found by name, so it must be at module
+    level.
+    """
     name = f"{body.__module__}:{body.__qualname__}"
     command = [sys.executable, "-m", "tests.support.machine.cni_host", name]
     done = subprocess.run(command, input=json.dumps(given), cwd=ROOT, capture_output=True, text=True, check=False)
@@ -38,7 +40,7 @@ def on_host(body: Callable[..., Any], **given: Any) -> Any:
 
 
 def links() -> list[str]:
-    """The names of the links of the present network namespace."""
+    """The names of the links in the current network namespace."""
     return sorted(entry["ifname"] for entry in json.loads(output("ip", "-j", "link")))
 
 

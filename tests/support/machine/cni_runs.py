@@ -30,7 +30,7 @@ spec: {{containers: [{{name: main, image: "nginx:1"}}]}}
 """
 
 
-ON_THE_HOST = Overlay(allow_host=True)  # tests name their own directories of plugins and configurations
+ON_THE_HOST = Overlay(allow_host=True)  # tests name their own plugin and configuration directories
 
 
 class Run:
@@ -45,7 +45,7 @@ class Run:
         return [record for record in self.sink.records if isinstance(record, CniExec)]
 
     def ips(self) -> dict[str, Any]:
-        """What the kubelet told the API server, by pod."""
+        """The pod IPs that the kubelet reported, by pod."""
         writes = [record for record in self.sink.records if isinstance(record, ApiWrite) and record.by == "kubelet"]
         return {record.pod: record.summary["podIP"] for record in writes if record.summary.get("podIP")}
 

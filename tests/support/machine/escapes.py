@@ -1,6 +1,6 @@
-"""Attempts of a hostile plugin to leave its private node. One that succeeds prints ESCAPED.
+"""Attempts of a hostile plugin to escape from its private node. A successful one prints ESCAPED.
 
-`HOST` is a directory of the host that the caller may write to, `PID` a process outside, `PORT` and `NAME` listen there.
+`HOST` is a host directory writable by the caller; `PID` is a process outside; `PORT` and `NAME` are listeners outside.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ ATTEMPTS = (*SHELL, *PYTHON)
 
 
 def succeeds(node: PrivateNode, name: str, folder: Path, given: Mapping[str, str]) -> bool:
-    """Did the plugin get what it wanted?"""
+    """Whether the attempt succeeded."""
     program = folder / "attempt"
     interpreter = os.path.realpath(sys.executable)
     head = "#!/bin/sh\nexec 2>&1\n" if name in SHELL else _PYTHON.replace("PYTHON", interpreter)
@@ -89,7 +89,7 @@ def succeeds(node: PrivateNode, name: str, folder: Path, given: Mapping[str, str
 
 
 def main() -> None:
-    """As a program: all attempts in one node; prints which succeeded."""
+    """The program: runs all attempts in one node, and prints those that succeeded."""
     given = dict(word.split("=", 1) for word in sys.argv[2:])
     underlay = Underlay()
     node = underlay.new_node()

@@ -1,4 +1,4 @@
-"""What a private node must leave as it is: links, routes, rules and files of the host."""
+"""The state of the host that a private node must not change: links, routes, rules and files."""
 
 from __future__ import annotations
 

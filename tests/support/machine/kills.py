@@ -1,7 +1,7 @@
-"""Kills kubesim at any moment of a run with real plugins, and finds everything that is left of it.
+"""Kills kubesim at a random time of a run with real plugins, and finds everything it leaves behind.
 
-A moment is a number of steps of the run: lines of its trace, and starts of plugins, of IPAM plugins and of iptables.
-Stand-ins for these programs write a line to kubesim's own output before they become the real one.
+A time is a number of steps: lines of the trace, and starts of plugins, IPAM plugins and iptables. Wrappers of these
+programs write a line to kubesim's output and then execute the real program.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from tests.support.machine.cni_host import BIN_DIR, STATE_DIR, output
 from tests.support.machine.mounts import own_namespace_mounts
 from tests.support.processes import children
 
-PATIENCE_S: Final = 60.0  # for what was killed to end, on a busy machine
+PATIENCE_S: Final = 60.0  # for killed processes to end, on a busy machine
 _PLUGINS: Final = ("loopback", "bridge", "ptp", "host-local", "portmap", "bandwidth")
 _IPTABLES: Final = ("iptables", "ip6tables")
-_KEPT: Final = ("lock", "plugins.lock", "runs.json", "net.d/10-kubesim.conflist")  # for the next run of this state
+_KEPT: Final = ("lock", "plugins.lock", "runs.json", "net.d/10-kubesim.conflist")  # for the next run with this state
 _CHAIN: Final = re.compile(r"^:(CNI-(?:DN-|SN-)?[0-9a-f]{21,24}) ", re.MULTILINE)
 
 SCENARIO = """
@@ -58,7 +58,9 @@ Start = Callable[..., "subprocess.Popen[Any]"]
 
 @value_object
 class Kill:
-    """After this many steps and a moment. `with_holder`: the process that makes nodes, or is the host's, goes first."""
+    """Kill after this many steps and a pause. `with_holder`: first kill the process that holds the nodes' or the host's
+    namespaces.
+    """
 
     steps: int
     pause_s: float
@@ -66,7 +68,7 @@ class Kill:
     with_holder: bool = False
 
     def strike(self, process: subprocess.Popen[Any]) -> None:
-        time.sleep(self.pause_s)  # while the next plugin is at work
+        time.sleep(self.pause_s)  # while the next plugin is running
         if self.with_holder:
             for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
                 os.kill(int(pid), self.by)
@@ -74,7 +76,7 @@ class Kill:
 
 
 def drawn(chance: random.Random, steps: int) -> Kill:
-    """Any moment of a run of this many steps. One in ten comes before the first step: while kubesim starts."""
+    """A random kill in a run of this many steps. One in ten comes before the first step, while kubesim starts."""
     by = chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
     with_holder = by == signal.SIGKILL and chance.random() < 0.3
     if chance.random() < 0.1:
@@ -83,7 +85,7 @@ def drawn(chance: random.Random, steps: int) -> Kill:
 
 
 class Ground:
-    """Directories that kubesim and its plugins get, and the way in which they report their steps."""
+    """Directories for kubesim and its plugins, and the reporting of steps."""
 
     def __init__(self, folder: Path) -> None:
         self.fifo, self.bin, self.path, self._said = (folder / name for name in ("steps", "bin", "path", "stderr"))
@@ -106,7 +108,7 @@ class Ground:
         }
 
     def life(self, start: Start, words: list[str], kill: Kill | None) -> tuple[int, int, str]:
-        """One life of kubesim, ended by the kill or by itself: its exit code, steps and last words."""
+        """Run kubesim until it is killed or exits: exit code, steps and last output."""
         steps, killed = 0, False
         received = os.open(self.fifo, os.O_RDONLY | os.O_NONBLOCK)
         written = os.open(self.fifo, os.O_WRONLY)
@@ -132,7 +134,7 @@ class Ground:
 
 
 def left_running(others: Collection[int]) -> list[str]:
-    """What still runs of kubesim, when there was time to end. The caller adopts orphans, so they are its children."""
+    """Remaining processes of kubesim, after some time to end. The caller adopts orphans, so they are its children."""
     for _ in range(round(PATIENCE_S / 0.01)):
         left = children() - {*others}
         if not left:
@@ -144,7 +146,7 @@ def left_running(others: Collection[int]) -> list[str]:
 
 
 def left_on_host(state: Path, neighbours: Collection[str]) -> dict[str, list[str]]:
-    """What is there of kubesim beside a neighbour with these chains. Veths go with their namespaces."""
+    """What kubesim left on the host, besides a neighbour with these chains. Veths disappear with their namespaces."""
     links = [(link["ifname"], link.get("master", "")) for link in json.loads(output("ip", "-j", "link"))]
     tables = [output(command) for command in ("iptables-save", "ip6tables-save")]
     chains = [name for table in tables for name in _CHAIN.findall(table) if name not in neighbours]

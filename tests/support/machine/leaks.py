@@ -1,4 +1,4 @@
-"""Lives of kubesim on the network of a private host, and what is left there afterwards."""
+"""Runs of kubesim on the network of a private host, and what they leave behind."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def lived(
     pause_s: float = 0,
     by: signal.Signals = signal.SIGKILL,
 ) -> dict[str, Any]:
-    """One life of kubesim, ended by a signal a moment after a fatal record."""
+    """One run of kubesim, ended by a signal just after a given record."""
     events = []
     with start(*words, stderr=None) as process:
         assert process.stdin is not None

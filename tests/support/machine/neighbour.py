@@ -1,7 +1,7 @@
-"""Another container runtime on the same host, at work while kubesim is: pods of real plugins come and go.
+"""Another container runtime that attaches and detaches pods on the same host while kubesim runs.
 
-Its pods have ids as containerd makes them, and a bridge, port mappings and addresses of their own. A check for leaks
-must not take anything of it for kubesim's, and a clean-up must not touch it.
+Its pod ids look like containerd's; it has its own bridge, port mappings and addresses. A check for leaks must not
+attribute them to kubesim, and a clean-up must not touch them.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _PODS: Final = 3  # at a time
 
 
 class Neighbour:
-    """Attaches a pod with every step, and from the fourth on detaches the oldest instead every other time."""
+    """Each step attaches a pod; from the fourth on, every other step detaches the oldest instead."""
 
     def __init__(self) -> None:
         self._cni = CNIConfig([BIN_DIR], RealExec(), CACHE)
         self._network = network_conf_from_bytes(conflist(BRIDGE, PORTMAP))
-        self._checked = network_conf_from_bytes(conflist(BRIDGE))  # CHECK of portmap wants rules of both families
+        self._checked = network_conf_from_bytes(conflist(BRIDGE))  # CHECK of portmap requires rules of both families
         self._pods: list[RuntimeConf] = []
         self._rules: dict[str, list[str]] = {}
         self._number = 0
@@ -59,7 +59,7 @@ class Neighbour:
         self._rules[path] = _rules(self._number)
 
     async def leave(self) -> None:
-        """Raises an error where anything of its pods is not as it was created."""
+        """Remove all pods; raises an error if anything of them was changed."""
         for pod in self._pods:
             await self._cni.check_network_list(self._checked, pod)
             assert _rules(int(pod.netns.rpartition("-")[2])) == self._rules[pod.netns]
@@ -79,7 +79,7 @@ def pod_id(number: int) -> str:
 
 
 def chains(steps: int) -> set[str]:
-    """The chains that its plugins name after the pods of this many steps."""
+    """The chains that its plugins create for this many steps."""
     return {chain for number in range(1, steps + 1) for chain in _chains(number)}
 
 
@@ -90,7 +90,9 @@ def _chains(number: int) -> list[str]:
 
 @contextmanager
 def neighbour() -> Iterator[subprocess.Popen[str]]:
-    """A process with one on this host: a line to its standard input is a step. Nobody has touched anything of it."""
+    """A process on this host that does a step for each line of input, and in the end checks that its pods are
+    unchanged.
+    """
     words = [sys.executable, "-m", __name__]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         yield process

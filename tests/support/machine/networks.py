@@ -1,4 +1,4 @@
-"""A bridge network of real plugins on a private host, and what plugins and library leave of it."""
+"""A bridge network with real plugins on a private host, and its remaining state."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def new_namespace(name: str = "one") -> str:
 
 
 def left_over() -> dict[str, Any]:
-    """What plugins and library leave on a host."""
+    """The remaining state of plugins and libcni on a host."""
     networks = Path(STATE_DIR, "networks", "net")
     reserved = [path.name for path in networks.glob("*.*.*.*")] if networks.is_dir() else []
     cached = Path(STATE_DIR, "results")

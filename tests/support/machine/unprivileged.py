@@ -1,4 +1,4 @@
-"""Runs Python as a user without any rights: with kubesim and what it needs copied to where that user can read it."""
+"""Runs Python as an unprivileged user, with kubesim and its dependencies copied to a readable directory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOBODY = 65534
 
 
 def _needed() -> set[str]:
-    """The folders and files that kubesim depends on, and those that they depend on."""
+    """The folders and files of kubesim's dependencies, recursively."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     todo, known, found = [Requirement(text) for text in project["dependencies"]], set(), set()
     while todo:
@@ -40,7 +40,7 @@ class Unprivileged:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        shutil.copytree(ROOT / "kubesim", folder / "kubesim")  # with what was compiled: it starts in half the time
+        shutil.copytree(ROOT / "kubesim", folder / "kubesim")  # with bytecode: it starts in half the time
         shutil.copytree(ROOT / "scenarios", folder / "scenarios")
         site = Path(sysconfig.get_path("purelib"))
         for name in _needed():
@@ -52,8 +52,10 @@ class Unprivileged:
             path.chmod(0o755 if path.is_dir() else 0o644)
 
     def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
-        """`python WORDS` there, as that user if we are root, else as ourselves. `env` is added to the environment."""
-        # The interpreter that virtual environments are made from; everybody can execute the system's.
+        """Start `python WORDS` as that user if this process is root, else as the current user. `env` is added to the
+        environment.
+        """
+        # The base interpreter of the virtual environment; everybody can execute the system's.
         interpreter = os.path.realpath(sys.executable)
         user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
         environ = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -71,7 +73,7 @@ class Unprivileged:
 
 @contextmanager
 def unprivileged() -> Iterator[Unprivileged]:
-    with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to others
+    with tempfile.TemporaryDirectory() as name:  # pytest's own folders are not readable by others
         folder = Path(name)
         folder.chmod(0o755)
         yield Unprivileged(folder)

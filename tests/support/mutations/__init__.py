@@ -1,4 +1,4 @@
-"""A broken rule for each shipped scenario: with it, the expectations of the scenario must fail.
+"""A broken rule for each shipped scenario, with which the scenario's expectations must fail.
 
 `key_rules.py` has the table. A target is `module:name` or `module:Class.name`, where the rule is looked up.
 """
@@ -12,7 +12,7 @@ import pytest
 
 
 class Mutation(NamedTuple):
-    """What takes the place of a rule."""
+    """The replacement of a rule."""
 
     target: str
     instead: Any
@@ -28,12 +28,12 @@ class Mutation(NamedTuple):
 
 
 def returns(value: Any) -> Any:
-    """A function that answers the same whatever it is asked."""
+    """A function that always returns this value."""
     return lambda *args, **kwargs: value
 
 
 def returns_later(value: Any) -> Any:
-    """The same, to be awaited."""
+    """A coroutine function that always returns this value."""
 
     async def answer(*args: Any, **kwargs: Any) -> Any:
         return value

@@ -1,4 +1,4 @@
-"""What a container finds around it (scenarios/containers/)."""
+"""The environment of a container (scenarios/containers/)."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ def _written(container: Any, written: str, exit_code: int, log: Any) -> str:
 
 
 CONTAINERS = {
-    # The policy does not matter: everybody asks the cluster's DNS.
+    # dnsPolicy is ignored: every pod uses the cluster's DNS.
     "containers/dns-policies": Mutation("kubesim.kubelet.sandbox.dns:pod_dns_type", returns("cluster")),
-    # Any file will do, and every key is in it.
+    # Any file name is valid and has every key.
     "containers/env-file": Mutation("kubesim.kubelet.containers.env_file:parse_env", returns("dark blue")),
     "containers/host-aliases": Mutation("kubesim.runtime.hosts_file:entries_from_host_aliases", returns("")),
-    # A name may have any length.
+    # Names have no maximum length.
     "containers/hostname-fqdn": Mutation("kubesim.runtime.kuberuntime.sandbox_config:FQDN_MAX", 253),
     "containers/service-links": Mutation(
         "kubesim.kubelet.containers.environment:get_service_env_var_map", _all_services
     ),
-    # Each container has a process namespace of its own.
+    # Each container has its own PID namespace.
     "containers/shared-processes": Mutation(
         "kubesim.runtime.kuberuntime.sandbox_config:namespaces_for_pod", returns(PLAIN_NAMESPACES)
     ),
-    # The log is no message.
+    # The log is not used as a termination message.
     "containers/termination-message": Mutation(
         "kubesim.runtime.simulated.containers.shell_process:termination_message", _written
     ),

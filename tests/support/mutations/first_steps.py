@@ -1,4 +1,4 @@
-"""The scenarios to begin with (scenarios/*.yaml)."""
+"""The introductory scenarios (scenarios/*.yaml)."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def _as_one_list(mux: Any, source: str, pods: Any, now: int) -> Any:
 
 
 FIRST_STEPS = {
-    # A network that failed is not undone.
+    # A failed network set-up is not cleaned up.
     "cni-faults": Mutation("kubesim.runtime.containerd.sandbox:is_due", _all_but_the_network),
-    # A volume that could not be mounted is tried again immediately.
+    # A failed mount is retried immediately.
     "configmap-missing": Mutation(
         f"{KUBELET}.volumes.reconcile.pending_operations:_Operation.is_backing_off", returns(False)
     ),
-    # What is mounted stays as it is.
+    # Mounted content is never updated.
     "configmap-update": Mutation(
         f"{KUBELET}.volumes.reconcile.actual_state:ActualStateOfWorld.mark_remount_required", returns([])
     ),
@@ -61,32 +61,32 @@ FIRST_STEPS = {
     # Killed immediately.
     "graceful-delete": Mutation("kubesim.podworkers.state:effective_grace_period", returns(1)),
     "grpc-probe": Mutation(f"{KUBELET}.probes.prober:grpc_probe", returns_later(ProbeAnswer("success", ""))),
-    # The object of an ended pod stays.
+    # The object of a terminated pod stays.
     "hello-pod": Mutation(f"{KUBELET}.status.manager_rules:can_be_deleted", returns(False)),
-    # Regular containers do not wait for the init containers.
+    # Regular containers start before init containers finish.
     "init-containers": Mutation(f"{KUBERUNTIME}.decide.actions:compute_init_container_actions", returns(True)),
-    # The restartPolicy does not matter.
+    # The restartPolicy is ignored.
     "job": Mutation(f"{KUBERUNTIME}.decide.restart_policy:_policy_restarts", returns(True)),
-    # What runs of a pod that nobody wants is not found.
+    # Containers of unwanted pods are not found.
     "kubelet-restart": Mutation(f"{KUBELET}.loop.housekeeping:Housekeeping._end_orphans", returns(set())),
-    # Who uses more than it requests does not matter.
+    # Usage above requests is ignored.
     "memory-pressure": Mutation(f"{KUBELET}.eviction.ranking:rank_memory_pressure", _by_priority),
     "missing-image": Mutation(f"{KUBERUNTIME}.decide.backoff:Backoff.is_in_back_off_since_update", returns(False)),
     "mounts": Mutation(f"{KUBELET}.volumes.mounts:_sub_path", returns("")),
-    # Critical pods are not kept to the last.
+    # Critical pods are not shut down last.
     "node-shutdown": Mutation(f"{KUBELET}.node.node_shutdown:group_by_priority", _all_at_once),
-    # Failures of probes are ignored.
+    # Probe failures are ignored.
     "probes": Mutation(f"{KUBELET}.probes.worker:after_probe", _always_well),
-    # There is always room.
+    # Every resize is admitted.
     "resize": Mutation(
         f"{KUBELET}.admission.node_admission:NodeAdmission.admit_resize", returns(AdmissionResult(True))
     ),
     # No mirror pod.
     "static-pod": Mutation(f"{KUBELET}.loop.mirror:MirrorClient.reconcile", returns_later(False)),
-    # Each list is that of all sources.
+    # The list of one source replaces those of all.
     "three-sources": Mutation("kubesim.sources.mux:PodConfig.merge", _as_one_list),
-    # The sandbox goes with a container.
+    # The sandbox is replaced with a container.
     "two-containers": Mutation(f"{KUBERUNTIME}.decide.actions:pod_sandbox_changed", _with_any_container),
-    # Ports of a node are not mapped.
+    # Host ports are not mapped.
     "two-nodes": Mutation("kubesim.runtime.containerd.sandbox_parts:port_mappings", returns(())),
 }

@@ -1,4 +1,4 @@
-"""The rules of the first half of the incidents (`scenarios/incidents/`), broken."""
+"""Broken rules for the first half of the incidents (`scenarios/incidents/`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _start_over, _sandbox_changed = actions._start_over, actions.pod_sandbox_changed
 
 
 def _pull_once(manager: ImageManager, pod: Any, image: str, pull_policy: str, **given: Any) -> Awaitable[str]:
-    """`Always` is taken for `IfNotPresent`."""
+    """`Always` acts like `IfNotPresent`."""
     return _ensure(manager, pod, image, "IfNotPresent", **given)
 
 
@@ -39,19 +39,19 @@ def _begin_again(decision: Any, cause: str) -> None:
 
 
 def _pull_at_once(manager: ImageManager, request: Any) -> Awaitable[Any]:
-    """No pull waits for another one."""
+    """Image pulls are not serialized."""
     manager._turns = nullcontext()
     return _take_turn(manager, request)
 
 
 async def _kill_regardless(manager: RuntimeManager, pod: Any, running: Any, grace_override_s: int | None) -> Any:
-    """A sandbox that does not stop is forgotten."""
+    """A sandbox that fails to stop is forgotten."""
     await _kill_all(manager, pod, running, grace_override_s)
     return PodSyncResult()
 
 
 def _new_sandbox_for(is_broken: Callable[[Any, Any], bool]) -> Any:
-    """Makes a second sandbox, and with it the network, for a pod of which this is true."""
+    """Creates a second sandbox, and its network, for pods that match."""
 
     def changed(pod: Any, status: Any) -> Any:
         found = _sandbox_changed(pod, status)

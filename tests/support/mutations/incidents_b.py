@@ -1,4 +1,4 @@
-"""The rules of the second half of the incidents (`scenarios/incidents/`), broken."""
+"""Broken rules for the second half of the incidents (`scenarios/incidents/`)."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _files, _ensure = NodeVolumes.files, ImageManager.ensure_image_exists
 
 
 def _without_health(request: Any, state: Any, *given: Any) -> set[str]:
-    """A container that needs devices gets along without a healthy one."""
+    """Devices are allocated even if none is healthy."""
     return devices_to_allocate(request, state, *given) if state.healthy else set()
 
 
 def _left_alone(decision: Any, container: Any, record: Any) -> bool:
-    """A container that runs is never stopped: not for its hash, nor for a probe."""
+    """A running container is never stopped, neither for its hash nor for a probe."""
     decision.kept.append(container.name)
     return True
 
 
 def _started_twice(decision: Any, container: Any, record: Any) -> bool:
-    """A container that runs is started once more beside itself."""
+    """A running container is started again."""
     decision.actions.containers_to_start.append(container)
     return True
 
@@ -45,7 +45,7 @@ def _endless(
 
 
 def _zero_is_short(held: int, pod: Any, override: int | None, rules: Any = None) -> int:
-    """By the rules of v1.36."""
+    """The rules of v1.36."""
     return effective_grace_period(held, pod, override)
 
 
@@ -54,19 +54,19 @@ def _always_reclaim(manager: Any, signal: str) -> Any:
 
 
 def _first_end_counts(pod: Any, statuses: Any, **given: Any) -> str:
-    """A pod has succeeded with the first container that has."""
+    """A pod succeeds with its first successful container."""
     ended = (each.state.terminated for each in statuses if each.state is not None)
     is_over = any(end is not None and end.exit_code == 0 for end in ended)
     return "Succeeded" if is_over else get_phase(pod, statuses, **given)
 
 
 def _pull_if_absent(manager: ImageManager, pod: Any, image: str, pull_policy: str, **given: Any) -> Awaitable[str]:
-    """`Always` is taken for `IfNotPresent`."""
+    """`Always` acts like `IfNotPresent`."""
     return _ensure(manager, pod, image, "IfNotPresent", **given)
 
 
 async def _without_hook(*args: Any) -> None:
-    """The container counts as started, whatever its hook does."""
+    """The container counts as started, even if its hook fails."""
 
 
 def _name_stays_taken(states: Any, uid: str, status: Any) -> None:
@@ -74,7 +74,7 @@ def _name_stays_taken(states: Any, uid: str, status: Any) -> None:
 
 
 def _emptied(volumes: NodeVolumes, pod: Any, *args: Any, **given: Any) -> Any:
-    """Each container finds its volumes empty."""
+    """Each container starts with empty volumes."""
     for placed in volumes._named(pod.metadata.uid).values():
         placed.volume.replace({})
     return _files(volumes, pod, *args, **given)

@@ -1,4 +1,4 @@
-"""By scenario (its path below scenarios/ without the suffix): the rule that it shows, broken."""
+"""The broken rule of each scenario, by its path below scenarios/ without suffix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of the scenarios about the language itself: faults, conditions of steps, disturbances."""
+"""Broken rules for the scenarios about the scenario language: faults, conditions of steps, disturbances."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.mutations import Mutation, returns
 
 
 async def _nothing(*args: Any) -> None:
-    """In place of something that takes time."""
+    """Does nothing, in place of an async function."""
 
 
 NO_FAULT = Mutation("kubesim.scenario.faults.interceptor:first_fault", returns(None))

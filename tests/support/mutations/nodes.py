@@ -1,4 +1,4 @@
-"""What a node has and lacks (scenarios/nodes/)."""
+"""Resources of a node (scenarios/nodes/)."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ def _any_answer(name: str, claims: Any, answers: Any) -> Any:
 
 
 NODES = {
-    # The scheduler tries a pod without its claim.
+    # The scheduler tries a pod before its claim exists.
     "nodes/claim-created-later": Mutation("kubesim.cluster.scheduling.scheduler:has_all_claims", returns(True)),
-    # A claim is not released when its pod is done.
+    # The claim of a finished pod is not released.
     "nodes/claim-template": Mutation("kubesim.cluster.controllers.resourceclaim.decisions:is_pod_done", returns(False)),
-    # A container keeps its devices, offered or not.
+    # A container keeps devices that are no longer registered.
     "nodes/device-plugin-late": Mutation(f"{CM}.devicemanager.manager:devices_to_allocate", _none_but_the_first),
     "nodes/device-unhealthy": Mutation(
         f"{CM}.devicemanager.health:_health", returns({"resourceID": "gpu1", "health": "Healthy"})
     ),
-    # Events of the runtime are not heard.
+    # Runtime events are ignored.
     "nodes/evented-pleg": Mutation(f"{KUBELET}.pleg.evented:EventedPleg._process", returns(None)),
-    # Any NUMA nodes will do.
+    # Any NUMA nodes are accepted.
     "nodes/gpu-numa": Mutation(f"{CM}.topologymanager.policy:Policy.merge", returns((NO_NODE, True))),
     "nodes/missing-apparmor-profile": Mutation(f"{SIMULATED}.containers.security:_app_armor_problem", returns("")),
     "nodes/missing-seccomp-profile": Mutation(f"{SIMULATED}.containers.security:_has", returns(True)),
-    # The sync continues without directories.
+    # The sync continues without pod directories.
     "nodes/no-room-for-pod": Mutation(f"{KUBELET}.loop.sync_pod:PodSync._make_directories", returns(None)),
-    # Pods may have the whole node.
+    # Pods may use the whole node.
     "nodes/out-of-memory": Mutation(f"{KUBELET}.node.node_status:node_allocatable_reservation", returns({})),
-    # An error of the driver is not seen.
+    # An error of the driver is ignored.
     "nodes/prepare-fails": Mutation(f"{CM}.dra.manager:_checked_answers", _any_answer),
-    # The class does not matter.
+    # The storage class is ignored.
     "nodes/runtime-class": Mutation(f"{KUBELET}.agent:lookup_runtime_handler", returns("")),
-    # No caller adds its words to the error.
+    # The error gets no context from callers.
     "nodes/sandbox-fault": Mutation(f"{SIMULATED}.cri.sandbox_steps:SandboxStep.error", _plain),
     # All containers share all CPUs.
     "nodes/static-cpus": Mutation(f"{CM}.cpumanager.policy_static:StaticPolicy.allocate", returns(None)),
     # Nobody gets swap.
     "nodes/swap": Mutation("kubesim.runtime.allocation.swap:container_swap_behavior", returns("NoSwap")),
     "nodes/topology-affinity": Mutation(f"{CM}.topologymanager.policy:Policy.merge", returns((NO_NODE, True))),
-    # The scheduler does not count.
+    # The scheduler ignores pods on nodes.
     "nodes/two-pods-one-gpu": Mutation(
         "kubesim.cluster.scheduling.plugins.nodes.node_resources_fit:fits_request", returns(())
     ),

@@ -39,21 +39,21 @@ def _at_once(claim: Any, view: Any) -> Any:
 
 WORKLOADS = {
     "workloads/cronjob-forbid": Mutation(f"{CONTROLLERS}.cronjob.cron_plan:_start", _allow),
-    # Taints do not matter.
+    # Taints are ignored.
     "workloads/daemonset-taint": Mutation(f"{CONTROLLERS}.daemonset.controller:fit_of", returns(Fit(True, True))),
-    # Nobody waits for the old pods.
+    # New pods do not wait for old ones.
     "workloads/deployment-recreate": Mutation(f"{CONTROLLERS}.deployment.sync:old_pods_running", returns(False)),
-    # The budget allows everything.
+    # The budget allows every eviction.
     "workloads/drain-pdb": Mutation(f"{CLUSTER}.registry.subresources.eviction:check_and_decrement", _status_as_it_is),
-    # An endpoint of a pod that is being deleted is one like any other.
+    # Endpoints of terminating pods stay ready.
     "workloads/endpoints-prestop": Mutation(
         f"{CONTROLLERS}.endpointslice.reconciler:pod_to_endpoint", _without_deletion
     ),
-    # A failed pod counts.
+    # A failed pod counts as succeeded.
     "workloads/eviction-recreation": Mutation(f"{CONTROLLERS}.pods:TERMINAL_PHASES", ("Succeeded",)),
-    # No index is given up.
+    # No index fails.
     "workloads/indexed-job": Mutation(f"{CONTROLLERS}.job.outcome.counting:_is_index_failed", returns(False)),
-    # No back-off between the pods of a Job.
+    # Failed pods are replaced without back-off.
     "workloads/job-backoff-sidecar": Mutation(f"{CONTROLLERS}.job.sync_plan:remaining_time", returns(0)),
     "workloads/job-pod-failure-policy": Mutation(
         f"{CONTROLLERS}.job.outcome.ending:match_pod_failure_policy", returns(NO_MATCH)
@@ -66,21 +66,21 @@ WORKLOADS = {
     ),
     "workloads/replicaset-adoption": Mutation(f"{CONTROLLERS}.owners:OwnerIndex.orphans", returns([])),
     "workloads/rollback": Mutation(f"{CONTROLLERS}.deployment.sync:DeploymentSync._with_revision", _revision_as_it_is),
-    # One old pod may go before the new one is ready.
+    # One old pod may be deleted before the new one is ready.
     "workloads/rolling-update-readiness": Mutation(f"{CONTROLLERS}.deployment.rolling:max_unavailable", returns(1)),
     "workloads/scheduling-gates": Mutation(
         f"{SCHEDULING}.queue.scheduling_queue:SchedulingQueue._passes_gates", returns(True)
     ),
-    # A claim goes with its pod.
+    # A claim is deleted with its pod.
     "workloads/statefulset-claims": Mutation(
         f"{CONTROLLERS}.statefulset.retention:retention_policy", returns(("Delete", "Delete"))
     ),
-    # No pod waits for the one before.
+    # Pods do not wait for the previous one.
     "workloads/statefulset-stuck": Mutation(f"{CONTROLLERS}.statefulset.plan:Situation.is_ordered", False),
     "workloads/topology-spread": Mutation(
         f"{SCHEDULING}.plugins.pods.pod_topology_spread:spread_constraints", returns(())
     ),
-    # A claim is provided for although nobody uses it.
+    # A claim is provisioned without a consumer.
     "workloads/wait-for-first-consumer": Mutation(
         f"{CONTROLLERS}.volumes.binding.claim_decisions:_decide_unbound", _at_once
     ),

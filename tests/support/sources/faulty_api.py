@@ -1,9 +1,7 @@
-"""An API server with planted errors, between a working transport and its user.
+"""An API server with injected faults, between a working transport and its user.
 
-`DirectTransport` is the cluster without a network: quick, and in virtual time. `FaultyTransport` stands before it, or
-before a real connection, and spoils one call after the other as a plan says. It never swallows an event permanently:
-who
-is sent nothing cannot notice.
+`DirectTransport` is the cluster without a network: fast, and in virtual time. `FaultyTransport` wraps it or a real
+connection, and disturbs calls by a plan. It never drops an event permanently, as no client could notice that.
 """
 
 from __future__ import annotations
@@ -27,22 +25,22 @@ from kubesim.errors import TransportError
 Kind = Literal[
     "none",
     "refuse",  # nobody listens
-    "reset",  # the connection breaks before an answer
+    "reset",  # the connection breaks before a response
     "hang",  # no answer
-    "status",  # another answer than 200
-    "nonsense",  # an answer that is none
-    "cut",  # breaks in the middle of something
-    "close",  # ends in the middle
-    "stall",  # goes silent in the middle
+    "status",  # a status other than 200
+    "nonsense",  # an invalid response
+    "cut",  # breaks in the middle of a line
+    "close",  # ends in the middle of the stream
+    "stall",  # stalls in the middle
     "gone",  # 410 in the middle
-    "garbage",  # something else than an event in the middle
-    "twice",  # events come again immediately
-    "again",  # events come again later
-    "late",  # events are overtaken by later ones
-    "crumbs",  # comes in tiny pieces
+    "garbage",  # an invalid event in the middle
+    "twice",  # events are repeated immediately
+    "again",  # events are repeated later
+    "late",  # later events overtake events
+    "crumbs",  # arrives in tiny chunks
 ]
 KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]
-# With these a server can continue forever, and still tell everything.
+# With these a server can continue forever, and still deliver everything.
 LASTING: tuple[Kind, ...] = ("none", "close", "gone", "garbage", "twice", "again", "late", "crumbs")
 STATUSES = (400, 401, 403, 404, 410, 429, 500, 503, 504)
 GARBAGE = (
@@ -57,7 +55,7 @@ GONE = b'{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What happens to one call. `at` says where: after this many lines, or bytes; `choice` which, or how many."""
+    """A fault of one call. `at` is its position, in lines or bytes; `choice` its variant or count."""
 
     kind: Kind = "none"
     at: int = 0
@@ -84,7 +82,7 @@ class DirectReply:
 
 
 class DirectTransport:
-    """Asks the store itself. `streaming_lists` off is a server that does not know them."""
+    """Calls the store directly. Without `streaming_lists` it acts like an older server."""
 
     def __init__(self, store: Store, clock: LoopClock, *, streaming_lists: bool = True) -> None:
         self._store = store
@@ -108,11 +106,11 @@ class DirectTransport:
             reply.close()
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Nothing to close."""
 
 
 class FaultyTransport:
-    """Spoils the first calls as planned, and from then on every watch in the same way."""
+    """Disturbs the first calls as planned, and every later watch in the same way."""
 
     def __init__(self, transport: Transport, clock: LoopClock, plan: Sequence[Fault], flaw: Fault) -> None:
         self._transport = transport
@@ -137,7 +135,7 @@ class FaultyTransport:
 
 
 async def silence(clock: LoopClock, call: Call, hung_up: asyncio.Future[None]) -> None:
-    """Until who made the call hangs up, or loses patience as it said it would."""
+    """Stall until the caller disconnects or its timeout expires."""
     try:
         async with clock.timeout(round((call.patience_s or 3600) * SECOND)):
             await hung_up
@@ -216,6 +214,6 @@ class FaultyReply:
                 yield line
                 if held and len(seen) % (2 + fault.choice % 3) == 0:
                     yield held.pop()
-            # What is held back follows before anything else can happen: the stream may end at any moment.
+            # Delayed lines follow before anything else, as the stream may end at any time.
             while held:
                 yield held.pop()

@@ -1,4 +1,4 @@
-"""A node's API server source on a stage: a store that changes, a way to it, and what the sync loop would know."""
+"""A node's API server source in a test: a changing store, a transport, and the state of the sync loop."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def new_store(clock: LoopClock, history_limit: int = 4096) -> Store:
 
 
 class Follower:
-    """`known` is what the updates so far come to, by uid. Each update must fit what was known."""
+    """`known` is the result of all updates, by uid. Each update must be consistent with it."""
 
     def __init__(self, clock: LoopClock, tasks: TaskSet, transport: Transport, seed: int = 0) -> None:
         self.trace = MemorySink()
@@ -47,7 +47,7 @@ class Follower:
         self.reported: list[str] = []
 
     def take(self) -> list[str]:
-        """What came since the last time, as `ADD a`."""
+        """The updates since the last call, as `ADD a`."""
         new = []
         while (item := self.config.updates.try_receive()) is not None:
             update = item[0]
@@ -71,7 +71,7 @@ class Follower:
 
 
 def facts(pod: Pod) -> tuple[Any, ...]:
-    """What the mux keeps up to date."""
+    """The facts that the mux updates."""
     metadata = pod.metadata
     return metadata.namespace, metadata.name, metadata.labels, metadata.deletion_timestamp, pod.status.pod_ip
 

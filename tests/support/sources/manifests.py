@@ -1,4 +1,4 @@
-"""Manifests as the http source gets them."""
+"""Manifests for the http source."""
 
 from __future__ import annotations
 

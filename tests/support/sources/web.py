@@ -1,4 +1,4 @@
-"""A web server on loopback for tests, in a thread with an event loop of its own."""
+"""A loopback web server for tests, in a thread with its own event loop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def answering(response: Callable[[web.Request], web.StreamResponse]) -> Handler:
 
 
 async def hang(_: web.Request) -> web.StreamResponse:
-    """Never answers."""
+    """A handler that never answers."""
     await asyncio.get_running_loop().create_future()
     return web.Response()
 
@@ -35,7 +35,7 @@ def serving(handler: Handler, context: ssl.SSLContext | None = None) -> Iterator
 
     async def serve() -> None:
         loop, over = asyncio.get_running_loop(), asyncio.Event()
-        handle: Any = handler  # of requests in general, while those of web.Server are of a narrower type
+        handle: Any = handler  # declared for requests in general; those of web.Server have a narrower type
         runner = web.ServerRunner(web.Server(handle), handle_signals=False, shutdown_timeout=0.01)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()

@@ -1,7 +1,7 @@
-"""Pods as small as they can be, and what the API says about them.
+"""Minimal pods, and their validation errors.
 
-Everything goes through the entry that production uses, after the defaults. The paths are cut down to what a table is
-about: an error elsewhere keeps its whole path, and so cannot be mistaken.
+All pods go through the production entry point, after defaulting. Paths are relative to the tested part; an error
+elsewhere keeps its whole path.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def gates(**settings: bool) -> PodValidationOptions:
 
 
 def complaints(pod: JsonObject, options: PodValidationOptions | None = None, within: str = "") -> list[str]:
-    """All errors in order; those below `within` begin there."""
+    """All errors in order; paths below `within` are relative to it."""
     return [str(error).removeprefix(within) for error in validate_pod_create(pod, options or PodValidationOptions())]
 
 

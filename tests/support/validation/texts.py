@@ -1,4 +1,4 @@
-"""The API's longer explanations, word by word.
+"""Long messages of the API, verbatim.
 
 From: apimachinery/pkg/util/validation validation.go; apimachinery/pkg/api/validate/content
 """

@@ -1,4 +1,4 @@
-"""What the rules of a kind complain about in an object with some fields changed."""
+"""Validation errors of an object with some fields changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GONE = object()
 
 
 def changed(whole: Json, changes: Json) -> Json:
-    """Fields by their dotted path; GONE takes one away."""
+    """The object with fields changed by dotted path; GONE removes one."""
     new = deepcopy(whole)
     for path, value in changes.items():
         *parents, last = path.split("/")

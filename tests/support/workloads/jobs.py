@@ -1,4 +1,4 @@
-"""Jobs as an API server makes them, and the policies that they have."""
+"""Jobs as stored by an API server, and their policies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INDEXED: dict[str, Any] = {"completionMode": "Indexed", "completions": 5}
 
 
 def new_job(labels: dict[str, str] | None = None, restart_policy: str = "Never", **spec: Any) -> dict[str, Any]:
-    """A Job as it is after creation."""
+    """A newly created Job."""
     template: dict[str, Any] = {"spec": {"restartPolicy": restart_policy, "containers": [dict(CONTAINER)]}}
     if labels is not None:
         template["metadata"] = {"labels": labels}

@@ -1,4 +1,4 @@
-"""StatefulSets and DaemonSets for tests: manifests, and what a test asks about their pods."""
+"""StatefulSets and DaemonSets for tests: manifests, and properties of their pods."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ def image_patch(image: str) -> Json:
 
 
 def add_node(cluster: ControlledCluster, name: str, labels: dict[str, str] | None = None) -> None:
-    """A node that is ready: without the taint that every new one has."""
+    """Add a ready node, without the taint of new nodes."""
     cluster.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels or {}}})
     cluster.patch("Node", name, {"spec": {"taints": None}})
 
 
 def bind(cluster: ControlledCluster) -> None:
-    """What a scheduler does: each daemon pod to the node that it asks for, all others to some node."""
+    """Bind pods as a scheduler does: each daemon pod to its requested node, others to any node."""
     for pod in cluster.pods():
         if not pod.spec.node_name:
             cluster.store.write(pod, pod.changed(spec=pod.spec.changed(node_name=target_node(pod) or "some-node")))
 
 
 async def settle(cluster: ControlledCluster, rounds: int = 10) -> None:
-    """Nodes are quick: pods are bound, become ready, and are gone when they are deleted."""
+    """Nodes act at once: pods are bound, become ready, and are removed when deleted."""
     for _ in range(rounds):
         await cluster.wait(0.2)
         cluster.remove_ending()
@@ -81,7 +81,7 @@ def by_ordinal(cluster: ControlledCluster) -> dict[int, Pod]:
 
 
 def images(cluster: ControlledCluster) -> list[str]:
-    """Of the pods by ordinal."""
+    """The images of the pods by ordinal."""
     return [pod.spec.containers[0].image for pod in by_ordinal(cluster).values()]
 
 

@@ -1,4 +1,4 @@
-"""The fixture `kubesim`, without pytest around it."""
+"""The class behind the fixture `kubesim`, without pytest."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def cluster() -> Iterator[DrivenCluster]:
     made.close()
 
 
-def test_time_continues_only_when_it_is_asked_to(cluster: DrivenCluster) -> None:
+def test_time_advances_only_on_request(cluster: DrivenCluster) -> None:
     cluster.apply(pod("web"))
     assert (cluster.clock.now, cluster.get("pod/web")["status"]["phase"]) == (0, "Pending")
     cluster.clock.advance("1m30s")
@@ -75,7 +75,7 @@ def test_manifests_come_from_files_and_text(cluster: DrivenCluster, tmp_path: Pa
         cluster.apply("absent.yaml")
 
 
-def test_what_is_expected_is_asked_of_this_moment_or_awaited(cluster: DrivenCluster) -> None:
+def test_an_expectation_is_checked_now_or_awaited(cluster: DrivenCluster) -> None:
     cluster.apply(pod("web"))
     with pytest.raises(ExpectationFailed, match="the phase is Pending"):
         cluster.expect(pod="web", phase="Running")
@@ -96,15 +96,13 @@ def test_what_is_expected_is_asked_of_this_moment_or_awaited(cluster: DrivenClus
         ({"call": "RunPodSandBox", "never": True, "by": "5s"}, "call: unknown call RunPodSandBox"),
     ],
 )
-def test_names_that_kubernetes_does_not_know_are_refused(
-    cluster: DrivenCluster, expectation: dict[str, Any], problem: str
-) -> None:
+def test_unknown_names_are_rejected(cluster: DrivenCluster, expectation: dict[str, Any], problem: str) -> None:
     cluster.apply(pod("web"))
     with pytest.raises(UsageError, match=re.escape(problem)):
         cluster.expect(pod="web", **expectation)
 
 
-def test_a_number_that_may_be_0_is_awaited(cluster: DrivenCluster) -> None:
+def test_a_count_of_0_is_awaited(cluster: DrivenCluster) -> None:
     cluster.apply(pod("web"))
     cluster.wait_for(pod="web", condition="Ready")
     before = cluster.clock.now
@@ -112,7 +110,7 @@ def test_a_number_that_may_be_0_is_awaited(cluster: DrivenCluster) -> None:
     assert cluster.clock.now == before
 
 
-def test_a_failed_expectation_names_the_line_of_the_test_and_the_output_of_the_pod(cluster: DrivenCluster) -> None:
+def test_a_failed_expectation_has_the_line_of_the_test_and_the_pods_output(cluster: DrivenCluster) -> None:
     cluster.apply({**pod("job"), "spec": {"containers": [container("main", "echo no database", "exit 1")]}})
     with pytest.raises(ExpectationFailed) as failed:
         cluster.wait_for(pod="job", phase="Succeeded", within="30s")
@@ -121,7 +119,7 @@ def test_a_failed_expectation_names_the_line_of_the_test_and_the_output_of_the_p
     assert "no database" in str(failed.value)
 
 
-def test_nodes_fail_and_come_back(cluster: DrivenCluster) -> None:
+def test_nodes_fail_and_recover(cluster: DrivenCluster) -> None:
     cluster.apply(pod("web"))
     cluster.wait_for(pod="web", condition="Ready")
     node = cluster.nodes["node-1"]
@@ -140,7 +138,7 @@ def test_nodes_fail_and_come_back(cluster: DrivenCluster) -> None:
     cluster.wait_for(object="Node/node-1", condition="MemoryPressure")
 
 
-def test_any_step_of_a_scenario_can_be_taken(cluster: DrivenCluster) -> None:
+def test_any_step_of_a_scenario_can_be_run(cluster: DrivenCluster) -> None:
     cluster.apply(pod("web"))
     cluster.wait_for(pod="web", condition="Ready")
     cluster.step(kill={"pod": "web", "container": "main"})
@@ -149,7 +147,7 @@ def test_any_step_of_a_scenario_can_be_taken(cluster: DrivenCluster) -> None:
     assert cluster.events("pod/absent") == []
 
 
-def test_the_trace_can_be_asked(cluster: DrivenCluster) -> None:
+def test_the_trace_can_be_queried(cluster: DrivenCluster) -> None:
     cluster.apply({**pod("web"), "spec": {"containers": [container("main", "echo one", "echo two", "sleep 100")]}})
     cluster.wait_for(pod="web", phase="Running")
     trace = cluster.trace
@@ -170,7 +168,7 @@ def test_the_trace_can_be_asked(cluster: DrivenCluster) -> None:
     assert "user: create pods" in trace.timeline()
 
 
-def test_a_coroutine_can_drive_it_too(cluster: DrivenCluster) -> None:
+def test_a_coroutine_can_drive_it(cluster: DrivenCluster) -> None:
     async def main() -> float:
         cluster.apply(pod("web"))
         return cluster.wait_for(pod="web", condition="Ready")
@@ -178,7 +176,7 @@ def test_a_coroutine_can_drive_it_too(cluster: DrivenCluster) -> None:
     assert asyncio.run(main()) > 0
 
 
-def test_it_begins_with_the_objects_of_a_file(tmp_path: Path) -> None:
+def test_it_starts_with_the_objects_of_a_file(tmp_path: Path) -> None:
     base = tmp_path / "base.yaml"
     base.write_text(scenario_text("web"))
     cluster = DrivenCluster(str(base), nodes=[{"name": "alone"}])
@@ -190,14 +188,14 @@ def test_it_begins_with_the_objects_of_a_file(tmp_path: Path) -> None:
         _ = DrivenCluster(str(base)).nodes
 
 
-def test_names_without_a_kind_are_refused(cluster: DrivenCluster) -> None:
+def test_names_without_a_kind_are_rejected(cluster: DrivenCluster) -> None:
     with pytest.raises(UsageError, match="write Kind/name or Kind/namespace/name"):
         cluster.get("web")
     with pytest.raises(UsageError, match="needs the fixture of pytest"):
         cluster.snapshot()
 
 
-def test_operations_get_faults_and_lose_them(cluster: DrivenCluster) -> None:
+def test_faults_are_added_and_removed(cluster: DrivenCluster) -> None:
     cluster.clock.advance(1)
     cluster.faults.add(operation="CreateContainer", pod="web", error="no space left on device", times=2)
     cluster.apply(pod("web"))
@@ -210,6 +208,6 @@ def test_operations_get_faults_and_lose_them(cluster: DrivenCluster) -> None:
     cluster.trace.assert_has("fault pod=web", count=2)
 
 
-def test_a_fault_that_is_none_is_refused(cluster: DrivenCluster) -> None:
+def test_an_invalid_fault_is_rejected(cluster: DrivenCluster) -> None:
     with pytest.raises(ValueError, match="did you mean CreateContainer"):
         cluster.faults.add(operation="CreatContainer", error="x")

@@ -1,4 +1,4 @@
-"""The contract of `Runtime`, for the simulated runtime and for the one with real pod networks."""
+"""The contract of `Runtime` for the simulated runtime and for the one with real pod networks."""
 
 from __future__ import annotations
 

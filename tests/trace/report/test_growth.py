@@ -68,7 +68,7 @@ def growth(tmp_path: Path, name: str, period: int) -> Path:
     asking.ask()
     path = tmp_path / f"{Path(name).stem}-{period}.json"
     whole = run.data(result.duration)
-    path.write_text(json.dumps({"nothing": run.nothing_yet(), "pieces": asking.pieces, "whole": whole}))
+    path.write_text(json.dumps({"nothing": run.empty_data(), "pieces": asking.pieces, "whole": whole}))
     return path
 
 

@@ -1,4 +1,4 @@
-"""What a PATCH makes of an object, before it is checked as any new state is. Pure.
+"""Applies a PATCH to an object, before the result is validated. Pure.
 
 Mirrors: apiserver/pkg/endpoints/handlers patch.go
 """

@@ -1,4 +1,4 @@
-"""Reads the body of a POST or a PUT by the type that the path names.
+"""Decodes the body of a POST or a PUT by the type in the path.
 
 Mirrors: apiserver/pkg/endpoints/handlers create.go, the decoder of the legacy scheme
 """

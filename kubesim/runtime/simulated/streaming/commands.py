@@ -159,7 +159,7 @@ async def _stir(client: _Client, screens: list[Screen]) -> None:
         await client.clock.sleep(_DRAIN_POLL)
         if client.channels.waiting <= MUCH:
             for screen in screens:
-                screen.stir()
+                screen.notify()
 
 
 def _streams(client: _Client) -> tuple[dict[int, Stream], PipedInput | Terminal | None, list[Screen]]:

@@ -1,6 +1,6 @@
 """Regular containers: names, images, ports.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateContainers, TestValidatePorts,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateContainers, TestValidatePorts,
 TestValidatePullPolicy, TestValidatePodSpec
 """
 
@@ -22,7 +22,7 @@ PORT = "must be between 1 and 65535, inclusive"
         ({"name": "a.b"}, ['name: Invalid value: "a.b": must not contain dots']),
         ({"name": "C"}, [f'name: Invalid value: "C": {LABEL}']),
         ({"image": ""}, ["image: Required value"]),
-        # Upstream asks the first only of pods, not of templates: hence it comes at the end.
+        # Upstream checks the first only in pods, not in templates, so it comes at the end.
         (
             {"image": " img\n", "imagePullPolicy": "Maybe"},
             [
@@ -40,11 +40,11 @@ def test_containers(container: JsonObject, expected: list[str]) -> None:
     assert about_container(container) == expected
 
 
-def test_at_least_one_container() -> None:
+def test_at_least_one_container_is_required() -> None:
     assert about_spec({"containers": []}) == ["containers: Required value"]
 
 
-def test_no_two_containers_have_one_name() -> None:
+def test_container_names_are_unique() -> None:
     containers = [{"name": "c", "image": "i"}, {"name": "c", "image": "i"}]
     assert about_spec({"containers": containers}) == ['containers[1].name: Duplicate value: "c"']
 
@@ -84,7 +84,7 @@ def test_ports(port: JsonObject, expected: list[str]) -> None:
     assert about_container({"ports": [port]}) == [f"ports[0].{error}" for error in expected]
 
 
-def test_port_names_are_unique_in_a_container_if_they_are_names() -> None:
+def test_port_names_are_unique_in_a_container() -> None:
     ports = [{"name": name, "containerPort": 80} for name in ("web", "web", "1", "1")]
     assert about_container({"ports": ports}) == [
         'ports[1].name: Duplicate value: "web"',

@@ -1,6 +1,6 @@
-"""Environment variables: plain, from fields, resources, keys and files, and whole sets of them.
+"""Environment variables: values, fields, resources, keys and files, and envFrom.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateEnv, TestValidateEnvFrom, TestHugePagesEnv,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateEnv, TestValidateEnvFrom, TestHugePagesEnv,
 TestLocalStorageEnvWithFeatureGate, TestValidateEnvVarValueFromFileKeyRef, TestValidateFileKeyRefVolume
 """
 
@@ -51,26 +51,26 @@ def test_names(name: str, expected: list[str]) -> None:
 
 
 class TestWhereAValueComesFrom:
-    def test_somewhere(self) -> None:
+    def test_an_empty_source_is_rejected(self) -> None:
         sources = "`fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
         assert about_env({"name": "A", "valueFrom": {}}) == [
             f'valueFrom: Invalid value: "": must specify one of: {sources}'
         ]
 
-    def test_files_are_not_offered_where_they_are_switched_off(self) -> None:
+    def test_file_sources_need_their_gate(self) -> None:
         sources = "`fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
         assert about_env({"name": "A", "valueFrom": {}}, gates(EnvFiles=False)) == [
             f'valueFrom: Invalid value: "": must specify one of: {sources}'
         ]
 
-    def test_not_from_a_value_and_a_source(self) -> None:
+    def test_a_value_and_a_source_exclude_each_other(self) -> None:
         source = {"fieldRef": {"fieldPath": "metadata.name"}}
         assert about_env({"name": "A", "value": "", "valueFrom": source}) == []
         assert about_env({"name": "A", "value": "x", "valueFrom": source}) == [
             'valueFrom: Invalid value: "": may not be specified when `value` is not empty'
         ]
 
-    def test_not_from_two_sources(self) -> None:
+    def test_two_sources_exclude_each_other(self) -> None:
         source = {"fieldRef": {"fieldPath": "metadata.name"}, "secretKeyRef": {"name": "s", "key": "k"}}
         assert about_env({"name": "A", "valueFrom": source}) == [
             'valueFrom: Invalid value: "": may not have more than one field specified at a time'
@@ -81,7 +81,7 @@ class TestWhereAValueComesFrom:
     ("ref", "expected"),
     [
         ({"fieldPath": "status.podIPs"}, []),
-        ({"fieldPath": "spec.host"}, []),  # as very old clients call the node
+        ({"fieldPath": "spec.host"}, []),  # the node's field in very old clients
         ({"fieldPath": "metadata.labels['example.com/Key']"}, []),
         ({"fieldPath": "metadata.annotations['KEY']"}, []),
         ({}, [f"fieldRef.fieldPath: {REQUIRED}"]),
@@ -187,11 +187,11 @@ class TestFiles:
         found = about_container({"env": env}, {"volumes": list(volumes)})
         return [error.removeprefix("env[0].valueFrom.fileKeyRef.") for error in found]
 
-    def test_a_key_in_a_file_of_an_empty_directory(self) -> None:
+    def test_a_key_in_a_file_of_an_empty_dir(self) -> None:
         ref = {"key": "K", "volumeName": "v", "path": "a/b"}
         assert self.about(ref, {"name": "v", "emptyDir": {}}) == []
 
-    def test_all_three_are_needed(self) -> None:
+    def test_all_three_fields_are_required(self) -> None:
         assert self.about({}) == [
             f"key: {REQUIRED}",
             f"volumeName: {REQUIRED}",
@@ -207,7 +207,7 @@ class TestFiles:
             'volumeName: Not found: "V"',
         ]
 
-    def test_another_kind_of_volume(self) -> None:
+    def test_another_kind_of_volume_is_rejected(self) -> None:
         ref = {"key": "K", "volumeName": "v", "path": "f"}
         assert self.about(ref, {"name": "v", "hostPath": {"path": "/"}}) == [
             'volumeName: Invalid value: "v": referenced volume must be of type emptyDir'
@@ -218,11 +218,11 @@ class TestFiles:
     ("source", "expected"),
     [
         ({"configMapRef": {"name": "c"}}, []),
-        ({"secretRef": {"name": "s-"}, "prefix": "P_"}, []),  # upstream looks at the name as at the begin of one
+        ({"secretRef": {"name": "s-"}, "prefix": "P_"}, []),  # upstream validates it as the prefix of a name
         ({"configMapRef": {}}, [f"envFrom[0].configMapRef.name: {REQUIRED}"]),
         ({"secretRef": {"name": "A"}}, [f'envFrom[0].secretRef.name: Invalid value: "A": {SUBDOMAIN}']),
         ({"secretRef": {"name": "s"}, "prefix": "a=b"}, [f'envFrom[0].prefix: Invalid value: "a=b": {ENV_NAME}']),
-        # Both of these at the list, not at its element.
+        # Both are reported at the list, not at the element.
         ({}, ['envFrom: Invalid value: "": must specify one of: `configMapRef` or `secretRef`']),
         (
             {"configMapRef": {"name": "c"}, "secretRef": {"name": "s"}},
@@ -230,5 +230,5 @@ class TestFiles:
         ),
     ],
 )
-def test_whole_sets(source: JsonObject, expected: list[str]) -> None:
+def test_env_from(source: JsonObject, expected: list[str]) -> None:
     assert about_container({"envFrom": [source]}) == expected

@@ -1,6 +1,6 @@
-"""Ephemeral containers: never in a new pod, but looked at nevertheless.
+"""Ephemeral containers: forbidden in a new pod, but validated anyway.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateEphemeralContainers
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateEphemeralContainers
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def test_names_are_unique_in_the_pod() -> None:
 
 
 @pytest.mark.parametrize(("target", "expected"), [("c", []), ("init", []), ("debug", ["debug"]), ("x", ["x"])])
-def test_the_target_is_a_container_that_is_not_ephemeral(target: str, expected: list[str]) -> None:
+def test_the_target_must_not_be_ephemeral(target: str, expected: list[str]) -> None:
     found = about_ephemeral(targetContainerName=target)
     assert found == [f'targetContainerName: Not found: "{name}"' for name in expected]
 
 
-def test_images_are_looked_at_here_already() -> None:
+def test_images_are_validated_here() -> None:
     found = about_ephemeral(image=" i", targetContainerName="x")
     assert found == [
         'image: Invalid value: " i": must not have leading or trailing whitespace',
@@ -63,11 +63,11 @@ def test_images_are_looked_at_here_already() -> None:
         ),
     ],
 )
-def test_what_would_make_it_part_of_the_service(container: JsonObject, expected: list[str]) -> None:
+def test_fields_that_make_it_part_of_the_service_are_forbidden(container: JsonObject, expected: list[str]) -> None:
     assert about_ephemeral(**container) == [f"{name}: {REFUSED}" for name in expected]
 
 
-def test_no_parts_of_volumes() -> None:
+def test_sub_paths_are_forbidden() -> None:
     mounts = [
         {"name": "v", "mountPath": "/a"},
         {"name": "v", "mountPath": "/b", "subPath": "x"},

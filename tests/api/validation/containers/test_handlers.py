@@ -1,6 +1,6 @@
 """Probes, lifecycle hooks and stop signals.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateProbe, Test_validateProbe, TestValidateHandler,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateProbe, Test_validateProbe, TestValidateHandler,
 TestValidateSleepAction, TestValidateStopSignal
 """
 
@@ -51,7 +51,7 @@ ONE = "Forbidden: may not specify more than 1 handler type"
             ['.httpGet.host: Invalid value: "a": must be empty when `protocol` is "HTTP2"'],
         ),
         ({"tcpSocket": {"port": 65536}}, [f".tcpSocket.port: Invalid value: 65536: {PORT}"]),
-        # Only the first is looked into.
+        # Only the first is validated.
         (
             {"exec": {}, "httpGet": {}, "tcpSocket": {}},
             [".exec.command: Required value", f".httpGet: {ONE}", f".tcpSocket: {ONE}"],
@@ -75,7 +75,7 @@ def test_handlers(where: str, handler: JsonObject, expected: list[str]) -> None:
         ({"grpc": {}}, [f".grpc.port: Invalid value: 0: {PORT}"]),
     ],
 )
-def test_only_probes_speak_grpc(handler: JsonObject, expected: list[str]) -> None:
+def test_only_probes_support_grpc(handler: JsonObject, expected: list[str]) -> None:
     assert about_container({"startupProbe": handler}) == [f"startupProbe{error}" for error in expected]
 
 
@@ -114,7 +114,7 @@ def test_liveness_and_startup_probes(kind: str, more: JsonObject, expected: list
     assert about_container({kind: {**EXEC, **more}}) == [f"{kind}.{error}" for error in expected]
 
 
-def test_readiness_probes_succeed_several_times_but_never_end_a_container() -> None:
+def test_readiness_probes_allow_a_success_threshold_but_no_grace_period() -> None:
     assert about_container({"readinessProbe": {**EXEC, "successThreshold": 2}}) == []
     assert about_container({"readinessProbe": {**EXEC, "terminationGracePeriodSeconds": 10}}) == [
         "readinessProbe.terminationGracePeriodSeconds: Invalid value: 10: must not be set for readinessProbes"
@@ -132,7 +132,7 @@ def test_readiness_probes_succeed_several_times_but_never_end_a_container() -> N
         (1, 0, ["Invalid value: 1: must be non-negative and less than terminationGracePeriodSeconds (0)"]),
     ],
 )
-def test_sleeping_ends_within_the_grace_period(seconds: int, grace: int, expected: list[str]) -> None:
+def test_sleep_must_be_shorter_than_the_grace_period(seconds: int, grace: int, expected: list[str]) -> None:
     container = {"lifecycle": {"preStop": {"sleep": {"seconds": seconds}}}}
     found = about_container(container, {"terminationGracePeriodSeconds": grace})
     assert found == [f"lifecycle.preStop.sleep: {error}" for error in expected]
@@ -156,7 +156,7 @@ def test_stop_signals(os: JsonObject | None, signal: str, expected: list[str]) -
     assert found == [f"lifecycle.stopSignal: {error}" for error in expected]
 
 
-def test_the_signals_of_linux_are_reported_in_the_order_of_their_letters() -> None:
+def test_linux_signals_are_listed_alphabetically() -> None:
     (error,) = about_container({"lifecycle": {"stopSignal": "SIGRTMIN+16"}}, {"os": {"name": "linux"}})
     begin = 'lifecycle.stopSignal: Unsupported value: "SIGRTMIN+16": supported values: '
     listed = error.removeprefix(begin).split(", ")
@@ -166,7 +166,7 @@ def test_the_signals_of_linux_are_reported_in_the_order_of_their_letters() -> No
     assert listed == sorted(listed)
 
 
-def test_an_unknown_system_has_no_signals_to_compare_with() -> None:
+def test_an_unknown_os_has_no_valid_signals() -> None:
     assert about_container({"lifecycle": {"stopSignal": "SIGX"}}, {"os": {"name": "plan9"}}) == [
         'spec.os: Unsupported value: "plan9": supported values: "linux", "windows"'
     ]

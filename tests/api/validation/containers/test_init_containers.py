@@ -1,6 +1,6 @@
-"""Init containers: what they share with others, and what only those may have that stay (restartPolicy: Always).
+"""Init containers: the common rules, and the fields allowed only for sidecars (restartPolicy: Always).
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateInitContainers, TestValidateContainerRestartPolicy
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateInitContainers, TestValidateContainerRestartPolicy
 """
 
 # ruff: noqa: E501  the API's messages are quoted whole
@@ -25,7 +25,7 @@ def about_init(options: PodValidationOptions | None = None, **container: Any) ->
     return [error.removeprefix("initContainers[0].") for error in found]
 
 
-def test_names_are_unique_also_among_the_regular_ones() -> None:
+def test_names_are_unique_across_regular_containers() -> None:
     names = ("c", "a", "a", "", "")
     containers = [{"name": name, "image": "i"} for name in names]
     assert about_spec({"initContainers": containers}) == [
@@ -36,7 +36,7 @@ def test_names_are_unique_also_among_the_regular_ones() -> None:
     ]
 
 
-def test_host_ports_are_unique_in_one_container_which_upstream_calls_the_first() -> None:
+def test_duplicate_host_ports_are_reported_at_the_first_container_as_upstream() -> None:
     ports = [{"containerPort": 80, "hostPort": 80}, {"containerPort": 81, "hostPort": 80}]
     containers = [{"name": name, "image": "i", "ports": ports[:1]} for name in "ab"]
     assert about_spec({"initContainers": containers}) == []
@@ -46,7 +46,7 @@ def test_host_ports_are_unique_in_one_container_which_upstream_calls_the_first()
     ]
 
 
-def test_hooks_and_probes_are_for_those_that_stay() -> None:
+def test_hooks_and_probes_need_a_sidecar() -> None:
     given: JsonObject = {
         "lifecycle": {"preStop": PROBE},
         "livenessProbe": PROBE,
@@ -92,7 +92,7 @@ def test_restart_policies(container: JsonObject, options: PodValidationOptions, 
     assert about_init(options, **container) == expected
 
 
-def test_a_resize_restarts_only_those_that_stay() -> None:
+def test_a_resize_may_restart_only_sidecars() -> None:
     policies = [
         {"resourceName": "cpu", "restartPolicy": "NotRequired"},
         {"resourceName": "memory", "restartPolicy": "RestartContainer"},
@@ -103,7 +103,7 @@ def test_a_resize_restarts_only_those_that_stay() -> None:
     ]
 
 
-def test_resize_policies_came_with_resizing() -> None:
+def test_resize_policies_need_the_resize_gate() -> None:
     policies = [{"resourceName": "cpu", "restartPolicy": "NotRequired"}]
     assert about_init(gates(InPlacePodVerticalScaling=False), resizePolicy=policies) == [
         'resizePolicy: Invalid value: [{"ResourceName":"cpu","RestartPolicy":"NotRequired"}]: must not be set for init containers',

@@ -1,6 +1,6 @@
-"""`spec.resources`: what the pod as a whole may use, and how that bounds its containers.
+"""`spec.resources`: pod-level resources, and their limits on containers.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidatePodResources, TestValidatePodResourceConsistency,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidatePodResources, TestValidatePodResourceConsistency,
 TestValidatePodResourceNames
 """
 
@@ -35,18 +35,18 @@ def test_names(name: str, expected: list[str]) -> None:
     assert found == [f"limits[{name}]: {error}" for error in expected]
 
 
-def test_no_claims() -> None:
+def test_claims_are_forbidden() -> None:
     assert about({"claims": [], "limits": {"cpu": "1"}}) == [
         "claims: Forbidden: claims may not be set for Resources at pod-level"
     ]
 
 
-def test_not_on_windows() -> None:
+def test_windows_is_not_supported() -> None:
     spec = {"os": {"name": "windows"}, "resources": {"limits": {"gpu": "1"}, "claims": []}}
     assert about_spec(spec) == ["resources: Forbidden: may not be set for a windows pod"]
 
 
-def test_nothing_is_asked_where_the_gate_is_off() -> None:
+def test_without_the_gate_nothing_is_validated() -> None:
     pod = pod_with({"resources": {"limits": {"gpu": "1"}}})
     assert complaints(pod, gates(PodLevelResources=False)) == []
 
@@ -78,5 +78,5 @@ def test_nothing_is_asked_where_the_gate_is_off() -> None:
         ),
     ],
 )
-def test_the_containers_must_fit_in(pod: JsonObject, containers: list[JsonObject], expected: list[str]) -> None:
+def test_containers_must_fit(pod: JsonObject, containers: list[JsonObject], expected: list[str]) -> None:
     assert about(pod, *containers) == expected

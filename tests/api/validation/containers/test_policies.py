@@ -1,6 +1,6 @@
-"""When a container is restarted, and what a resize does to it.
+"""Restart policies, restart rules and resize policies of containers.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateContainerRestartPolicy, TestValidateResizePolicy
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateContainerRestartPolicy, TestValidateResizePolicy
 """
 
 # ruff: noqa: E501  the API's messages are quoted whole
@@ -73,7 +73,7 @@ def test_restart_rules(rule: JsonObject, options: PodValidationOptions, expected
     assert found == [f"restartPolicyRules[0].{error}" for error in expected]
 
 
-def test_before_restart_rules_only_init_containers_had_a_policy() -> None:
+def test_older_versions_allow_a_policy_only_for_init_containers() -> None:
     assert about_container({}, options=gates(ContainerRestartRules=False)) == []
     assert about_container({"restartPolicy": "Never"}, options=gates(ContainerRestartRules=False)) == [
         "restartPolicy: Forbidden: may not be set for non-init containers"
@@ -90,7 +90,7 @@ def test_before_restart_rules_only_init_containers_had_a_policy() -> None:
             "Always",
             ['resizePolicy[1]: Duplicate value: "cpu"'],
         ),
-        # All but the repetition are reported at the list.
+        # All errors but the duplicate are reported at the list.
         (
             [("gpu", "Gently")],
             "Always",

@@ -1,6 +1,6 @@
-"""Requests and limits of containers, and the claims they refer to.
+"""Requests and limits of containers, and their resource claims.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateResourceNames, TestValidateResourceRequirements,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateResourceNames, TestValidateResourceRequirements,
 TestHugePagesIsolation, TestValidateOverhead, TestValidateDynamicResourceAllocation
 """
 
@@ -38,7 +38,7 @@ def about(**resources: JsonObject) -> list[str]:
         ("gpu", [STANDARD, FOR_CONTAINERS]),
         ("", ["name part must be non-empty", f"name part {KEY}", FOR_CONTAINERS]),
         ("a/b/c", [f"a valid label key {KEY} {PREFIX}", NOT_EXTENDED]),
-        # What a quota would make of it is no name, or would be taken for one.
+        # A quota for this resource would have an invalid or ambiguous name.
         (f"{'a' * 250}/b", [NOT_EXTENDED]),
         ("requests.example.com/gpu", [NOT_EXTENDED]),
     ],
@@ -46,7 +46,7 @@ def about(**resources: JsonObject) -> list[str]:
 def test_names(name: str, expected: list[str]) -> None:
     errors = [f'[{name}]: Invalid value: "{name}": {error}' for error in expected]
     amount = {name: "1"}
-    # The request is there too, by default.
+    # The request is set by default.
     assert about(limits=amount) == [f"limits{error}" for error in errors] + [f"requests{error}" for error in errors]
 
 
@@ -113,13 +113,13 @@ def test_huge_pages(resources: JsonObject, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize("size", ["big", "0", "1m", "-2Mi"])
-def test_nothing_is_a_multiple_of_a_size_that_is_none(size: str) -> None:
+def test_a_huge_page_size_that_is_invalid_has_no_multiples(size: str) -> None:
     name = f"hugepages-{size}"
     found = about(limits={name: "4Mi", "cpu": "1"})
     assert f'limits[{name}]: Invalid value: "4Mi": 4Mi is not positive integer multiple of {name}' in found
 
 
-def test_overhead_is_looked_at_as_limits() -> None:
+def test_overhead_is_validated_like_limits() -> None:
     assert about_spec({"overhead": {"cpu": "1", "pods": "-1"}}) == [
         f'overhead.limits[pods]: Invalid value: "pods": {FOR_CONTAINERS}',
         'overhead.limits[pods]: Invalid value: "-1": must be greater than or equal to 0',
@@ -127,7 +127,7 @@ def test_overhead_is_looked_at_as_limits() -> None:
 
 
 class TestClaims:
-    """`spec.resourceClaims`, and `resources.claims` of the containers, which refer to them by name."""
+    """`spec.resourceClaims`, and `resources.claims` of containers, which refer to them by name."""
 
     def about(self, *used: JsonObject, names: tuple[str, ...] = ("gpu", "net")) -> list[str]:
         claims = [{"name": name, "resourceClaimName": "c"} for name in names]
@@ -145,12 +145,12 @@ class TestClaims:
         ]
         assert self.about({"name": "gpu", "request": "A"}) == [f'[0].request: Invalid value: "A": {LABEL}']
 
-    def test_nothing_is_referred_to_twice(self) -> None:
+    def test_references_are_unique(self) -> None:
         whole, part = {"name": "gpu"}, {"name": "gpu", "request": "a"}
         assert self.about(whole, whole) == ['[1]: Duplicate value: "gpu"']
         assert self.about(whole, part) == ['[1]: Duplicate value: "gpu"']
         assert self.about(part, part) == ['[1]: Duplicate value: "gpu/a"']
-        # Once for each part that was named before.
+        # Once for each earlier entry.
         assert self.about(part, {"name": "gpu", "request": "b"}, {"name": "net", "request": "a"}, whole) == [
             '[3]: Duplicate value: "gpu"',
             '[3]: Duplicate value: "gpu"',
@@ -183,7 +183,7 @@ class TestClaims:
         assert about_spec({"resourceClaims": claims}) == [f"resourceClaims{error}" for error in expected]
 
     def test_not_for_mirror_pods(self) -> None:
-        """The path is empty, which prints as an index without a number."""
+        """The path is empty, which is printed as an index without a number."""
         spec = {"nodeName": "n", "resourceClaims": [{"name": "gpu"}]}
         pod = pod_with(spec, annotations={"kubernetes.io/config.mirror": "x"})
         assert complaints(pod) == ["[]: Forbidden: static pods do not support resource claims"]

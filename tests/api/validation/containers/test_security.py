@@ -1,6 +1,6 @@
 """Security contexts of containers and pods.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateSecurityContext, TestValidateLinuxSecurityContext,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateSecurityContext, TestValidateLinuxSecurityContext,
 TestValidatePodSpec, TestValidateSELinuxChangePolicy, TestValidateSysctls, TestIsValidSysctlName
 """
 
@@ -23,7 +23,7 @@ SYSCTL = (
 
 
 def shown(**values: str) -> str:
-    """A container's security context in Go's own field names, every field written."""
+    """A container's security context as Go prints it, with all fields."""
     names = (
         "Capabilities Privileged SELinuxOptions WindowsOptions RunAsUser RunAsGroup RunAsNonRoot "
         "ReadOnlyRootFilesystem AllowPrivilegeEscalation ProcMount SeccompProfile AppArmorProfile"
@@ -38,7 +38,7 @@ class TestContainers:
         found = about_container({"securityContext": context}, spec, options)
         return [error.removeprefix("securityContext") for error in found]
 
-    def test_privileges_are_for_the_cluster_to_give(self) -> None:
+    def test_privileged_containers_can_be_disabled_in_the_cluster(self) -> None:
         assert self.about(privileged=True) == []
         assert self.about(PodValidationOptions(allow_privileged=False), privileged=False) == []
         assert self.about(PodValidationOptions(allow_privileged=False), privileged=True) == [
@@ -62,7 +62,7 @@ class TestContainers:
             '.procMount: Invalid value: "Unmasked": `hostUsers` must be false to use `Unmasked`'
         ]
 
-    def test_no_privilege_without_escalation(self) -> None:
+    def test_privileged_needs_privilege_escalation(self) -> None:
         assert self.about(allowPrivilegeEscalation=False, privileged=False) == []
         context = shown(
             Privileged="true",
@@ -74,7 +74,7 @@ class TestContainers:
             f": Invalid value: {context}: cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
         ]
 
-    def test_no_sys_admin_without_escalation(self) -> None:
+    def test_sys_admin_needs_privilege_escalation(self) -> None:
         capabilities = {"add": ["NET_ADMIN", "CAP_SYS_ADMIN"]}
         assert self.about(capabilities=capabilities) == []
         context = shown(
@@ -107,7 +107,7 @@ class TestPods:
             'seLinuxChangePolicy: Unsupported value: "All": supported values: "Recursive"',
         ]
 
-    def test_se_linux_labels_by_mount_option_come_with_a_gate(self) -> None:
+    def test_se_linux_mount_options_need_their_gate(self) -> None:
         assert self.about(seLinuxChangePolicy="Recursive") == []
         assert self.about(seLinuxChangePolicy="MountOption") == [
             'seLinuxChangePolicy: Unsupported value: "MountOption": supported values: "Recursive"'
@@ -117,7 +117,7 @@ class TestPods:
             'seLinuxChangePolicy: Unsupported value: "All": supported values: "MountOption", "Recursive"'
         ]
 
-    def test_one_process_namespace(self) -> None:
+    def test_shared_and_host_pid_exclude_each_other(self) -> None:
         assert about_spec({"hostPID": True, "shareProcessNamespace": False}) == []
         assert about_spec({"hostPID": True, "shareProcessNamespace": True}) == [
             "securityContext.shareProcessNamespace: Invalid value: true: ShareProcessNamespace and HostPID cannot both be enabled",
@@ -135,29 +135,29 @@ class TestSysctls:
         assert self.about(name) == []
 
     @pytest.mark.parametrize("name", ["*", "_a", "a.", "Abc", "a b", "a" * 254])
-    def test_wrong_names(self, name: str) -> None:
+    def test_invalid_names(self, name: str) -> None:
         assert self.about(name) == [f'[0].name: Invalid value: "{name}": {SYSCTL}']
 
-    def test_a_name_is_needed_and_comes_once(self) -> None:
+    def test_a_name_is_required_and_unique(self) -> None:
         assert self.about("") == ["[0].name: Required value"]
         assert self.about("a.b", "a.b") == ['[1].name: Duplicate value: "a.b"']
         assert self.about("", "") == ["[0].name: Required value", "[1].name: Required value"]
 
     @pytest.mark.parametrize("name", ["net.ipv4.ip_forward", "net/ipv4/ip_forward"])
-    def test_the_hosts_network_is_not_for_the_pod_to_set(self, name: str) -> None:
+    def test_network_sysctls_are_forbidden_with_the_hosts_network(self, name: str) -> None:
         assert self.about(name, hostIPC=True) == []
         assert self.about(name, hostNetwork=True) == [
             f"[0].name: Invalid value: \"{name}\": may not be specified when 'hostNetwork' is true"
         ]
 
     @pytest.mark.parametrize("name", ["kernel.shm_rmid_forced", "kernel.msg", "fs.mqueue.msg_max", "fs/mqueue/x"])
-    def test_nor_is_its_ipc(self, name: str) -> None:
+    def test_ipc_sysctls_are_forbidden_with_the_hosts_ipc(self, name: str) -> None:
         assert self.about(name, hostNetwork=True) == []
         assert self.about(name, hostIPC=True) == [
             f"[0].name: Invalid value: \"{name}\": may not be specified when 'hostIPC' is true"
         ]
 
-    def test_a_pattern_is_not_a_name_but_belongs_to_a_namespace(self) -> None:
+    def test_a_pattern_is_an_invalid_name_in_a_namespace(self) -> None:
         assert self.about("kernel.shm*", hostIPC=True) == [
             f'[0].name: Invalid value: "kernel.shm*": {SYSCTL}',
             "[0].name: Invalid value: \"kernel.shm*\": may not be specified when 'hostIPC' is true",

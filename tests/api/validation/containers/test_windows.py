@@ -1,6 +1,6 @@
-"""Windows: user names and credentials, host-process pods, and what does not exist there (or only there).
+"""Windows: user names, credentials, host-process pods, and fields that exist on only one of both systems.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateWindowsSecurityContextOptions,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateWindowsSecurityContextOptions,
 TestValidateWindowsHostProcessPod, TestValidateOS, TestValidateOSFields, TestValidateWindowsPodSecurityContext,
 TestValidateLinuxPodSecurityContext
 """
@@ -93,23 +93,23 @@ class TestHostProcesses:
         }
         return about_spec(spec, PodValidationOptions(allow_privileged=allowed))
 
-    def test_all_or_none(self) -> None:
+    def test_all_containers_or_none_are_host_process(self) -> None:
         assert self.about(None, None, network=False) == []
         assert self.about(False, False, network=False) == []
         assert self.about(None, True, True) == []
         assert self.about(True, None, True) == []
         assert self.about(None, True, None) == [self.ALL]
 
-    def test_on_the_hosts_network(self) -> None:
+    def test_host_process_needs_the_hosts_network(self) -> None:
         assert self.about(True, None, network=False) == [self.NETWORK]
 
-    def test_pod_and_container_must_not_disagree(self) -> None:
+    def test_pod_and_container_must_agree(self) -> None:
         where = "containers[0].securityContext.windowsOptions.hostProcess"
         detail = "pod hostProcess value must be identical if both are specified, was"
         assert self.about(False, True) == [f"{where}: Invalid value: true: {detail} false"]
         assert self.about(True, False, None) == [f"{where}: Invalid value: false: {detail} true", self.ALL]
 
-    def test_only_where_privileges_are_given(self) -> None:
+    def test_host_process_needs_privileged_pods(self) -> None:
         assert self.about(True, None, allowed=False) == [
             "spec: Forbidden: hostProcess containers are disallowed by cluster policy"
         ]
@@ -134,7 +134,7 @@ def test_a_linux_pod_has_no_windows_options() -> None:
     assert about_spec(spec) == [f"{where}: {NOT_ON_LINUX}", f"initContainers[0].{where}: {NOT_ON_LINUX}"]
 
 
-def test_what_a_windows_pod_cannot_have() -> None:
+def test_forbidden_fields_of_a_windows_pod() -> None:
     context = {
         "appArmorProfile": {"type": "Unconfined"},
         "seLinuxOptions": {},
@@ -171,12 +171,12 @@ def test_what_a_windows_pod_cannot_have() -> None:
     ]
 
 
-def test_what_does_not_say_anything_is_not_said() -> None:
+def test_empty_fields_are_not_reported() -> None:
     spec = {"os": {"name": "windows"}, "hostPID": False, "hostIPC": False, "securityContext": {"sysctls": []}}
     assert about_spec(spec) == []
 
 
-def test_what_a_windows_container_cannot_have() -> None:
+def test_forbidden_fields_of_a_windows_container() -> None:
     context = {
         "appArmorProfile": {"type": "Unconfined"},
         "seLinuxOptions": {},

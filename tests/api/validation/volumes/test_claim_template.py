@@ -1,7 +1,8 @@
-"""The claim that an ephemeral volume makes for itself.
+"""The claim template of an ephemeral volume.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidatePersistentVolumeClaim, TestValidateEphemeralVolume,
-TestAlphaVolumePVCDataSource, TestAnyDataSource, TestCrossNamespaceSource, TestVolumeAttributesClass
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidatePersistentVolumeClaim,
+TestValidateEphemeralVolume, TestAlphaVolumePVCDataSource, TestAnyDataSource, TestCrossNamespaceSource,
+TestVolumeAttributesClass
 """
 
 # ruff: noqa: E501  the API's messages are quoted whole
@@ -37,7 +38,7 @@ def test_an_empty_template() -> None:
     ]
 
 
-def test_only_labels_and_annotations_may_be_given() -> None:
+def test_only_labels_and_annotations_are_allowed() -> None:
     meta = {
         "annotations": {"a b": "1"},
         "labels": {"-": "?"},
@@ -54,7 +55,7 @@ def test_only_labels_and_annotations_may_be_given() -> None:
         f'metadata.labels: Invalid value: "-": name part {KEY}',
         f'metadata.labels: Invalid value: "?": {LABEL_VALUE}',
         "metadata.generateName: Forbidden: cannot be set",
-        "metadata.uID: Forbidden: cannot be set",  # Go's name with a small first letter
+        "metadata.uID: Forbidden: cannot be set",  # Go's name with a lower-case first letter
         "metadata.finalizers: Forbidden: cannot be set",  # empty, but not absent
     ]
 
@@ -126,7 +127,7 @@ def test_the_claim(more: JsonObject, expected: list[str]) -> None:
                 f'dataSourceRef.namespace: Invalid value: "Ns": {LABEL}',
             ],
         ),
-        # Upstream reports both at the claim and quotes a path object, of which nothing can be seen.
+        # Upstream reports both at the claim and quotes an opaque path object.
         (
             {"dataSource": SNAPSHOT, "dataSourceRef": {**SNAPSHOT, "name": "t"}},
             ["ephemeral.volumeClaimTemplate.spec: Invalid value: {}: must match dataSourceRef"],

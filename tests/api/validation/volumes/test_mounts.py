@@ -1,7 +1,7 @@
-"""Where volumes appear in a container.
+"""Volume mounts and devices of a container.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateVolumeMounts, TestValidateSubpathMutuallyExclusive,
-TestValidateMountPropagation, TestAlphaValidateVolumeDevices
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateVolumeMounts,
+TestValidateSubpathMutuallyExclusive, TestValidateMountPropagation, TestAlphaValidateVolumeDevices
 """
 
 # ruff: noqa: E501  the API's messages are quoted whole
@@ -33,7 +33,7 @@ def about(**container: Any) -> list[str]:
         ({"mountPath": "/a"}, ["[0].name: Required value", '[0].name: Not found: ""']),
         ({"name": "abc"}, ["[0].mountPath: Required value"]),
         ({"name": "x", "mountPath": "/a"}, ['[0].name: Not found: "x"']),
-        # Sub-paths and the two below are reported at the list, not at its element.
+        # Sub-paths and the next two are reported at the list, not at the element.
         (
             {"name": "abc", "mountPath": "/a", "subPath": "/b"},
             ['.subPath: Invalid value: "/b": must be a relative path'],
@@ -90,12 +90,12 @@ def test_a_privileged_container_may_propagate_both_ways() -> None:
     assert about(volumeMounts=[mount], securityContext={"privileged": True}) == []
 
 
-def test_one_place_one_mount() -> None:
+def test_mount_paths_are_unique() -> None:
     mounts = [{"name": "abc", "mountPath": "/a"}, {"name": "claim", "mountPath": "/a"}]
     assert about(volumeMounts=mounts) == ['volumeMounts[1].mountPath: Invalid value: "/a": must be unique']
 
 
-def test_a_volume_is_mounted_or_a_device() -> None:
+def test_a_volume_is_either_mounted_or_a_device() -> None:
     mounts, devices = [{"name": "claim", "mountPath": "/a"}], [{"name": "claim", "devicePath": "/a"}]
     assert about(volumeMounts=mounts, volumeDevices=devices) == [
         'volumeMounts[0].name: Invalid value: "claim": must not already exist in volumeDevices',

@@ -1,6 +1,6 @@
-"""Volumes put together from secrets, config maps, the downward API, tokens, trust bundles and certificates.
+"""Projected volumes: Secrets, ConfigMaps, downward API, tokens, trust bundles, certificates.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateVolumes (projected and downward API parts);
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateVolumes (projected and downward API parts);
 names_test.go
 """
 
@@ -22,7 +22,7 @@ NAME_REF = {"fieldPath": "metadata.name"}
 
 
 def about_source(source: JsonObject) -> list[str]:
-    """Errors of the only source; those reported at the volume begin with `projected`."""
+    """Errors of the only source; those of the volume begin with `projected`."""
     volume = {"name": "v", "projected": {"sources": [source]}}
     pod = pod_with({"serviceAccountName": "sa", "volumes": [volume]})
     errors = [error.removeprefix("spec.volumes[0].") for error in complaints(pod)]
@@ -74,7 +74,7 @@ def test_keys(kind: str) -> None:
     ]
 
 
-def test_one_kind_per_source() -> None:
+def test_each_source_has_one_kind() -> None:
     source = {"secret": {"name": "s"}, "configMap": {"name": "c"}}
     assert about_source(source) == [
         "projected.sources[0]: Forbidden: may not specify more than 1 volume type per source"
@@ -82,8 +82,8 @@ def test_one_kind_per_source() -> None:
     assert about_source({}) == []
 
 
-def test_no_file_comes_from_two_sources() -> None:
-    """What is quoted is the name of the secret or config map, for other sources the path."""
+def test_files_of_two_sources_must_differ() -> None:
+    """The error quotes the name of the Secret or ConfigMap; for other sources, the path."""
     item, bundle = {"key": "k", "path": "f"}, {"name": "b", "path": "f"}
     certificate = {"signerName": "a.b/c", "keyType": "ED25519", "credentialBundlePath": "f", "keyPath": "f"}
     sources = [
@@ -120,7 +120,7 @@ def test_no_file_comes_from_two_sources() -> None:
                 "serviceAccountToken.expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds",
             ],
         ),
-        # The path is reported at the volume.
+        # The path is that of the volume.
         ({}, [f"projected.path: {REQUIRED}"]),
         ({"path": "../t"}, ["projected.path: Invalid value: \"../t\": must not contain '..'"]),
     ],
@@ -129,7 +129,7 @@ def test_tokens(token: JsonObject, expected: list[str]) -> None:
     assert about_source({"serviceAccountToken": token}) == expected
 
 
-def test_a_token_needs_an_account() -> None:
+def test_a_token_needs_a_service_account() -> None:
     assert about_volume({"projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}) == [
         "projected.sources[0].serviceAccountToken: Forbidden: must not be specified when serviceAccountName is not set"
     ]
@@ -214,7 +214,7 @@ def test_trust_bundles(bundle: JsonObject, expected: list[str]) -> None:
         ("example.com", [f'Invalid value: "example.com": {SIGNER}']),
         ("a.b/c/d", [f'Invalid value: "a.b/c/d": {SIGNER}']),
         ("a/c", ['Invalid value: "a": should be a domain with at least two segments separated by dots']),
-        # Only the first bad label of each part is reported.
+        # Only the first invalid label of each part is reported.
         (
             "A.B.c/D.E",
             [

@@ -1,6 +1,6 @@
-"""What each kind of volume must say.
+"""Validation of each kind of volume.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateVolumes, TestValidateKeyToPath,
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateVolumes, TestValidateKeyToPath,
 TestValidateNFSVolumeSource, TestValidateGlusterfs, TestValidateCSIVolumeSource, TestValidateFlexVolumeSource
 """
 
@@ -46,7 +46,7 @@ MANAGED = 'supported values: "/subscriptions/{sub-id}/resourcegroups/{group-name
         ("iscsi", ["targetPortal", "iqn"]),
     ],
 )
-def test_what_a_source_needs(kind: str, names: list[str]) -> None:
+def test_required_fields_of_a_source(kind: str, names: list[str]) -> None:
     assert about_volume({kind: {}}) == [f"{kind}.{name}: {REQUIRED}" for name in names]
     source = {name: [IQN] if name == "monitors" else IQN if name == "iqn" else "x" for name in names}
     assert about_volume({kind: source}) == []
@@ -76,7 +76,7 @@ def test_what_a_source_needs(kind: str, names: list[str]) -> None:
                 "gitRepo.directory: Invalid value: \"/d/..\": must not contain '..'",
             ],
         ),
-        # Looked into under another name than the one it is refused by.
+        # Validated under another name than in the error.
         (
             {"gcePersistentDisk": {"partition": 256}},
             [f"persistentDisk.pdName: {REQUIRED}", f"persistentDisk.partition: Invalid value: 256: {PARTITION}"],
@@ -181,7 +181,7 @@ def test_an_iscsi_initiator_and_a_long_portal() -> None:
         ({"registry": "r:1,[::1]:2,:3", "volume": "v"}, []),
         ({}, [f"registry: {REQUIRED}: {PAIRS}", f"volume: {REQUIRED}"]),
         ({"registry": "r", "volume": "v"}, [f'registry: Invalid value: "r": {PAIRS}']),
-        # One complaint for each pair that is none.
+        # One error for each invalid pair.
         ({"registry": "r,::1:2", "volume": "v"}, [f'registry: Invalid value: "r,::1:2": {PAIRS}'] * 2),
         (
             {"registry": "r", "volume": "v", "tenant": "t" * 65},
@@ -213,7 +213,7 @@ def test_fibre_channel(source: JsonObject, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize("key", ["kubernetes.io/x", "k8s.io", "Storage.K8S.io/x/y", "a.kubernetes.io"])
-def test_flex_options_that_are_reserved(key: str) -> None:
+def test_reserved_flex_options(key: str) -> None:
     volume = {"flexVolume": {"driver": "d", "options": {"kubernetes.io.example.com/x": "1", "mine": "2", key: "3"}}}
     assert about_volume(volume) == [
         f'flexVolume.options[{key}]: Invalid value: "{key}": kubernetes.io and k8s.io namespaces are reserved'

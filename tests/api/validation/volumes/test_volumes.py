@@ -1,6 +1,6 @@
-"""The volumes of a pod: names, and one source each.
+"""The volumes of a pod: unique names, and one source each.
 
-Re-told from: pkg/apis/core/validation/validation_test.go TestValidateVolumes, TestValidateEphemeralVolume
+Adapted from: pkg/apis/core/validation/validation_test.go TestValidateVolumes, TestValidateEphemeralVolume
 """
 
 # ruff: noqa: E501  the API's messages are quoted whole
@@ -33,17 +33,17 @@ def test_names(name: str, expected: list[str]) -> None:
     assert about_volume({"name": name, "emptyDir": {}}) == expected
 
 
-def test_no_two_volumes_have_one_name() -> None:
+def test_volume_names_are_unique() -> None:
     volumes = [{"name": "abc", "emptyDir": {}}, {"name": "abc", "emptyDir": {}}]
     assert about_spec({"volumes": volumes}) == ['volumes[1].name: Duplicate value: "abc"']
 
 
-def test_a_name_is_taken_only_by_a_volume_without_a_fault() -> None:
+def test_only_a_valid_volume_reserves_its_name() -> None:
     volumes = [{"name": "abc", "nfs": {"server": "s", "path": "p"}}, {"name": "abc", "emptyDir": {}}]
     assert about_spec({"volumes": volumes}) == ['volumes[0].nfs.path: Invalid value: "p": must be an absolute path']
 
 
-def test_no_source_means_an_empty_directory() -> None:
+def test_a_volume_without_a_source_is_an_empty_dir() -> None:
     assert about_volume({}) == []
 
 
@@ -51,9 +51,9 @@ def test_no_source_means_an_empty_directory() -> None:
     ("volume", "expected"),
     [
         ({"emptyDir": {}, "hostPath": {"path": ""}}, [f"hostPath: {TWICE}"]),
-        # Upstream's order decides which is the first, not the manifest's.
+        # The first is the first in upstream's order, not in the manifest.
         ({"secret": {"secretName": "s"}, "gitRepo": {}}, ["gitRepo.repository: Required value", f"secret: {TWICE}"]),
-        # Two are spelled in a way of their own.
+        # Two have irregular spellings.
         ({"emptyDir": {}, "cephfs": {}, "downwardAPI": {}}, [f"cephFS: {TWICE}", f"downwarAPI: {TWICE}"]),
         ({"emptyDir": {}, "gcePersistentDisk": {}}, [f"gcePersistentDisk: {TWICE}"]),
         (
@@ -62,11 +62,11 @@ def test_no_source_means_an_empty_directory() -> None:
         ),
     ],
 )
-def test_one_source(volume: JsonObject, expected: list[str]) -> None:
+def test_exactly_one_source(volume: JsonObject, expected: list[str]) -> None:
     assert about_volume(volume) == expected
 
 
-def test_an_iscsi_initiator_limits_the_name_also_of_a_refused_source() -> None:
+def test_an_iscsi_initiator_limits_the_name_even_of_a_rejected_source() -> None:
     initiator = "iqn.2015-02.example.com:init"
     volume = {"emptyDir": {}, "iscsi": {"initiatorName": initiator, "targetPortal": "t" * 63}}
     assert about_volume(volume) == [
@@ -80,7 +80,7 @@ def test_an_iscsi_initiator_limits_the_name_also_of_a_refused_source() -> None:
     [
         ({"reference": "i", "pullPolicy": "Never"}, PodValidationOptions(resource_is_pod=True), []),
         ({}, PodValidationOptions(resource_is_pod=True), ["image.reference: Required value"]),
-        ({}, PodValidationOptions(), []),  # the kubelet does not say that a static pod is a pod
+        ({}, PodValidationOptions(), []),  # the kubelet does not set the kind of a static pod
         (
             {"reference": "i", "pullPolicy": "Sometimes"},
             PodValidationOptions(),
@@ -93,16 +93,16 @@ def test_images(image: JsonObject, options: PodValidationOptions, expected: list
 
 
 class TestEphemeralVolumes:
-    def test_needs_a_template(self) -> None:
+    def test_a_template_is_required(self) -> None:
         assert about_volume({"ephemeral": {}}) == ["ephemeral.volumeClaimTemplate: Required value"]
 
-    def test_the_claim_is_named_after_pod_and_volume(self) -> None:
+    def test_the_claim_name_combines_pod_and_volume(self) -> None:
         pod = pod_with({"volumes": [{"name": "v", "ephemeral": CLAIM}]}, name="n" * 252)
         assert complaints(pod) == [
             f'spec.volumes[0].name: Invalid value: "v": PVC name "{"n" * 252}-v": must be no more than 253 characters'
         ]
 
-    def test_without_one_of_the_names_there_is_nothing_to_check(self) -> None:
+    def test_without_both_names_nothing_is_checked(self) -> None:
         assert about_volume({"name": "", "ephemeral": CLAIM}) == ["name: Required value"]
         pod = pod_with({"volumes": [{"name": "V", "ephemeral": CLAIM}]}, name="")
         assert complaints(pod) == [
@@ -110,13 +110,13 @@ class TestEphemeralVolumes:
             f'spec.volumes[0].name: Invalid value: "V": {LABEL}',
         ]
 
-    def test_a_bad_claim_name_comes_before_the_bad_volume_name(self) -> None:
+    def test_an_invalid_claim_name_is_reported_before_the_invalid_volume_name(self) -> None:
         assert about_volume({"name": "V", "ephemeral": CLAIM}) == [
             f'name: Invalid value: "V": PVC name "p-V": {SUBDOMAIN}',
             f'name: Invalid value: "V": {LABEL}',
         ]
 
-    def test_nobody_else_may_use_the_claim(self) -> None:
+    def test_the_claim_is_exclusive(self) -> None:
         volumes = [{"name": "v", "ephemeral": CLAIM}, {"name": "w", "persistentVolumeClaim": {"claimName": "p-v"}}]
         assert about_spec({"volumes": volumes}) == [
             'volumes[1].persistentVolumeClaim.claimName: Invalid value: "p-v": must not reference a PVC that gets created for an ephemeral volume',

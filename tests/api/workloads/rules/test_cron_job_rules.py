@@ -1,6 +1,6 @@
 """Defaults and validation of CronJobs.
 
-Re-tells: pkg/apis/batch/validation/validation_test.go TestValidateCronJob, TestTimeZones,
+Adapted from: pkg/apis/batch/validation/validation_test.go TestValidateCronJob, TestTimeZones,
 TestValidateScheduleFormatPanicRecovery; pkg/apis/batch/v1/defaults_test.go
 """
 

@@ -1,6 +1,6 @@
-"""Which claims and claim templates an API server accepts.
+"""Validation of resource claims and claim templates.
 
-After upstream's pkg/apis/resource/validation: validation_resourceclaim_test.go TestValidateClaim,
+Adapted from upstream's pkg/apis/resource/validation: validation_resourceclaim_test.go TestValidateClaim,
 TestValidateClaimUpdate, TestValidateClaimStatusUpdate (43 of 92 rows; the others are about metadata, which all kinds
 share, gates that are off, network data and shared devices).
 """
@@ -252,12 +252,12 @@ def test_claim(obj: Json, wanted: list[str]) -> None:
     ]
 
 
-def test_a_template_has_no_name_for_its_claims() -> None:
+def test_a_template_has_no_claim_name() -> None:
     template = {"metadata": {"name": "t"}, "spec": {"metadata": {"name": "x"}, "spec": claim()["spec"]}}
     assert complaints("ResourceClaimTemplate", template) == ["spec.metadata.name: Forbidden: cannot be set"]
 
 
-def test_the_spec_of_a_claim_cannot_change() -> None:
+def test_the_spec_of_a_claim_is_immutable() -> None:
     rules = rules_of("ResourceClaim")
     assert rules is not None
     errors = Errors()

@@ -1,6 +1,7 @@
-"""What an API server complains about in single devices, counters, names and configurations of resource.k8s.io.
+"""Validation of devices, counters, names and configurations of resource.k8s.io.
 
-After upstream's pkg/apis/resource/validation: validation_resourceslice_test.go, validation_resourceclaim_test.go.
+Adapted from upstream's pkg/apis/resource/validation: validation_resourceslice_test.go,
+validation_resourceclaim_test.go.
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ def test_counters_are_limited() -> None:
     ]
 
 
-def test_only_the_node_of_a_slice_changed() -> None:
+def test_if_only_the_node_of_a_slice_changes() -> None:
     old, new = resource_slice("n1", "a", pool="p"), resource_slice("n2", "a", pool="p")
     assert complaints("ResourceSlice", new, old) == ['spec.nodeName: Invalid value: "n2": field is immutable']
 
@@ -186,7 +187,7 @@ def test_names(check: Any, name: str, wanted: list[str]) -> None:
     assert [str(error) for error in errors] == wanted
 
 
-def test_values_in_messages_have_all_fields() -> None:
+def test_values_in_messages_include_all_fields() -> None:
     shown = parts.printed("DeviceCapacity", {"value": "1Gi"})
     assert str(shown) == '{"Value":"1Gi","RequestPolicy":null}'
     quantities = parts.printed("map[string]resource.Quantity", {"b": "2", "a": "1"})

@@ -1,7 +1,7 @@
-"""Which device classes and resource slices an API server accepts.
+"""Validation of device classes and resource slices.
 
-After upstream's pkg/apis/resource/validation: validation_deviceclass_test.go and validation_resourceslice_test.go in
-part.
+Adapted from upstream's pkg/apis/resource/validation: validation_deviceclass_test.go and
+validation_resourceslice_test.go in part.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def test_resource_slice(obj: Json, wanted: list[str]) -> None:
     assert complaints("ResourceSlice", obj) == wanted
 
 
-def test_a_slice_stays_with_its_driver_pool_and_node() -> None:
+def test_driver_pool_and_node_of_a_slice_are_immutable() -> None:
     rules = rules_of("ResourceSlice")
     assert rules is not None
     errors = Errors()

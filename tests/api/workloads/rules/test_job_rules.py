@@ -1,6 +1,6 @@
 """Defaults, generated labels and validation of Jobs.
 
-Re-tells: pkg/apis/batch/validation/validation_test.go; pkg/apis/batch/v1/defaults_test.go;
+Adapted from: pkg/apis/batch/validation/validation_test.go; pkg/apis/batch/v1/defaults_test.go;
 pkg/registry/batch/job/strategy_test.go TestJobStrategy_PrepareForCreate
 """
 
@@ -56,7 +56,7 @@ def test_job_defaults(spec: dict[str, Any], expected: dict[str, Any]) -> None:
     assert {name: made.get(name) for name in expected} == expected
 
 
-def test_a_condition_pattern_means_true() -> None:
+def test_the_default_status_of_a_condition_pattern_is_true() -> None:
     rules = [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]
     made = new_job(podFailurePolicy={"rules": rules})["spec"]
     assert made["podFailurePolicy"]["rules"][0]["onPodConditions"][0]["status"] == "True"
@@ -72,14 +72,14 @@ GENERATED = {
 }
 
 
-def test_the_selector_is_made_of_the_uid() -> None:
+def test_the_selector_uses_the_uid() -> None:
     job = new_job()
     assert job["spec"]["selector"] == {"matchLabels": {"batch.kubernetes.io/controller-uid": "1a2b3c"}}
     assert job["spec"]["template"]["metadata"]["labels"] == GENERATED
     assert not errors_of(job)
 
 
-def test_a_job_without_labels_gets_those_of_its_pods() -> None:
+def test_a_job_without_labels_gets_those_of_its_template() -> None:
     assert new_job()["metadata"]["labels"] == GENERATED
     assert new_job({"app": "x"})["metadata"]["labels"] == {"app": "x", **GENERATED}
 
@@ -95,7 +95,7 @@ def test_a_job_keeps_its_own_labels() -> None:
     assert job["metadata"]["labels"] == {"app": "x"}
 
 
-def test_a_manual_selector_stays() -> None:
+def test_a_manual_selector_is_kept() -> None:
     job = new_job({"a": "b"}, manualSelector=True, selector={"matchLabels": {"a": "b"}})
     assert job["spec"]["template"]["metadata"]["labels"] == {"a": "b"}
     assert not errors_of(job)
@@ -359,7 +359,7 @@ def test_one_of_the_errors(spec: dict[str, Any], expected: str) -> None:
     assert expected in errors_of(new_job(**spec))
 
 
-def test_the_containers_of_a_job_end() -> None:
+def test_the_restart_policy_must_not_be_always() -> None:
     path = "spec.template.spec.restartPolicy"
     assert errors_of(new_job(restart_policy="Always")) == [
         f'{path}: Required value: valid values: "OnFailure", "Never"'
@@ -397,12 +397,12 @@ def test_no_generated_labels() -> None:
     assert f"{path}[controller-uid]: Required value: must be '1a2b3c'" in errors_of(job)
 
 
-def test_a_selector_of_ones_own_is_not_auto_generated() -> None:
+def test_a_manual_selector_may_use_other_labels() -> None:
     job = new_job(selector={"matchLabels": {"a": "b"}})
     assert any(error.endswith("`selector` not auto-generated") for error in errors_of(job))
 
 
-def test_an_indexed_job_with_too_long_a_name() -> None:
+def test_the_name_of_an_indexed_job_is_limited() -> None:
     job = new_job(**INDEXED)
     job["metadata"]["name"] = "x" * 62
     assert f"will not able to create pod with invalid DNS label: {'x' * 62}-4" in errors_of(job)[-1]

@@ -1,6 +1,6 @@
-"""What of a Job can change.
+"""Mutable fields of a Job.
 
-Re-tells: pkg/apis/batch/validation/validation_test.go TestValidateJobUpdate
+Adapted from: pkg/apis/batch/validation/validation_test.go TestValidateJobUpdate
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def test_job_updates(old: dict[str, Any], change: dict[str, Any], path: str | No
         {"containers": [{**CONTAINER, "resources": {"requests": {"cpu": "1"}}}]},
     ],
 )
-def test_placement_and_resources_change_only_while_suspended(change: dict[str, Any]) -> None:
+def test_placement_and_resources_are_mutable_only_while_suspended(change: dict[str, Any]) -> None:
     assert [error.partition(":")[0] for error in update_errors(new_job(), {}, change)] == ["spec.template"]
     assert not update_errors(new_job(suspend=True), {}, change)
     started = new_job(suspend=True)
@@ -68,7 +68,7 @@ def test_placement_and_resources_change_only_while_suspended(change: dict[str, A
     assert [error.partition(":")[0] for error in update_errors(started, {}, change)] == ["spec.template"]
 
 
-def test_the_image_of_a_suspended_job_cannot_change() -> None:
+def test_the_image_of_a_suspended_job_is_immutable() -> None:
     found = update_errors(new_job(suspend=True), {}, {"containers": [{**CONTAINER, "image": "other"}]})
     assert [error.partition(":")[0] for error in found] == ["spec.template.spec"]
 
@@ -86,13 +86,13 @@ def test_the_image_of_a_suspended_job_cannot_change() -> None:
         ),
     ],
 )
-def test_policies_stay_and_messages_print_them(change: dict[str, Any], shown: str) -> None:
+def test_policies_are_immutable_and_printed_in_messages(change: dict[str, Any], shown: str) -> None:
     policies = failure_rules({"action": "Ignore", "onExitCodes": IN}) | success_rules({"succeededCount": 1})
     (found,) = update_errors(new_job(**(policies | INDEXED | {"podReplacementPolicy": "Failed"})), change)
     assert found == f"{shown}: field is immutable"
 
 
-def test_the_affinity_of_a_suspended_job_between_pods_stays() -> None:
+def test_the_pod_affinity_of_a_suspended_job_is_immutable() -> None:
     anti: dict[str, Any] = {"podAntiAffinity": {}}
     old = new_job(suspend=True)
     old["spec"]["template"]["spec"]["affinity"] = {**anti, "nodeAffinity": {}}
@@ -100,6 +100,6 @@ def test_the_affinity_of_a_suspended_job_between_pods_stays() -> None:
     assert [error.partition(":")[0] for error in update_errors(old, {}, {"affinity": None})] == ["spec.template.spec"]
 
 
-def test_containers_of_a_suspended_job_stay_in_number_and_name() -> None:
+def test_the_container_names_of_a_suspended_job_are_immutable() -> None:
     for containers in ([CONTAINER, {**CONTAINER, "name": "b"}], [{**CONTAINER, "name": "other"}]):
         assert len(update_errors(new_job(suspend=True), {}, {"containers": containers})) == 1

@@ -1,6 +1,6 @@
-"""What the API server fills in and refuses in Deployments, ReplicaSets and ReplicationControllers.
+"""Defaults and validation of Deployments, ReplicaSets and ReplicationControllers.
 
-Re-told from: pkg/apis/apps/v1/defaults_test.go TestSetDefaultDeployment; pkg/apis/apps/validation/validation_test.go
+Adapted from: pkg/apis/apps/v1/defaults_test.go TestSetDefaultDeployment; pkg/apis/apps/validation/validation_test.go
 TestValidateDeployment, TestValidateReplicaSet; pkg/apis/core/validation TestValidateReplicationController
 """
 
@@ -46,7 +46,7 @@ def template_of(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "ReplicationController"])
-def test_a_short_manifest_is_valid(kind: str) -> None:
+def test_a_minimal_manifest_is_valid(kind: str) -> None:
     assert complaints(kind) == []
 
 
@@ -158,7 +158,7 @@ TEMPLATE = "spec.template"
         ),
     ],
 )
-def test_what_both_refuse(kind: str, change: Change, expected: list[str]) -> None:
+def test_common_errors(kind: str, change: Change, expected: list[str]) -> None:
     assert complaints(kind, change) == expected
 
 
@@ -222,7 +222,7 @@ PERCENT = "a valid percent string must be a numeric string followed by an ending
         ),
     ],
 )
-def test_what_a_deployment_refuses(change: dict[str, Any], expected: list[str]) -> None:
+def test_deployment_errors(change: dict[str, Any], expected: list[str]) -> None:
     assert complaints("Deployment", lambda spec: spec.update(change)) == expected
 
 
@@ -252,11 +252,11 @@ def test_what_a_deployment_refuses(change: dict[str, Any], expected: list[str]) 
         ),
     ],
 )
-def test_what_a_replication_controller_refuses(change: Change, expected: list[str]) -> None:
+def test_replication_controller_errors(change: Change, expected: list[str]) -> None:
     assert complaints("ReplicationController", change) == expected
 
 
-def test_a_selector_cannot_change() -> None:
+def test_the_selector_is_immutable() -> None:
     other = {"matchLabels": {"app": "web"}, "matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]}
     shown = '{"matchLabels":{"app":"web"},"matchExpressions":[{"key":"x","operator":"DoesNotExist"}]}'
     for kind in ("Deployment", "ReplicaSet"):
@@ -267,7 +267,7 @@ def test_a_selector_cannot_change() -> None:
     assert change_complaints("ReplicationController", lambda spec: spec.update(selector={"app": "x"})) == []
 
 
-def test_a_change_of_the_spec_is_a_new_generation_and_a_change_of_labels_is_not() -> None:
+def test_a_changed_spec_increases_the_generation_but_changed_labels_do_not() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(workload("ReplicaSet", replicas=0))
         assert cluster.get("ReplicaSet", "web").metadata.generation == 1

@@ -1,6 +1,6 @@
-"""Which Services and EndpointSlices an API server refuses; each row says what is changed and what it complains about.
+"""Validation of Services and EndpointSlices; each row has a change and its errors.
 
-After upstream's tables: pkg/apis/core/validation/validation_test.go TestValidateServiceCreate,
+Adapted from upstream's tables: pkg/apis/core/validation/validation_test.go TestValidateServiceCreate,
 TestValidateServiceUpdate; pkg/apis/discovery/validation/validation_test.go TestValidateEndpointSlice.
 """
 
@@ -258,7 +258,7 @@ def test_an_update_of_a_service(old: Json, new: Json, expected: list[str]) -> No
     assert [str(error) for error in errors] == expected
 
 
-def test_topology_annotations_agree() -> None:
+def test_topology_annotations_must_agree() -> None:
     noted = service()
     noted["metadata"]["annotations"] = {
         "service.kubernetes.io/topology-aware-hints": "auto",
@@ -272,7 +272,7 @@ def test_topology_annotations_agree() -> None:
     ]
 
 
-def test_what_loses_its_meaning_is_cleared_unless_the_client_changed_it() -> None:
+def test_obsolete_fields_are_cleared_unless_the_client_changed_them() -> None:
     old = service(**LOCAL, loadBalancerClass="a/b", allocateLoadBalancerNodePorts=False)
     old["spec"]["ports"][0]["nodePort"] = 30000
     new = deepcopy(old)
@@ -316,7 +316,7 @@ def test_an_endpoint_slice(endpoint_slice: Json, expected: list[str]) -> None:
     assert [str(error) for error in errors] == expected
 
 
-def test_the_address_type_of_a_slice_stays() -> None:
+def test_the_address_type_of_a_slice_is_immutable() -> None:
     errors = Errors()
     SLICE.validate_update(errors, {"addressType": "IPv6"}, {"addressType": "IPv4"})
     assert [str(error) for error in errors] == ['addressType: Invalid value: "IPv6": field is immutable']

@@ -1,4 +1,4 @@
-"""Defaults, validation and what cannot change of StatefulSets, DaemonSets and ControllerRevisions.
+"""Defaults, validation and immutable fields of StatefulSets, DaemonSets and ControllerRevisions.
 
 Mirrors: pkg/apis/apps/v1/defaults_test.go; pkg/apis/apps/validation/validation_test.go; pkg/registry/apps
 strategy_test.go
@@ -78,7 +78,7 @@ def test_defaults_of_a_stateful_set() -> None:
     ],
 )
 def test_default_update_strategy(given: Json, expected: Json) -> None:
-    """The field maxUnavailable is dropped: its feature is off."""
+    """The field maxUnavailable is dropped, as its feature is disabled."""
     assert _created(stateful_set(updateStrategy=given))["spec"]["updateStrategy"] == expected
 
 
@@ -176,7 +176,7 @@ def test_validation_of_a_stateful_set(spec: Json, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["abc.123", "Abc", "a" * 64])
-def test_the_name_of_a_stateful_set_is_a_label(name: str) -> None:
+def test_the_name_of_a_stateful_set_is_a_label_value(name: str) -> None:
     manifest = stateful_set()
     manifest["metadata"]["name"] = name
     complaints = _refused(manifest)
@@ -211,7 +211,7 @@ _LARGER: Json = {**CLAIM_TEMPLATE, "spec": {**CLAIM_TEMPLATE["spec"], "resources
         ({"volumeClaimTemplates": []}, [_FORBIDDEN]),
     ],
 )
-def test_what_can_change_of_a_stateful_set(spec: Json, expected: list[str]) -> None:
+def test_mutable_fields_of_a_stateful_set(spec: Json, expected: list[str]) -> None:
     old = stateful_set(volumeClaimTemplates=[CLAIM_TEMPLATE])
     new = stateful_set(**{"volumeClaimTemplates": [CLAIM_TEMPLATE], **spec})
     updated, complaints = _updated(old, new)
@@ -232,7 +232,7 @@ def test_defaults_of_a_daemon_set() -> None:
     assert _created(daemon_set(updateStrategy={"type": "OnDelete"}))["spec"]["updateStrategy"] == {"type": "OnDelete"}
 
 
-def test_the_generation_of_the_template_is_the_servers() -> None:
+def test_the_template_generation_is_set_by_the_server() -> None:
     new = daemon_set(template=template("two"))
     new["metadata"]["annotations"] = {_GENERATION: "7", "mine": "yes"}
     updated, _ = _updated(daemon_set(), new)
@@ -322,14 +322,14 @@ _TWO = "may not be set when maxUnavailable is non-zero"
         ),
     ],
 )
-def test_exactly_one_of_surge_and_unavailability_is_more_than_zero(
+def test_either_surge_or_unavailability_is_more_than_zero(
     unavailable: int | str, surge: int | str, expected: list[str]
 ) -> None:
     strategy = rolling(maxUnavailable=unavailable, maxSurge=surge)
     assert _refused(daemon_set(updateStrategy=strategy)) == expected
 
 
-def test_the_selector_of_a_daemon_set_cannot_change() -> None:
+def test_the_selector_of_a_daemon_set_is_immutable() -> None:
     _, complaints = _updated(daemon_set(), daemon_set(selector={"matchLabels": {"foo": "bar"}}))
     assert complaints == [
         'spec.selector: Invalid value: {"matchLabels":{"foo":"bar"}}: field is immutable',
@@ -357,13 +357,13 @@ def test_validation_of_a_revision(fields: Json, expected: list[str]) -> None:
     assert _refused(_revision(**fields)) == expected
 
 
-def test_the_data_of_a_revision_cannot_change_but_its_number_can() -> None:
+def test_the_data_of_a_revision_is_immutable_but_its_number_is_not() -> None:
     assert _updated(_revision(), _revision(revision=2))[1] == []
     _, complaints = _updated(_revision(), _revision(data={"spec": {"a": 1}}))
     assert complaints == ['data: Invalid value: {"spec":{"a":1}}: field is immutable']
 
 
-def test_a_selector_that_cannot_be_read_is_printed() -> None:
+def test_an_invalid_selector_is_printed() -> None:
     selector = {"matchExpressions": [{"key": "a", "operator": "Unknown"}]}
     shown = '{"matchExpressions":[{"key":"a","operator":"Unknown"}]}'
     assert _refused(stateful_set(selector=selector)) == [
@@ -385,5 +385,5 @@ def test_a_stateful_set_without_a_service() -> None:
     assert _refused(stateful_set(serviceName="")) == []
 
 
-def test_a_stateful_set_may_leave_the_partition_out() -> None:
+def test_the_partition_is_optional() -> None:
     assert _refused(stateful_set(updateStrategy={"type": "RollingUpdate"})) == []

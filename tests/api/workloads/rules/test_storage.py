@@ -1,5 +1,6 @@
-"""Which claims, volumes and classes an API server accepts, after upstream's tables (validation_test.go of core and
-storage); each row says what is changed and what is complained about."""
+"""Validation of claims, volumes and classes, from upstream's tables (validation_test.go of core and storage); each row
+has a change and its errors.
+"""
 
 from __future__ import annotations
 
@@ -126,7 +127,7 @@ def test_a_volume(changes: Json, expected: list[str]) -> None:
     assert complaints("PersistentVolume", changed(VOLUME, changes)) == expected
 
 
-def test_a_volume_needs_a_size() -> None:
+def test_a_volume_needs_a_capacity() -> None:
     missing, unsupported = complaints("PersistentVolume", changed(VOLUME, {"spec/capacity": {}}))
     assert missing == "spec.capacity: Required value"
     assert unsupported.startswith("spec.capacity: Unsupported value: ")
@@ -150,11 +151,11 @@ def test_a_volume_needs_a_size() -> None:
         ({"spec/volumeMode": "Block"}, ['volumeMode: Invalid value: "Block": field is immutable']),
     ],
 )
-def test_what_of_a_volume_can_change(changes: Json, expected: list[str]) -> None:
+def test_mutable_fields_of_a_volume(changes: Json, expected: list[str]) -> None:
     assert complaints_about_update("PersistentVolume", changed(VOLUME, changes), deepcopy(VOLUME)) == expected
 
 
-def test_where_a_volume_is_cannot_change() -> None:
+def test_the_node_affinity_of_a_volume_is_immutable() -> None:
     old = changed(VOLUME, {"spec/nodeAffinity": {"required": TERMS}})
     (problem,) = complaints_about_update("PersistentVolume", deepcopy(VOLUME), old)
     assert problem == "nodeAffinity: Invalid value: null: field is immutable, except for updating from beta label to GA"
@@ -206,7 +207,7 @@ def test_a_claim(changes: Json, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize("path", ["spec/storageClassName", "spec/volumeAttributesClassName"])
-def test_the_name_of_a_class_is_a_subdomain(path: str) -> None:
+def test_the_class_name_is_a_subdomain(path: str) -> None:
     (problem,) = complaints("PersistentVolumeClaim", changed(CLAIM, {path: "-invalid-"}))
     assert problem.startswith(f'{path.replace("/", ".")}: Invalid value: "-invalid-": a lowercase RFC 1123 subdomain')
 
@@ -272,13 +273,13 @@ def sized(size: str) -> Json:
         ({}, {"spec/volumeAttributesClassName": "gold"}, [IMMUTABLE]),
     ],
 )
-def test_what_of_a_claim_can_change(before: Json, after: Json, expected: list[str]) -> None:
+def test_mutable_fields_of_a_claim(before: Json, after: Json, expected: list[str]) -> None:
     new, old = changed(CLAIM, after), changed(CLAIM, before)
     assert complaints_about_update("PersistentVolumeClaim", new, old) == expected
 
 
 @pytest.mark.parametrize(("name", "what"), [(GONE, "nil"), ("", "empty string")])
-def test_an_attributes_class_that_is_in_force_cannot_be_taken_away(name: Any, what: str) -> None:
+def test_an_attributes_class_in_use_cannot_be_removed(name: Any, what: str) -> None:
     status = {"phase": "Bound", "capacity": {"storage": "10G"}, "currentVolumeAttributesClassName": "gold"}
     old = changed(CLAIM, {"status": status, "spec/volumeAttributesClassName": "gold"})
     new = changed(CLAIM, {"status": status, "spec/volumeAttributesClassName": name})
@@ -344,18 +345,18 @@ def test_a_class(changes: Json, expected: list[str]) -> None:
         ("volumeBindingMode", "WaitForFirstConsumer", '"WaitForFirstConsumer"'),
     ],
 )
-def test_what_of_a_class_cannot_change(field: str, value: Any, shown: str) -> None:
+def test_immutable_fields_of_a_class(field: str, value: Any, shown: str) -> None:
     found = complaints_about_update("StorageClass", changed(CLASS, {field: value}), deepcopy(CLASS))
     assert found == [f"{field}: Invalid value: {shown}: field is immutable"]
 
 
-def test_a_class_may_begin_to_allow_expansion() -> None:
+def test_a_class_can_enable_expansion() -> None:
     assert (
         complaints_about_update("StorageClass", changed(CLASS, {"allowVolumeExpansion": True}), deepcopy(CLASS)) == []
     )
 
 
-def test_a_volume_with_a_negative_size() -> None:
+def test_a_volume_with_a_negative_capacity() -> None:
     assert complaints("PersistentVolume", changed(VOLUME, {"spec/capacity": {"storage": "-1"}})) == [
         'spec.capacity[storage]: Invalid value: "-1": must be a valid resource quantity',
         'spec.capacity[storage]: Invalid value: "-1": must be greater than zero',
@@ -377,7 +378,7 @@ def test_the_secrets_of_a_volume_have_names() -> None:
     ]
 
 
-def test_what_of_a_csi_volume_can_change() -> None:
+def test_mutable_fields_of_a_csi_volume() -> None:
     expanding = {"name": "s", "namespace": "n"}
     new = changed(CSI_VOLUME, {"spec/csi": {**CSI_VOLUME["spec"]["csi"], "controllerExpandSecretRef": expanding}})
     assert complaints_about_update("PersistentVolume", new, deepcopy(CSI_VOLUME)) == []

@@ -1,6 +1,6 @@
-"""Which drivers, nodes of drivers and attachments an API server accepts.
+"""Validation of CSIDrivers, CSINodes and VolumeAttachments.
 
-After upstream's pkg/apis/storage/validation/validation_test.go.
+Adapted from upstream's pkg/apis/storage/validation/validation_test.go.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def test_drivers_nodes_and_attachments() -> None:
     ]
 
 
-def test_a_driver_asks_for_updates_every_ten_seconds_at_most() -> None:
+def test_the_republish_interval_is_at_least_ten_seconds() -> None:
     driver = {"kind": "CSIDriver", "metadata": {"name": "d"}, "spec": {"nodeAllocatableUpdatePeriodSeconds": 9}}
     assert complaints("CSIDriver", driver) == [
         "spec.nodeAllocatableUpdatePeriodSeconds: Invalid value: 9: must be greater than or equal to 10 seconds"
@@ -52,7 +52,7 @@ def test_a_driver_asks_for_updates_every_ten_seconds_at_most() -> None:
         ),
     ],
 )
-def test_what_of_a_driver_can_change(changes: Json, expected: list[str]) -> None:
+def test_mutable_fields_of_a_driver(changes: Json, expected: list[str]) -> None:
     old = {"kind": "CSIDriver", "metadata": {"name": "d"}, "spec": {}}
     assert complaints_about_update("CSIDriver", changed(old, changes), deepcopy(old)) == expected
 
@@ -79,11 +79,11 @@ def test_the_name_of_a_driver(name: str, expected: list[str]) -> None:
         ),
     ],
 )
-def test_what_an_attachment_attaches(source: Json, expected: list[str]) -> None:
+def test_the_source_of_an_attachment(source: Json, expected: list[str]) -> None:
     assert complaints("VolumeAttachment", {"spec": {"attacher": "d", "nodeName": "n", "source": source}}) == expected
 
 
-def test_an_attachment_does_not_change() -> None:
+def test_an_attachment_is_immutable() -> None:
     old = {
         "metadata": {"name": "a"},
         "spec": {"attacher": "d", "nodeName": "n", "source": {"persistentVolumeName": "v"}},
@@ -92,5 +92,5 @@ def test_an_attachment_does_not_change() -> None:
     assert found.endswith(": field is immutable")
 
 
-def test_a_node_may_leave_the_number_of_volumes_open() -> None:
+def test_the_volume_limit_of_a_node_is_optional() -> None:
     assert complaints("CSINode", {"spec": {"drivers": [{"name": "d", "nodeID": "n"}]}}) == []

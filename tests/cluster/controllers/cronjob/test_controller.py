@@ -1,4 +1,4 @@
-"""CronJobs in a cluster. A run begins at 2000-01-01T00:00:00Z, the first scheduled minute is 00:01."""
+"""CronJobs in a cluster. A run starts at 2000-01-01T00:00:00Z; the first scheduled minute is 00:01."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def cron_job(schedule: str = "* * * * *", **spec: Any) -> dict[str, Any]:
 
 
 def finish(cluster: ControlledCluster, job: Job, end: str = "Complete") -> None:
-    """What the Job controller writes when a Job has ended."""
+    """Finish a Job as the Job controller does."""
     now = cluster.clock.now()
     status = JobStatus(
         start_time=job.metadata.creation_timestamp,
@@ -109,7 +109,7 @@ def test_history_limits() -> None:
     controlled(story)
 
 
-def test_suspend_starts_nothing_and_lets_running_jobs_continue() -> None:
+def test_suspend_starts_no_job_and_lets_running_ones_continue() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(cron_job())
         await cluster.wait(61)
@@ -135,7 +135,7 @@ def test_a_resumed_cron_job_starts_the_newest_missed_run_unless_it_is_too_late()
     assert controlled(lambda cluster: story(cluster, 40)) == [f"tick-{FIRST + 4}"]
 
 
-def test_a_new_schedule_counts_from_its_first_time_on() -> None:
+def test_a_new_schedule_applies_from_its_next_time() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(cron_job("0 0 1 6 *"))
         await cluster.wait(10)
@@ -157,7 +157,7 @@ def test_a_schedule_in_a_time_zone() -> None:
     controlled(story)
 
 
-def test_a_job_that_is_deleted_went_missing() -> None:
+def test_a_deleted_job_is_reported_as_missing() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(cron_job("*/10 * * * *"))
         await cluster.wait(601)

@@ -1,6 +1,6 @@
-"""When a CronJob starts a Job, and when it looks again.
+"""When a CronJob starts a Job, and when its next sync is.
 
-Re-tells: pkg/controller/cronjob/cronjob_controllerv2_test.go TestControllerV2SyncCronJob,
+Adapted from: pkg/controller/cronjob/cronjob_controllerv2_test.go TestControllerV2SyncCronJob,
 TestControllerV2CleanupFinishedJobs; utils_test.go
 """
 
@@ -128,7 +128,7 @@ def test_never_ran(spec: dict[str, Any], now: int, starts: bool, warnings: int, 
         ),
     ],
 )
-def test_previous_run_is_done(
+def test_previous_run_has_finished(
     spec: dict[str, Any], now: int, start: int | None, warnings: int, requeue: int | None
 ) -> None:
     owner = cron_job(TOP - HOUR - MINUTE, PRIOR, **spec)
@@ -207,18 +207,18 @@ def test_every_hour(created: int, last: int | None, spec: dict[str, Any], now: i
     assert (plan.start is not None, plan.sync_after) == (starts, requeue)
 
 
-def test_a_job_in_the_active_list_that_is_gone_is_missing() -> None:
+def test_a_deleted_job_in_the_active_list_is_reported_as_missing() -> None:
     owner = cron_job(TOP - HOUR, PRIOR)
     job = made_by(owner, PRIOR, done=False)
     owner = owner.changed(status=owner.status.changed(active=(job_reference(job),)))
     plan = plan_cron_job(owner, [], (), BEFORE)
     assert plan.status.active == ()
     assert [event.message for event in plan.events] == [f"Active job went missing: {job.metadata.name}"]
-    kept = plan_cron_job(owner, [], {job.metadata.name}, BEFORE)  # it exists, though another controller has it now
+    kept = plan_cron_job(owner, [], {job.metadata.name}, BEFORE)  # the Job exists, but now has another controller
     assert len(kept.status.active) == 1
 
 
-def test_a_job_that_the_controller_did_not_create_is_reported() -> None:
+def test_a_job_that_another_client_created_is_reported() -> None:
     owner = cron_job(TOP - HOUR, PRIOR)
     job = made_by(owner, PRIOR, done=False)
     (event,) = plan_cron_job(owner, [job], (), BEFORE).events
@@ -228,7 +228,7 @@ def test_a_job_that_the_controller_did_not_create_is_reported() -> None:
     )
 
 
-def test_a_cron_job_that_is_deleted_starts_nothing() -> None:
+def test_a_cron_job_being_deleted_starts_no_job() -> None:
     owner = cron_job(BEFORE)
     owner = owner.changed(metadata=owner.metadata.changed(deletion_timestamp=format_time(TOP)))
     plan = plan_cron_job(owner, [], (), AFTER)
@@ -248,7 +248,7 @@ def test_a_cron_job_that_is_deleted_starts_nothing() -> None:
     ],
 )
 def test_history_limits(limits: dict[str, Any], expected: list[str]) -> None:
-    """The oldest go first."""
+    """The oldest Jobs are deleted first."""
     owner = cron_job(TOP - 10 * HOUR, PRIOR, **limits)
     ends = {
         "c": (-2, "Complete"),

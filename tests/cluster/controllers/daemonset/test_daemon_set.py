@@ -1,4 +1,4 @@
-"""The life of a DaemonSet: nodes that come and change, updates, pods that end.
+"""A DaemonSet in a cluster: new and changed nodes, updates, terminated pods.
 
 Mirrors: pkg/controller/daemon/daemon_controller_test.go; update_test.go
 """
@@ -69,7 +69,7 @@ def test_each_node_gets_a_pod(strategy: dict[str, Any]) -> None:
     controlled(story)
 
 
-def test_without_nodes_nothing_happens() -> None:
+def test_without_nodes_no_pod_is_created() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(daemon_set())
         await cluster.wait(1)
@@ -80,7 +80,7 @@ def test_without_nodes_nothing_happens() -> None:
     controlled(story)
 
 
-def test_a_new_node_is_not_ready_and_waits() -> None:
+def test_the_pod_of_a_new_node_waits_until_the_node_is_ready() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}})
         cluster.create(daemon_set())
@@ -93,7 +93,7 @@ def test_a_new_node_is_not_ready_and_waits() -> None:
     controlled(story)
 
 
-def test_the_status_counts_the_last_created_pod_a_sync_later() -> None:
+def test_the_status_counts_the_last_created_pod_one_sync_later() -> None:
     async def story(cluster: ControlledCluster) -> None:
         for name in "ab":
             add_node(cluster, name)
@@ -109,7 +109,7 @@ def test_the_status_counts_the_last_created_pod_a_sync_later() -> None:
     controlled(story)
 
 
-def test_labels_that_come_and_go() -> None:
+def test_pods_follow_node_labels() -> None:
     async def story(cluster: ControlledCluster) -> None:
         add_node(cluster, "a", {"disk": "ssd"})
         add_node(cluster, "b")
@@ -138,7 +138,7 @@ def test_a_taint_that_is_not_tolerated(effect: str, counts: tuple[int, ...], pod
         cluster.create(daemon_set())
         await settle(cluster, 2)
         cluster.patch("Node", "a", _taint("dedicated", effect))
-        # A taint that leaves the pods alone does not wake the controller; the next change does.
+        # A taint that affects no pods does not wake the controller; the next change does.
         cluster.patch("DaemonSet", "agent", {"metadata": {"labels": {"wake": "up"}}})
         await settle(cluster, 2)
         assert (_counts(cluster), len(cluster.pods())) == (counts, pods)
@@ -161,7 +161,7 @@ def test_a_cordoned_node_keeps_and_gets_daemon_pods() -> None:
     controlled(story)
 
 
-def test_a_deleted_pod_is_replaced_when_it_has_ended() -> None:
+def test_a_deleted_pod_is_replaced_after_it_has_terminated() -> None:
     async def story(cluster: ControlledCluster) -> None:
         add_node(cluster, "a")
         cluster.create(daemon_set())
@@ -178,7 +178,7 @@ def test_a_deleted_pod_is_replaced_when_it_has_ended() -> None:
     controlled(story)
 
 
-def test_failed_pods_are_deleted_with_growing_delays() -> None:
+def test_failed_pods_are_deleted_with_back_off() -> None:
     async def story(cluster: ControlledCluster) -> None:
         add_node(cluster, "a")
         cluster.create(daemon_set())
@@ -221,7 +221,7 @@ def test_a_pod_that_succeeded_is_replaced() -> None:
     controlled(story)
 
 
-def test_a_pod_for_a_node_that_is_gone_is_deleted() -> None:
+def test_a_pod_of_a_deleted_node_is_deleted() -> None:
     async def story(cluster: ControlledCluster) -> None:
         add_node(cluster, "a")
         cluster.create(daemon_set())
@@ -234,7 +234,7 @@ def test_a_pod_for_a_node_that_is_gone_is_deleted() -> None:
     controlled(story)
 
 
-def test_a_set_that_is_being_deleted_makes_no_pods() -> None:
+def test_a_set_being_deleted_creates_no_pods() -> None:
     async def story(cluster: ControlledCluster) -> None:
         add_node(cluster, "a")
         manifest = daemon_set()
@@ -278,7 +278,7 @@ def test_a_rolling_update_replaces_a_few_at_a_time(limit: int) -> None:
     controlled(story)
 
 
-def test_which_node_is_first_depends_on_the_seed() -> None:
+def test_the_seed_decides_which_node_is_updated_first() -> None:
     async def story(cluster: ControlledCluster) -> str:
         for name in "abc":
             add_node(cluster, name)
@@ -312,7 +312,7 @@ def test_an_update_waits_for_a_new_pod_that_is_not_ready() -> None:
     controlled(story)
 
 
-def test_a_surge_keeps_every_node_served() -> None:
+def test_a_surge_keeps_a_pod_on_every_node() -> None:
     async def story(cluster: ControlledCluster) -> None:
         for name in "ab":
             add_node(cluster, name)
@@ -334,7 +334,7 @@ def test_a_surge_keeps_every_node_served() -> None:
     controlled(story)
 
 
-def test_on_delete_leaves_the_update_to_the_user() -> None:
+def test_on_delete_updates_no_pod() -> None:
     async def story(cluster: ControlledCluster) -> None:
         for name in "ab":
             add_node(cluster, name)
@@ -352,7 +352,7 @@ def test_on_delete_leaves_the_update_to_the_user() -> None:
     controlled(story)
 
 
-def test_old_revisions_beyond_the_limit_go_and_an_old_template_is_renumbered() -> None:
+def test_old_revisions_are_deleted_and_a_reused_template_is_renumbered() -> None:
     async def story(cluster: ControlledCluster) -> None:
         add_node(cluster, "a")
         cluster.create(daemon_set(revisionHistoryLimit=1))
@@ -366,7 +366,7 @@ def test_old_revisions_beyond_the_limit_go_and_an_old_template_is_renumbered() -
     controlled(story)
 
 
-def test_of_equal_revisions_the_newest_stays_and_pods_are_labelled_as_its() -> None:
+def test_the_newest_of_equal_revisions_is_kept_and_pods_are_relabelled() -> None:
     async def story(cluster: ControlledCluster) -> None:
         add_node(cluster, "a")
         cluster.create(daemon_set())
@@ -384,7 +384,7 @@ def test_of_equal_revisions_the_newest_stays_and_pods_are_labelled_as_its() -> N
     controlled(story)
 
 
-def test_a_name_that_is_taken_by_another_template_is_a_collision() -> None:
+def test_a_revision_name_used_by_another_template_is_a_collision() -> None:
     async def story(cluster: ControlledCluster) -> None:
         add_node(cluster, "a")
         cluster.create(daemon_set())
@@ -408,7 +408,7 @@ def test_a_name_that_is_taken_by_another_template_is_a_collision() -> None:
     controlled(story)
 
 
-def test_an_api_server_that_refuses_pods_is_asked_again_later() -> None:
+def test_rejected_pods_are_retried_later() -> None:
     async def story(cluster: ControlledCluster) -> None:
         for name in "abc":
             add_node(cluster, name)

@@ -1,4 +1,4 @@
-"""Which nodes fit, and the pods that are made for them.
+"""Which nodes match a DaemonSet, and the pods created for them.
 
 Mirrors: pkg/controller/daemon/daemon_controller_test.go TestNodeShouldRunDaemonPod, TestTaint*;
 daemon/util/daemonset_util_test.go
@@ -72,7 +72,7 @@ _BIG = [{"name": "main", "image": "x", "resources": {"requests": {"memory": "200
         "own affinity",
     ],
 )
-def test_names_and_labels_decide_and_resources_do_not(pod_spec: dict[str, Any], expected: Fit) -> None:
+def test_names_and_labels_are_checked_but_not_resources(pod_spec: dict[str, Any], expected: Fit) -> None:
     set_ = DaemonSet.from_json(daemon_set(template={"spec": {"containers": [], **pod_spec}}))
     assert fit_of(set_, _node()) == expected
     assert fit_of(set_, _node(unschedulable=True)) == expected
@@ -100,12 +100,12 @@ def test_taints(taints: list[tuple[str, str]], tolerations: list[dict[str, Any]]
     assert fit_of(_set(tolerations=tolerations), _node(*taints)) == expected
 
 
-def test_pods_on_the_host_network_need_no_other_network() -> None:
+def test_host_network_pods_tolerate_an_unavailable_network() -> None:
     node = _node(("node.kubernetes.io/network-unavailable", "NoSchedule"))
     assert fit_of(_set(hostNetwork=True), node) == EVERYWHERE
 
 
-def test_a_toleration_with_a_time_gives_way_to_one_without() -> None:
+def test_a_toleration_with_tolerationSeconds_is_replaced_by_one_without() -> None:
     limited = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}
     spec = PodSpec.from_json({"containers": [], "tolerations": [{**limited, "tolerationSeconds": 5}]})
     tolerations = daemon_tolerations(spec)
@@ -120,7 +120,7 @@ def test_a_toleration_with_a_time_gives_way_to_one_without() -> None:
     ]
 
 
-def test_a_daemon_pod_asks_for_its_node_and_keeps_what_is_preferred() -> None:
+def test_a_daemon_pod_requires_its_node_and_keeps_preferences() -> None:
     preferred = [{"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}]
     affinity = _required({"key": "type", "operator": "In", "values": ["production"]})
     affinity["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] = preferred
@@ -178,7 +178,7 @@ _NO_HASH = {"pod-template-generation": _GENERATION}
         ("none", _BOTH, _HASH, True),
     ],
 )
-def test_a_pod_is_updated_if_hash_or_generation_say_so(
+def test_a_pod_is_updated_if_its_hash_or_generation_matches(
     generation: str, labels: dict[str, str], revision_hash: str, expected: bool
 ) -> None:
     set_ = _set()
@@ -187,7 +187,7 @@ def test_a_pod_is_updated_if_hash_or_generation_say_so(
     assert is_updated(set_, Pod(metadata=ObjectMeta(labels=labels)), revision_hash) is expected
 
 
-def test_bound_pods_come_first_then_the_older_ones() -> None:
+def test_bound_pods_come_first_then_older_ones() -> None:
     def pod(name: str, node: str, created: str) -> Pod:
         return Pod(metadata=ObjectMeta(name=name, creation_timestamp=created), spec=PodSpec(node_name=node))
 

@@ -1,4 +1,4 @@
-"""How many old pods may go, and how many new ones may come.
+"""How many old pods are deleted and new ones created in a rolling update.
 
 Mirrors: pkg/controller/daemon/update_test.go TestGetUnavailableNumbers; daemon_controller_test.go TestSurge*
 """
@@ -60,14 +60,14 @@ def test_percentages_are_rounded_up(strategy: dict[str, Any], desired: int, surg
     assert allows_surge(set_) is (surge > 0)
 
 
-def test_with_neither_surge_nor_unavailability_one_pod_at_a_time_is_replaced() -> None:
+def test_without_surge_and_unavailability_pods_are_replaced_one_at_a_time() -> None:
     set_ = _set(updateStrategy=rolling(maxUnavailable=0))
     pods = {"a": [_pod("a")], "b": [_pod("b")]}
     rollout = plan_rolling_update(set_, {"a": FITS, "b": FITS}, pods, "new", NOW)
     assert (len(rollout.delete_candidates), rollout.delete_count) == (2, 1)
 
 
-def test_what_is_not_available_counts_against_the_limit() -> None:
+def test_unavailable_pods_count_against_the_limit() -> None:
     set_ = _set(updateStrategy=rolling(maxUnavailable=3))
     pods = {
         "empty": [],
@@ -82,7 +82,7 @@ def test_what_is_not_available_counts_against_the_limit() -> None:
     assert plan_rolling_update(set_, {**fits, "crowded": FITS}, crowded, "new", NOW).delete_count == 0
 
 
-def test_an_old_pod_that_is_not_available_goes_immediately() -> None:
+def test_an_unavailable_old_pod_is_deleted_immediately() -> None:
     set_ = _set(updateStrategy=rolling(maxUnavailable=1))
     pods = {"a": [_pod("a", ready=False)], "b": [_pod("b", ready=False)], "c": [_pod("c")]}
     rollout = plan_rolling_update(set_, dict.fromkeys(pods, FITS), pods, "new", NOW)
@@ -103,7 +103,7 @@ def test_a_surge_creates_before_it_deletes() -> None:
     assert [pod.metadata.name for pod in rollout.delete] == ["5"]
 
 
-def test_on_a_node_that_does_not_fit_the_old_pod_stays_until_others_are_available() -> None:
+def test_on_a_node_that_no_longer_matches_the_old_pod_stays_until_others_are_available() -> None:
     set_ = _set(updateStrategy=rolling(maxSurge=1, maxUnavailable=0))
     pods = {"leaving": [_pod("1")], "other": [_pod("2", ready=False)]}
     fits = {"leaving": STAYS, "other": FITS}
@@ -116,7 +116,7 @@ def test_on_a_node_that_does_not_fit_the_old_pod_stays_until_others_are_availabl
     assert [pod.metadata.name for pod in rollout.delete] == ["1"]
 
 
-def test_a_surge_cannot_continue_without_knowing_the_node() -> None:
+def test_a_surge_needs_the_node_to_exist() -> None:
     set_ = _set(updateStrategy=rolling(maxSurge=1, maxUnavailable=0))
     with pytest.raises(ApiError, match='couldn\'t get node for nodeName "gone"'):
         plan_rolling_update(set_, {}, {"gone": [_pod("1")]}, "new", NOW)
@@ -142,7 +142,7 @@ def _planned(plan: DaemonNodePlan) -> tuple[bool, list[str]]:
         (FITS, [_pod("2", new=True), _pod("1")], (False, ["2"])),
     ],
 )
-def test_one_pod_on_each_node_that_fits(fit: Fit, pods: list[Pod], expected: tuple[bool, list[str]]) -> None:
+def test_one_pod_on_each_matching_node(fit: Fit, pods: list[Pod], expected: tuple[bool, list[str]]) -> None:
     set_ = _set(updateStrategy=rolling(maxUnavailable=1))
     assert _planned(plan_node(set_, fit, pods, "new", NOW)) == expected
 
@@ -167,25 +167,25 @@ def test_with_a_surge_two_pods_can_share_a_node(
     assert _planned(plan_node(set_, FITS, pods, "new", NOW)) == expected
 
 
-def test_pods_that_have_ended_are_reported_on_their_own() -> None:
+def test_terminated_pods_are_reported_separately() -> None:
     pods = [_pod("1", phase="Failed"), _pod("2", phase="Succeeded"), _pod("3", phase="Failed", ending=True)]
     plan = plan_node(_set(), FITS, pods, "new", NOW)
     assert ([pod.metadata.name for pod in plan.failed], [pod.metadata.name for pod in plan.succeeded]) == (["1"], ["2"])
     assert (plan.create, plan.delete) == (False, ())
 
 
-def test_a_pod_that_has_ended_and_is_being_deleted_does_not_count() -> None:
+def test_a_terminated_pod_being_deleted_does_not_count() -> None:
     pods = [_pod("1", phase="Failed", ending=True), _pod("2", ending=True), _pod("3", phase="Failed")]
     assert [pod.metadata.name for pod in pods_by_node(pods)["node"]] == ["2", "3"]
     assert len(pods_by_node(pods, with_deleted=True)["node"]) == 3
 
 
-def test_a_pod_for_a_node_that_does_not_exist_goes_unless_it_is_bound() -> None:
+def test_a_pod_for_a_missing_node_is_deleted_unless_it_is_bound() -> None:
     waiting = _pod("2").changed(spec=PodSpec())
     assert pods_without_node({"gone": [_pod("1"), waiting], "here": [waiting]}, ["here"]) == [waiting]
 
 
-def test_the_wait_after_each_failure_doubles() -> None:
+def test_the_back_off_doubles_with_each_failure() -> None:
     backoff, key, now, second = FailedPodsBackoff(), ("uid", 1, "node"), NOW, 1_000_000
     assert backoff.remaining_wait(key, now) == 0
     for expected in (1, 2, 4, 8):

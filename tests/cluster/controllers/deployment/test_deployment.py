@@ -1,6 +1,6 @@
-"""A Deployment: rollouts, scaling, pausing, going back, and what it reports on the way.
+"""A Deployment: rollouts, scaling, pausing, rollback, and its status.
 
-Sequences of sizes, conditions and Events are those recorded from a real controller.
+Sequences of sizes, conditions and Events are recorded from a real controller.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ REVISION = "deployment.kubernetes.io/revision"
 
 
 class Watcher:
-    """What changes: sizes of ReplicaSets by revision (as it was first), and conditions of the Deployment."""
+    """Records sizes of ReplicaSets by first revision, and conditions of the Deployment."""
 
     def __init__(self, cluster: ControlledCluster) -> None:
         self.sizes: dict[str, list[int]] = {}
@@ -43,7 +43,7 @@ class Watcher:
 
 
 def scalings(cluster: ControlledCluster) -> list[str]:
-    """Without the names."""
+    """The sizes, without names."""
     names = {one.metadata.name: n for n, one in enumerate(by_revision(cluster), 1)}
     texts = [event.message for event in cluster.events("ScalingReplicaSet")]
     for name, n in names.items():
@@ -57,7 +57,7 @@ def by_revision(cluster: ControlledCluster) -> list[ReplicaSet]:
 
 
 def on_nodes(cluster: ControlledCluster) -> None:
-    """Pods run, so that they stop slowly."""
+    """Run the pods on nodes, so that they terminate slowly."""
     for pod in cluster.pods():
         if not pod.spec.node_name:
             cluster.store.write(pod, pod.changed(spec=pod.spec.changed(node_name="n")))
@@ -72,7 +72,7 @@ async def started(cluster: ControlledCluster, manifest: dict[str, object]) -> No
 
 
 async def rolled_out(cluster: ControlledCluster, steps: int = 12) -> None:
-    """New pods become ready, and old ones stop."""
+    """Make new pods ready, and terminate old ones."""
     for _ in range(steps):
         await cluster.wait(0.5)
         on_nodes(cluster)
@@ -141,7 +141,7 @@ def test_a_rolling_update_of_four_with_the_default_limits() -> None:
         cluster.patch("Deployment", "web", image("app:2"))
         await rolled_out(cluster)
         old, new = (one.metadata.name for one in by_revision(cluster))
-        # Both pods that the limits allow become ready at the same moment here, so the second step takes two at a time.
+        # Both pods that the limits allow become ready at the same time here, so the second step replaces two at once.
         assert watcher.sizes == {new: [1, 2, 4], old: [3, 1, 0]}
         status = cluster.get("Deployment", "web")
         assert reasons(status) == {
@@ -154,7 +154,7 @@ def test_a_rolling_update_of_four_with_the_default_limits() -> None:
     controlled(story)
 
 
-def test_a_new_pod_starts_while_the_old_one_is_still_stopping() -> None:
+def test_a_new_pod_starts_while_the_old_one_is_still_terminating() -> None:
     async def story(cluster: ControlledCluster) -> None:
         await started(cluster, workload("Deployment", replicas=4))
         cluster.patch("Deployment", "web", image("app:2"))
@@ -166,7 +166,7 @@ def test_a_new_pod_starts_while_the_old_one_is_still_stopping() -> None:
     controlled(story)
 
 
-def test_without_surge_the_old_pods_go_first() -> None:
+def test_without_surge_old_pods_are_deleted_first() -> None:
     async def story(cluster: ControlledCluster) -> None:
         strategy = {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
         await started(cluster, workload("Deployment", replicas=2, strategy=strategy))
@@ -185,7 +185,7 @@ def test_without_surge_the_old_pods_go_first() -> None:
     controlled(story)
 
 
-def test_pods_of_a_rollout_that_is_overtaken_go_immediately() -> None:
+def test_pods_of_a_superseded_rollout_are_deleted_immediately() -> None:
     async def story(cluster: ControlledCluster) -> None:
         await started(cluster, workload("Deployment", replicas=4))
         cluster.patch("Deployment", "web", image("app:2"))
@@ -221,7 +221,7 @@ def test_recreate_stops_all_old_pods_before_it_starts_new_ones() -> None:
     controlled(story)
 
 
-def test_recreate_continues_when_the_last_old_pod_is_gone() -> None:
+def test_recreate_continues_when_the_last_old_pod_is_deleted() -> None:
     async def story(cluster: ControlledCluster) -> None:
         await started(cluster, workload("Deployment", replicas=1, strategy={"type": "Recreate"}))
         cluster.patch("Deployment", "web", image("app:2"))
@@ -252,7 +252,7 @@ def test_scaling_keeps_a_complete_rollout_complete() -> None:
     controlled(story)
 
 
-def test_scaling_in_the_middle_of_a_rollout_is_shared() -> None:
+def test_scaling_during_a_rollout_is_proportional() -> None:
     async def story(cluster: ControlledCluster) -> None:
         await started(cluster, workload("Deployment", replicas=5))
         cluster.patch("Deployment", "web", image("app:2"))
@@ -265,7 +265,7 @@ def test_scaling_in_the_middle_of_a_rollout_is_shared() -> None:
     controlled(story)
 
 
-def test_a_paused_deployment_scales_and_rolls_nothing_out() -> None:
+def test_a_paused_deployment_scales_without_a_rollout() -> None:
     async def story(cluster: ControlledCluster) -> None:
         await started(cluster, workload("Deployment", replicas=2))
         watcher = Watcher(cluster)
@@ -295,7 +295,7 @@ def test_a_paused_deployment_scales_and_rolls_nothing_out() -> None:
     controlled(story)
 
 
-def test_a_deployment_that_is_created_paused_has_no_replica_set() -> None:
+def test_a_deployment_created_paused_has_no_replica_set() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(workload("Deployment", paused=True))
         await cluster.wait()
@@ -308,7 +308,7 @@ def test_a_deployment_that_is_created_paused_has_no_replica_set() -> None:
     controlled(story)
 
 
-def test_going_back_to_an_old_template_uses_its_replica_set_again() -> None:
+def test_a_rollback_reuses_the_old_replica_set() -> None:
     async def story(cluster: ControlledCluster) -> None:
         await started(cluster, workload("Deployment", replicas=2))
         [first] = by_revision(cluster)
@@ -344,7 +344,7 @@ def test_a_rollout_without_progress_times_out_and_recovers() -> None:
     controlled(story)
 
 
-def test_without_a_deadline_there_is_no_condition_about_progress() -> None:
+def test_without_a_deadline_there_is_no_progressing_condition() -> None:
     async def story(cluster: ControlledCluster) -> None:
         await started(cluster, workload("Deployment", progressDeadlineSeconds=2**31 - 1))
         assert list(reasons(cluster.get("Deployment", "web"))) == ["Available"]
@@ -352,7 +352,7 @@ def test_without_a_deadline_there_is_no_condition_about_progress() -> None:
     controlled(story)
 
 
-def test_only_so_many_old_replica_sets_are_kept() -> None:
+def test_old_replica_sets_beyond_the_history_limit_are_deleted() -> None:
     async def story(cluster: ControlledCluster) -> None:
         await started(cluster, workload("Deployment", replicas=1, revisionHistoryLimit=1))
         for version in range(2, 5):
@@ -363,7 +363,7 @@ def test_only_so_many_old_replica_sets_are_kept() -> None:
     controlled(story)
 
 
-def test_a_name_that_is_taken_leads_to_another_hash() -> None:
+def test_a_name_collision_changes_the_hash() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(workload("Deployment", "probe", replicas=0))
         await cluster.wait()
@@ -384,7 +384,7 @@ def test_a_name_that_is_taken_leads_to_another_hash() -> None:
     controlled(story)
 
 
-def test_a_replica_set_without_an_owner_is_adopted_if_it_matches() -> None:
+def test_a_matching_orphan_replica_set_is_adopted() -> None:
     async def story(cluster: ControlledCluster) -> None:
         manifest = workload("ReplicaSet", "older", replicas=1)
         manifest["spec"]["selector"] = {"matchLabels": {"app": "web"}}
@@ -427,7 +427,7 @@ def test_pods_that_cannot_be_created_are_reported_by_the_deployment() -> None:
     controlled(story)
 
 
-def test_a_deployment_that_is_being_deleted_only_reports() -> None:
+def test_a_deployment_being_deleted_only_updates_its_status() -> None:
     async def story(cluster: ControlledCluster) -> None:
         manifest = workload("Deployment", replicas=1)
         manifest["metadata"]["finalizers"] = ["example.com/wait"]
@@ -441,7 +441,7 @@ def test_a_deployment_that_is_being_deleted_only_reports() -> None:
     controlled(story)
 
 
-def test_an_annotation_of_old_clients_rolls_back() -> None:
+def test_the_deprecated_rollback_annotation_rolls_back() -> None:
     async def story(cluster: ControlledCluster) -> None:
         await started(cluster, workload("Deployment", replicas=1))
         cluster.patch("Deployment", "web", image("app:2"))
@@ -464,8 +464,8 @@ def test_an_annotation_of_old_clients_rolls_back() -> None:
     controlled(story)
 
 
-def test_a_replica_set_changes_hands_with_its_labels() -> None:
-    """Re-told from: deployment_controller_test.go TestGetReplicaSetsForDeploymentAdoptRelease, TestUpdateReplicaSet."""
+def test_a_relabelled_replica_set_changes_its_owner() -> None:
+    """Adapted from: deployment_controller_test.go TestGetReplicaSetsForDeploymentAdoptRelease, TestUpdateReplicaSet."""
 
     async def story(cluster: ControlledCluster) -> None:
         for name in ("one", "two"):
@@ -482,8 +482,8 @@ def test_a_replica_set_changes_hands_with_its_labels() -> None:
     controlled(story)
 
 
-def test_a_deleted_replica_set_is_created_again() -> None:
-    """Re-told from: deployment_controller_test.go TestDeleteReplicaSet."""
+def test_a_deleted_replica_set_is_recreated() -> None:
+    """Adapted from: deployment_controller_test.go TestDeleteReplicaSet."""
 
     async def story(cluster: ControlledCluster) -> None:
         await started(cluster, workload("Deployment", replicas=1))

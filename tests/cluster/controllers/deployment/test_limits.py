@@ -1,6 +1,6 @@
-"""maxSurge and maxUnavailable: numbers or percentages, and never both nothing.
+"""maxSurge and maxUnavailable as numbers or percentages; they are never both 0.
 
-Re-told from: util/deployment_util_test.go TestResolveFenceposts, TestMaxUnavailable, TestMinAvailable
+Adapted from: util/deployment_util_test.go TestResolveFenceposts, TestMaxUnavailable, TestMinAvailable
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def test_surge_is_rounded_up_and_unavailable_down(
         (5, "100%", "RollingUpdate", 5, 0),
     ],
 )
-def test_no_more_pods_can_be_unavailable_than_there_are(
+def test_unavailable_pods_are_limited_by_the_replicas(
     replicas: int, unavailable: int | str, strategy: str, most: int, least: int
 ) -> None:
     made = deployment(replicas, 1, unavailable, strategy=strategy)

@@ -1,6 +1,6 @@
-"""Which ReplicaSet of a Deployment is the new one, and what a new one is called.
+"""Finding the new ReplicaSet of a Deployment, and naming a new one.
 
-Re-told from: util/deployment_util_test.go TestEqualIgnoreHash, TestFindNewReplicaSet, TestFindOldReplicaSets;
+Adapted from: util/deployment_util_test.go TestEqualIgnoreHash, TestFindNewReplicaSet, TestFindOldReplicaSets;
 sync_test.go TestGenerateReplicaSetName; recreate_test.go TestOldPodsRunning
 """
 
@@ -72,7 +72,7 @@ OLD = with_template(replica_set("old", 0, created=0), "other")
         ([NEW], NEW, [], []),
     ],
 )
-def test_the_oldest_with_the_template_is_new_and_all_others_are_old(
+def test_the_oldest_with_the_template_is_new_and_the_others_are_old(
     found: list[ReplicaSet], new: ReplicaSet | None, old: list[ReplicaSet], with_pods: list[ReplicaSet]
 ) -> None:
     made = deployment(1)
@@ -82,7 +82,7 @@ def test_the_oldest_with_the_template_is_new_and_all_others_are_old(
     assert active(find_old_replica_sets(new, found)) == with_pods
 
 
-def test_the_only_one_with_pods_or_else_the_latest() -> None:
+def test_the_only_active_one_or_else_the_latest() -> None:
     one, two = replica_set("one", 1, created=1), replica_set("two", 1, created=2)
     empty, newer = replica_set("empty", 0, created=1), replica_set("newer", 0, created=2)
     assert find_active_or_latest(empty, [one]) == one
@@ -101,7 +101,7 @@ def test_the_only_one_with_pods_or_else_the_latest() -> None:
         ("d" * 252, "h" * 252, "d" * 252 + "-" + "h" * 252),
     ],
 )
-def test_a_long_name_is_cut_before_the_hash(name: str, text: str, expected: str) -> None:
+def test_a_long_name_is_truncated_before_the_hash(name: str, text: str, expected: str) -> None:
     assert replica_set_name(name, text) == expected
 
 

@@ -1,6 +1,6 @@
-"""Revision numbers, the history of old ones, and which old ReplicaSets are deleted.
+"""Revision numbers, their history, and deletion of old ReplicaSets.
 
-Re-told from: util/deployment_util_test.go TestAnnotationUtils, TestGetNonNegativeInt32FromAnnotation,
+Adapted from: util/deployment_util_test.go TestAnnotationUtils, TestGetNonNegativeInt32FromAnnotation,
 TestReplicasAnnotationsNeedUpdate; sync_test.go TestDeploymentController_cleanupDeployment, ...cleanupDeploymentOrder
 """
 
@@ -39,8 +39,8 @@ def test_the_history_keeps_the_newest_revisions_that_fit() -> None:
             assert annotations[REVISION_HISTORY] == f"{revision - 2},{revision - 1}"
 
 
-def test_a_revision_never_goes_back() -> None:
-    """Older ReplicaSets may have been deleted since it got its number."""
+def test_a_revision_never_decreases() -> None:
+    """Older ReplicaSets may have been deleted since this one got its number."""
     annotations = {REVISION: "7"}
     assert new_replica_set_annotations(deployment(1), annotations, 3, exists=True) == annotations
 
@@ -57,7 +57,7 @@ def test_a_new_replica_set_has_the_annotations_of_the_deployment_and_its_size() 
     }
 
 
-def test_saturated_means_complete_and_requested() -> None:
+def test_saturated_replica_sets() -> None:
     made = deployment(1, 1, 0)
     assert is_saturated(made, replica_set("one", 1, available=1, annotations={DESIRED_REPLICAS: "1"}))
     assert not is_saturated(made, replica_set("one", 1, available=1, annotations={DESIRED_REPLICAS: "2"}))
@@ -73,7 +73,7 @@ def test_saturated_means_complete_and_requested() -> None:
         ({DESIRED_REPLICAS: "10", MAX_REPLICAS: "20"}, True),
     ],
 )
-def test_annotations_about_the_size(annotations: dict[str, str], is_current: bool) -> None:
+def test_size_annotations(annotations: dict[str, str], is_current: bool) -> None:
     assert ({**annotations, **replicas_annotations(deployment(10, 10))} == annotations) == is_current
 
 
@@ -91,7 +91,7 @@ def test_annotations_about_the_size(annotations: dict[str, str], is_current: boo
         ("4294967296", None),
     ],
 )
-def test_a_number_in_an_annotation(text: str | None, expected: int | None) -> None:
+def test_numeric_annotations(text: str | None, expected: int | None) -> None:
     one = replica_set("one", 0, annotations={} if text is None else {MAX_REPLICAS: text, "foo": "2"})
     assert replicas_annotation(one, MAX_REPLICAS) == expected
 
@@ -114,13 +114,13 @@ def test_only_replica_sets_without_pods_are_deleted(old: list[tuple[int, int]], 
     assert len(replica_sets_to_delete(sets, limit)) == expected
 
 
-def test_a_replica_set_that_is_being_deleted_is_not_touched() -> None:
+def test_a_replica_set_being_deleted_is_skipped() -> None:
     one = replica_set("one", 0)
     going = one.changed(metadata=one.metadata.changed(deletion_timestamp="2016-05-20T03:00:00Z"))
     assert replica_sets_to_delete([going], 0) == []
 
 
-def test_a_replica_set_that_has_not_reported_its_last_change_stays() -> None:
+def test_a_replica_set_with_an_outdated_status_stays() -> None:
     one = replica_set("one", 0)
     assert replica_sets_to_delete([one.changed(metadata=one.metadata.changed(generation=2))], 0) == []
 
@@ -137,7 +137,7 @@ def test_a_replica_set_that_has_not_reported_its_last_change_stays() -> None:
         ([(0, "3"), (0, "1"), (0, "4"), (0, "2")], 2, {"foo-2", "foo-4"}),
     ],
 )
-def test_the_lowest_revisions_go_first(old: list[tuple[int, str]], limit: int, expected: set[str]) -> None:
+def test_the_lowest_revisions_are_deleted_first(old: list[tuple[int, str]], limit: int, expected: set[str]) -> None:
     sets = [_numbered(f"foo-{n}", revision, size, n) for n, (size, revision) in enumerate(old, 1)]
     assert {one.metadata.name for one in replica_sets_to_delete(sets, limit)} == expected
 
@@ -163,13 +163,13 @@ def test_a_rollback_goes_to_a_revision_or_to_the_last_one() -> None:
 
 
 @pytest.mark.parametrize(("text", "expected"), [("3", 3), ("0", 0), ("", None), ("three", None)])
-def test_an_annotation_asks_for_a_rollback(text: str, expected: int | None) -> None:
+def test_an_annotation_requests_a_rollback(text: str, expected: int | None) -> None:
     made = deployment(1)
     made = made.changed(metadata=made.metadata.changed(annotations={ROLLBACK_TO: text}))
     assert rollback_revision(made) == expected
 
 
-def test_a_rollback_takes_the_annotations_of_the_replica_set() -> None:
+def test_a_rollback_copies_the_annotations_of_the_replica_set() -> None:
     made = deployment(1)
     made = made.changed(metadata=made.metadata.changed(annotations={"cause": "edit", REVISION: "2", ROLLBACK_TO: "1"}))
     target = replica_set("a", 0, annotations={"cause": "create", REVISION: "1", MAX_REPLICAS: "3"})

@@ -1,6 +1,6 @@
-"""How many pods a rolling update adds to the new ReplicaSet and takes from the old ones.
+"""Sizes of the new and old ReplicaSets in a rolling update.
 
-Re-told from: rolling_test.go; util/deployment_util_test.go TestNewRSNewReplicas
+Adapted from: rolling_test.go; util/deployment_util_test.go TestNewRSNewReplicas
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def test_the_new_replica_set_gets_what_the_surge_allows(
     ],
     ids=["one", "two", "unhealthy ones", "one of each", "new ones are not available yet"],
 )
-def test_old_pods_go_as_far_as_enough_stay_available(
+def test_old_pods_are_removed_while_enough_stay_available(
     replicas: int, unavailable: int, old: int, new: int, ready_old: int, ready_new: int, expected: int | None
 ) -> None:
     plan = reconcile_old_replica_sets(
@@ -58,7 +58,7 @@ def test_old_pods_go_as_far_as_enough_stay_available(
 
 
 @pytest.mark.parametrize(("ready", "budget", "expected"), [(8, 1, 1), (8, 3, 2), (8, 0, 0), (10, 3, 0)])
-def test_pods_that_are_not_available_go_within_the_budget(ready: int, budget: int, expected: int) -> None:
+def test_unavailable_pods_are_removed_within_the_budget(ready: int, budget: int, expected: int) -> None:
     plan, is_settled = cleanup_unhealthy_replicas([replica_set("old", 10, available=ready)], budget)
     assert is_settled
     assert sum(10 - resize.size for resize in plan) == expected
@@ -68,10 +68,10 @@ def test_pods_that_are_not_available_go_within_the_budget(ready: int, budget: in
     ("unavailable", "ready", "old", "expected"),
     [(0, 10, 10, 9), (2, 10, 10, 8), (2, 8, 10, None), (2, 10, 0, None), (2, 1, 10, None)],
 )
-def test_available_pods_go_down_to_the_least_number(
+def test_available_pods_are_removed_down_to_the_minimum(
     unavailable: int, ready: int, old: int, expected: int | None
 ) -> None:
-    least = 10 - max(unavailable, 1)  # no surge and nothing unavailable means one unavailable
+    least = 10 - max(unavailable, 1)  # no surge and no unavailability means one unavailable pod
     plan = scale_down_old_replica_sets([replica_set("old", old, available=ready)], replica_set("new", 0), least)
     assert (plan[0].size if plan else None) == expected
 
@@ -85,14 +85,14 @@ def test_size_of_the_new_replica_set(strategy: str, replicas: int, new: int, sur
     assert new_size(made, [replica_set("five", 5)], replica_set("new", new)) == expected
 
 
-def test_the_oldest_replica_set_loses_its_unhealthy_pods_first() -> None:
+def test_unhealthy_pods_of_the_oldest_replica_set_are_removed_first() -> None:
     old = [replica_set("b", 3, created=2, available=0), replica_set("a", 3, created=1, available=1)]
     plan, _ = cleanup_unhealthy_replicas(old, 4)
     assert [(resize.replica_set.metadata.name, resize.size) for resize in plan] == [("a", 1), ("b", 1)]
 
 
-def test_nothing_more_goes_while_a_replica_set_reports_pods_that_it_shall_not_have() -> None:
-    """It has just been scaled down from 4 to 2 and counts 4 available ones still."""
+def test_scaling_down_waits_for_a_replica_set_that_reports_surplus_pods() -> None:
+    """It was just scaled down from 4 to 2 and still reports 4 available pods."""
     old = [replica_set("a", 2, created=1, available=4), replica_set("b", 3, created=2, available=0)]
     assert reconcile_old_replica_sets(deployment(4, 1, 1), old, replica_set("new", 2, available=2)) == []
 

@@ -1,6 +1,6 @@
-"""Scaling a Deployment: one ReplicaSet gets all pods, several share them in proportion.
+"""Scaling a Deployment: one active ReplicaSet gets all pods, several share them proportionally.
 
-Re-told from: sync_test.go TestScale; util/deployment_util_test.go TestGetReplicaSetFraction
+Adapted from: sync_test.go TestScale; util/deployment_util_test.go TestGetReplicaSetFraction
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kubesim.cluster.controllers.deployment.revisions import DESIRED_REPLICAS, M
 from kubesim.cluster.controllers.deployment.scaling import is_scaling_event, plan_scaling, proportion
 from tests.support.cluster.deployments import counted, deployment, replica_set
 
-Sizes = dict[str, int]  # the new one is called "new"; old ones are named by age, the youngest first
+Sizes = dict[str, int]  # the new one is called "new"; old ones are sorted by age, newest first
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,8 @@ def test_sizes_after_scaling(replicas: int, before: int, surge: tuple[int, int],
     assert after == expected
 
 
-def test_a_share_that_was_not_written_is_made_up_for() -> None:
-    """Of three ReplicaSets one failed to be scaled: it still remembers the old size."""
+def test_a_failed_scaling_is_compensated() -> None:
+    """One of three ReplicaSets could not be scaled: its annotation has the old size."""
     made = deployment(5, 0, 1)
     new, old = _sets({"new": 2, "a": 1, "b": 1}, replicas_annotations(made))
     stale = old[0].changed(metadata=old[0].metadata.changed(annotations={DESIRED_REPLICAS: "3", MAX_REPLICAS: "3"}))
@@ -53,7 +53,7 @@ def test_a_share_that_was_not_written_is_made_up_for() -> None:
     assert plan == {"new": 2, "a": 2, "b": 1}
 
 
-def test_a_saturated_new_replica_set_needs_no_old_pods() -> None:
+def test_a_saturated_new_replica_set_removes_old_pods() -> None:
     made = deployment(2, 1, 1)
     new = replica_set("new", 2, available=2, annotations=replicas_annotations(made))
     plan = plan_scaling(made, new, [replica_set("a", 1, annotations=replicas_annotations(made))])
@@ -91,7 +91,7 @@ def test_share_of_one_replica_set(
     assert proportion(made, one, far, 0) == expected
 
 
-def test_a_replica_set_with_pods_recognizes_a_scaling_by_its_annotation() -> None:
+def test_a_scaling_is_detected_by_the_annotation() -> None:
     made = deployment(3, 1, 1)
     stale = {DESIRED_REPLICAS: "2"}
     assert is_scaling_event(made, [replica_set("one", 2, annotations=stale)])

@@ -1,6 +1,6 @@
-"""Whether a rollout is complete, gets on, or has timed out, and when it is checked again.
+"""Whether a rollout is complete, progresses, or has timed out, and when it is checked again.
 
-Re-told from: progress_test.go; util/deployment_util_test.go TestDeploymentComplete, TestDeploymentProgressing,
+Adapted from: progress_test.go; util/deployment_util_test.go TestDeploymentComplete, TestDeploymentProgressing,
 TestDeploymentTimedOut, TestGetCondition, TestSetCondition, TestRemoveCondition
 """
 
@@ -117,7 +117,7 @@ def test_a_stuck_rollout_is_checked_at_its_deadline(
     now: str,
     expected: float | None,
 ) -> None:
-    """A second more than the time that is left, or, where upstream polls, at the end of that time."""
+    """One second after the deadline, or at the deadline where upstream polls."""
     status = counted(3, 3, available, conditions=conditions)
     made = deployment(replicas, deadline=deadline, status=status)
     after = next_progress_check(made, status, parse_time(now))
@@ -240,7 +240,7 @@ def test_conditions_can_be_found_and_removed() -> None:
     assert without_condition(DeploymentStatus(), "Progressing") == DeploymentStatus()
 
 
-def test_available_needs_the_replicas_that_must_not_be_missing() -> None:
+def test_available_needs_the_minimum_of_replicas() -> None:
     """25% of 5 is one: three are too few."""
     made = deployment(5, "25%", "25%")
     for available, expected in ((3, "False"), (4, "True")):
@@ -251,7 +251,7 @@ def test_available_needs_the_replicas_that_must_not_be_missing() -> None:
         assert status.unavailable_replicas == 5 - available
 
 
-def test_terminating_replicas_are_unknown_if_a_replica_set_does_not_report_them() -> None:
+def test_terminating_replicas_are_unknown_if_a_replica_set_omits_them() -> None:
     [one] = sets(foo=(1, 1, 1))
     unreported = one.changed(status=one.status.changed(observed_generation=1))
     reported = one.changed(status=one.status.changed(observed_generation=1, terminating_replicas=2))

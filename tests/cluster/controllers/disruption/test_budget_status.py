@@ -1,4 +1,4 @@
-"""The status of a PodDisruptionBudget: the tests of Kubernetes' own disruption_test.go, told with our cluster."""
+"""The status of a PodDisruptionBudget: the cases of upstream's disruption_test.go in a simulated cluster."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SELECTOR = {"matchLabels": {"foo": "bar"}}
 
 @pytest.fixture(autouse=True)
 def _only_this_controller(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The owners of the pods here are only looked at: nobody creates pods for them."""
+    """Run the disruption controller alone: owners exist, but no controller creates pods for them."""
     kind = "PodDisruptionBudget"
     monkeypatch.setattr(manager, "CONTROLLERS", {kind: manager.CONTROLLERS[kind]})
 
@@ -34,7 +34,7 @@ def budget(cluster: ControlledCluster, selector: dict[str, Any] | None = None, *
 
 
 def owner(cluster: ControlledCluster, kind: str, name: str, replicas: int, above: dict[str, Any] | None = None) -> Any:
-    """As reference to it. It has no controller of its own here: its pods are made by the test."""
+    """An owner reference. The owner has no controller; the test creates its pods."""
     metadata: dict[str, Any] = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
     if above is not None:
         metadata["ownerReferences"] = [above]
@@ -60,7 +60,7 @@ def pod(cluster: ControlledCluster, name: str, reference: dict[str, Any] | None 
 
 
 async def counts(cluster: ControlledCluster) -> tuple[int, int, int, int]:
-    """Allowed, healthy, desired, expected."""
+    """Allowed, healthy, desired and expected pods."""
     await cluster.wait(0.05)
     status = cluster.get("PodDisruptionBudget", "b").status
     return status.disruptions_allowed, status.current_healthy, status.desired_healthy, status.expected_pods
@@ -86,7 +86,7 @@ def test_an_empty_selector_selects_everything() -> None:
     controlled(story)
 
 
-def test_pods_that_come_and_one_that_stops_to_be_ready() -> None:
+def test_new_pods_and_a_pod_that_becomes_unready() -> None:
     async def story(cluster: ControlledCluster) -> None:
         budget(cluster, minAvailable=3)
         for n in range(4):
@@ -100,7 +100,7 @@ def test_pods_that_come_and_one_that_stops_to_be_ready() -> None:
 
 
 @pytest.mark.parametrize("spec", [{"maxUnavailable": 1}, {"minAvailable": "28%"}])
-def test_pods_without_owner_allow_nothing(spec: dict[str, Any]) -> None:
+def test_pods_without_an_owner_allow_no_disruption(spec: dict[str, Any]) -> None:
     async def story(cluster: ControlledCluster) -> None:
         budget(cluster, **spec)
         assert (await counts(cluster))[0] == 0
@@ -137,7 +137,7 @@ def test_an_owner_that_cannot_be_scaled_is_a_failure() -> None:
     ],
 )
 def test_the_owners_scale_counts(spec: Any, first: int, second: int, before: Any, after: Any) -> None:
-    """The controller does not watch owners: their new scale counts from the next change of a pod on."""
+    """The controller does not watch owners: a new scale applies from the next change of a pod."""
 
     async def story(cluster: ControlledCluster) -> None:
         budget(cluster, **spec)
@@ -189,7 +189,7 @@ def test_pods_that_were_evicted() -> None:
         budget(cluster, minAvailable=1)
         now = cluster.clock.now()
         disrupted = {
-            "p1": format_time(now),  # its deletion has begun
+            "p1": format_time(now),  # its deletion has started
             "p2": format_time(now - 3 * MINUTE),  # expired
             "p3": format_time(now - MINUTE),  # stays
             "gone": format_time(now),
@@ -207,7 +207,7 @@ def test_pods_that_were_evicted() -> None:
     controlled(story)
 
 
-def test_nothing_is_written_if_nothing_has_changed() -> None:
+def test_an_unchanged_status_is_not_written() -> None:
     async def story(cluster: ControlledCluster) -> None:
         budget(cluster, minAvailable=1)
         made = pod(cluster, "p")
@@ -230,7 +230,7 @@ def test_nothing_is_written_if_nothing_has_changed() -> None:
         (121, "True", "TerminationByKubelet", False, "True"),
     ],
 )
-def test_a_mark_that_nobody_acted_on_is_taken_back(
+def test_an_expired_disruption_condition_is_removed(
     passed_s: int, status: str, reason: str, deleted: bool, expected: str
 ) -> None:
     async def story(cluster: ControlledCluster) -> None:

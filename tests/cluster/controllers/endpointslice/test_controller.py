@@ -1,4 +1,4 @@
-"""EndpointSlices in the life of pods: when an address comes, stops to be ready, and leaves."""
+"""EndpointSlices during the lifecycle of pods: a pod gets its address, becomes unready, and terminates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pod(cluster: ControlledCluster, n: int, node: str = "n") -> Pod:
 
 
 async def endpoints(cluster: ControlledCluster) -> dict[str, tuple[Any, Any, Any]]:
-    """Ready, serving and terminating by the pod's name, in their order."""
+    """Ready, serving and terminating by pod name, in order."""
     await cluster.wait(0.05)
     return {
         endpoint.target_ref.name: (
@@ -43,7 +43,7 @@ async def endpoints(cluster: ControlledCluster) -> dict[str, tuple[Any, Any, Any
     }
 
 
-def test_an_address_from_its_first_to_its_last_moment() -> None:
+def test_conditions_from_the_first_address_to_the_deletion() -> None:
     async def story(cluster: ControlledCluster) -> None:
         service(cluster)
         assert await endpoints(cluster) == {}
@@ -66,7 +66,7 @@ def test_an_address_from_its_first_to_its_last_moment() -> None:
     controlled(story)
 
 
-def test_each_write_says_why() -> None:
+def test_each_write_has_a_reason() -> None:
     async def story(cluster: ControlledCluster) -> None:
         service(cluster)
         pod(cluster, 1)
@@ -87,7 +87,7 @@ def test_each_write_says_why() -> None:
     controlled(story)
 
 
-def test_the_trigger_time_is_the_change_of_readiness() -> None:
+def test_the_trigger_time_is_the_readiness_transition() -> None:
     async def story(cluster: ControlledCluster) -> None:
         await cluster.wait(2)
         service(cluster)
@@ -119,7 +119,7 @@ def test_services_that_select_no_pods_have_no_slices(spec: dict[str, Any]) -> No
     controlled(story)
 
 
-def test_labels_decide_which_services_a_pod_is_behind() -> None:
+def test_labels_decide_which_services_select_a_pod() -> None:
     async def story(cluster: ControlledCluster) -> None:
         service(cluster)
         pod(cluster, 1)
@@ -132,7 +132,7 @@ def test_labels_decide_which_services_a_pod_is_behind() -> None:
     controlled(story)
 
 
-def test_slices_go_with_their_service() -> None:
+def test_slices_are_deleted_with_their_service() -> None:
     async def story(cluster: ControlledCluster) -> None:
         service(cluster)
         await cluster.wait(0.1)
@@ -143,7 +143,7 @@ def test_slices_go_with_their_service() -> None:
     controlled(story)
 
 
-def test_a_slice_that_somebody_deletes_or_changes_comes_back_after_a_second() -> None:
+def test_a_slice_deleted_or_changed_by_another_client_is_restored_after_a_second() -> None:
     async def story(cluster: ControlledCluster) -> None:
         service(cluster)
         pod(cluster, 1)
@@ -162,7 +162,7 @@ def test_a_slice_that_somebody_deletes_or_changes_comes_back_after_a_second() ->
     controlled(story)
 
 
-def test_a_pod_whose_node_does_not_exist_is_tried_again() -> None:
+def test_a_pod_whose_node_does_not_exist_is_retried() -> None:
     async def story(cluster: ControlledCluster) -> None:
         service(cluster)
         pod(cluster, 1, node="late")
@@ -177,7 +177,7 @@ def test_a_pod_whose_node_does_not_exist_is_tried_again() -> None:
     controlled(story)
 
 
-def test_a_pod_that_is_gone_immediately() -> None:
+def test_a_pod_that_is_deleted_immediately() -> None:
     async def story(cluster: ControlledCluster) -> None:
         service(cluster)
         pod(cluster, 1)

@@ -1,4 +1,4 @@
-"""Which slices a Service gets: Kubernetes' own reconciler_test.go and utils_test.go, without hints and metrics."""
+"""The slices of a Service: upstream's reconciler_test.go and utils_test.go, without hints and metrics."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def changes(
 
 
 def stored(slices: Iterable[EndpointSlice], start: int = 0) -> list[EndpointSlice]:
-    """As an API server would have stored them."""
+    """Objects as stored by an API server."""
     return [
         item.changed(metadata=item.metadata.changed(name=item.metadata.name or f"s-{n}"))
         for n, item in enumerate(slices, start)
@@ -107,7 +107,7 @@ def test_conditions(item: Pod, publishes: bool, ready: bool, serving: bool, term
     assert (target.kind, target.namespace, target.name, target.uid) == ("Pod", "d", "p1", "uid-p1")
 
 
-def test_addresses_are_those_of_the_family() -> None:
+def test_addresses_match_the_ip_family() -> None:
     item = pod()
     both = item.changed(status=item.status.changed(pod_ips=(PodIP(ip="10.1.0.1"), PodIP(ip="1234::5678:0000:9abc"))))
     assert pod_to_endpoint(both, None, service(), "IPv4").addresses == ("10.1.0.1",)
@@ -135,7 +135,7 @@ def test_the_hostname_belongs_to_the_service_of_the_subdomain(hostname: str, sub
         (pod().changed(status=PodStatus(phase="Running")), False),
     ],
 )
-def test_a_pod_is_an_endpoint_from_its_address_on_until_it_has_ended(item: Pod, included: bool) -> None:
+def test_a_pod_is_an_endpoint_from_its_first_address_until_it_terminates(item: Pod, included: bool) -> None:
     assert lengths(changes([item]).created) == [int(included)]
 
 
@@ -198,7 +198,7 @@ def test_a_service_without_pods_has_an_empty_slice() -> None:
     assert changes([], stored([placeholder])) == SliceChanges()
 
 
-def test_the_empty_slice_becomes_the_first_one_and_the_last_one_becomes_empty() -> None:
+def test_an_empty_slice_is_reused_in_both_directions() -> None:
     (placeholder,) = stored(changes([]).created)
     first = changes([pod()], [placeholder])
     assert (first.created, first.deleted) == ((), ())
@@ -250,12 +250,12 @@ def test_a_headless_service_needs_no_ports() -> None:
     assert item.ports == ()
 
 
-def test_a_slice_of_a_type_that_the_service_has_no_more() -> None:
+def test_a_slice_with_a_former_address_type_is_deleted() -> None:
     (old,) = stored([new_endpoint_slice(service(), (), "IPv6")])
     assert changes([pod()], [old]).deleted == (old,)
 
 
-def test_new_endpoints_come_last_and_others_keep_their_places() -> None:
+def test_new_endpoints_are_appended() -> None:
     (item,) = stored(changes([pod(2), pod(3)]).created)
     (item,) = changes([pod(1), pod(2, ends=True), pod(3)], [item]).updated
     assert [endpoint.target_ref.name for endpoint in item.endpoints if endpoint.target_ref] == ["p2", "p3", "p1"]
@@ -270,21 +270,21 @@ def test_new_endpoints_come_last_and_others_keep_their_places() -> None:
     ("limit", "expected"),
     [(50, [50] * 5), (80, [80, 80, 80, 10]), (100, [100, 100, 50]), (150, [150, 100]), (250, [250]), (500, [250])],
 )
-def test_at_most_so_many_endpoints_per_slice(limit: int, expected: list[int]) -> None:
+def test_the_number_of_endpoints_per_slice_is_limited(limit: int, expected: list[int]) -> None:
     pods = [pod(n, ready=n % 3 != 0) for n in range(250)]
     made = changes(pods, limit=limit)
     assert lengths(made.created) == expected
     assert changes(pods, stored(made.created), limit=limit) == SliceChanges()
 
 
-def test_the_rest_goes_where_it_fits_best() -> None:
+def test_the_rest_goes_into_the_fullest_slice_with_room() -> None:
     pods = [pod(n) for n in range(250)]
     existing = [filled("a", pods[1:246:4]), filled("b", pods[3:246:4])]
     found = changes(pods, existing)
     assert (lengths(found.created), lengths(found.updated), found.deleted) == ([100], [89], ())
 
 
-def test_the_rest_makes_a_new_slice_if_it_fits_nowhere() -> None:
+def test_the_rest_creates_a_slice_if_none_has_room() -> None:
     pods = [pod(n) for n in range(300)]
     existing = [filled("a", pods[1:296:4]), filled("b", pods[3:296:4])]
     found = changes(pods, existing)
@@ -299,7 +299,7 @@ def test_slices_that_are_written_anyway_are_filled_first() -> None:
     assert (found.created, lengths(found.updated), found.deleted) == ((), [95, 20], ())
 
 
-def test_slices_are_used_again_when_all_ports_change() -> None:
+def test_slices_are_reused_when_all_ports_change() -> None:
     pods = [pod(n) for n in range(300)]
     existing = [filled(f"s-{n}", pods[n * 30 : n * 30 + 30]) for n in range(10)]
     assert changes(pods, existing) == SliceChanges()
@@ -307,7 +307,7 @@ def test_slices_are_used_again_when_all_ports_change() -> None:
     assert (found.created, lengths(found.updated), len(found.deleted)) == ((), [100, 100, 100], 7)
 
 
-def test_a_label_of_the_service_goes_to_all_slices() -> None:
+def test_service_labels_are_copied_to_all_slices() -> None:
     pods = [pod(n) for n in range(250)]
     existing = stored(changes(pods).created)
     found = changes(pods, existing, service({"foo": "bar"}))
@@ -315,7 +315,7 @@ def test_a_label_of_the_service_goes_to_all_slices() -> None:
     assert changes(pods, existing, service({SERVICE_NAME: "evil"})) == SliceChanges()
 
 
-def test_pods_with_other_numbers_for_a_named_port_have_other_slices() -> None:
+def test_pods_with_different_numbers_for_a_named_port_have_separate_slices() -> None:
     def numbered(n: int) -> Pod:
         return pod(n, containers=(container(("http", 8080 + n % 5, "TCP")),))
 

@@ -1,4 +1,4 @@
-"""Owners and dependents: what goes when an owner goes."""
+"""Owners and dependents: which objects are deleted with an owner."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def pod(cluster: ControlledCluster, name: str, *owners: dict[str, Any]) -> ApiOb
     return cluster.create({"kind": "Pod", "metadata": {"name": name, "ownerReferences": [*owners]}, "spec": spec})
 
 
-def test_background_takes_the_owner_immediately_and_its_dependents_after_it() -> None:
+def test_background_deletes_the_owner_immediately_and_then_its_dependents() -> None:
     async def story(cluster: ControlledCluster) -> None:
         owner = config_map(cluster, "owner")
         child = config_map(cluster, "child", reference(owner))
@@ -48,7 +48,7 @@ def test_background_takes_the_owner_immediately_and_its_dependents_after_it() ->
     controlled(story)
 
 
-def test_foreground_takes_the_dependents_first() -> None:
+def test_foreground_deletes_the_dependents_first() -> None:
     async def story(cluster: ControlledCluster) -> None:
         owner = config_map(cluster, "owner")
         pod(cluster, "blocking", reference(owner))
@@ -65,7 +65,7 @@ def test_foreground_takes_the_dependents_first() -> None:
     controlled(story)
 
 
-def test_foreground_goes_down_the_tree() -> None:
+def test_foreground_deletion_is_recursive() -> None:
     async def story(cluster: ControlledCluster) -> None:
         owner = config_map(cluster, "owner")
         child = config_map(cluster, "child", reference(owner))
@@ -81,7 +81,7 @@ def test_foreground_goes_down_the_tree() -> None:
     controlled(story)
 
 
-def test_orphan_lets_the_dependents_go_first() -> None:
+def test_orphan_releases_the_dependents_first() -> None:
     async def story(cluster: ControlledCluster) -> None:
         owner = config_map(cluster, "owner")
         config_map(cluster, "child", reference(owner))
@@ -94,7 +94,7 @@ def test_orphan_lets_the_dependents_go_first() -> None:
     controlled(story)
 
 
-def test_an_owner_that_never_was() -> None:
+def test_an_owner_that_never_existed() -> None:
     async def story(cluster: ControlledCluster) -> None:
         owner = config_map(cluster, "owner")
         config_map(cluster, "missing", reference(owner, name="nobody"))
@@ -122,7 +122,7 @@ def test_one_owner_that_exists_is_enough() -> None:
     controlled(story)
 
 
-def test_an_owner_in_another_namespace_is_none() -> None:
+def test_an_owner_in_another_namespace_is_ignored() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create({"kind": "Namespace", "metadata": {"name": "other"}})
         owner = cluster.create({"kind": "ConfigMap", "metadata": {"name": "owner", "namespace": "other"}})
@@ -137,7 +137,7 @@ def test_an_owner_in_another_namespace_is_none() -> None:
     controlled(story)
 
 
-def test_an_object_without_a_namespace_cannot_have_an_owner_in_one() -> None:
+def test_a_cluster_scoped_object_cannot_have_a_namespaced_owner() -> None:
     async def story(cluster: ControlledCluster) -> None:
         owner = config_map(cluster, "owner")
         metadata = {"name": "odd", "ownerReferences": [reference(owner)]}
@@ -148,7 +148,7 @@ def test_an_object_without_a_namespace_cannot_have_an_owner_in_one() -> None:
     controlled(story)
 
 
-def test_a_cluster_wide_owner() -> None:
+def test_a_cluster_scoped_owner() -> None:
     async def story(cluster: ControlledCluster) -> None:
         node = cluster.create({"kind": "Node", "metadata": {"name": "n"}})
         config_map(cluster, "child", reference(node))
@@ -161,7 +161,7 @@ def test_a_cluster_wide_owner() -> None:
     controlled(story)
 
 
-def test_a_pod_that_nobody_depends_on_is_deleted_in_the_foreground() -> None:
+def test_a_pod_without_dependents_is_deleted_in_the_foreground() -> None:
     async def story(cluster: ControlledCluster) -> None:
         pod(cluster, "p")
         cluster.delete("Pod", "p", DeleteOptions(propagation_policy="Foreground"))

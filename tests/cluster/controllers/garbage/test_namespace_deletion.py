@@ -1,4 +1,4 @@
-"""A namespace goes after its content: pods first, then the rest."""
+"""A namespace is deleted after its content: pods first, then the rest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def end(cluster: ControlledCluster) -> None:
     delete(cluster.store, Target(resource_of("Namespace"), "", "t"), DeleteOptions())
 
 
-def test_an_empty_one_goes_after_five_seconds() -> None:
+def test_an_empty_namespace_is_deleted_after_five_seconds() -> None:
     async def story(cluster: ControlledCluster) -> None:
         fill(cluster)
         end(cluster)
@@ -32,7 +32,7 @@ def test_an_empty_one_goes_after_five_seconds() -> None:
     controlled(story)
 
 
-def test_pods_are_waited_for() -> None:
+def test_the_deletion_waits_for_pods() -> None:
     async def story(cluster: ControlledCluster) -> None:
         fill(cluster)
         spec = {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}
@@ -55,7 +55,7 @@ def test_pods_are_waited_for() -> None:
     controlled(story)
 
 
-def test_a_finalizer_holds_the_namespace() -> None:
+def test_a_finalizer_blocks_the_namespace() -> None:
     async def story(cluster: ControlledCluster) -> None:
         fill(cluster)
         metadata = {"name": "held", "namespace": "t", "finalizers": ["example.com/f"]}

@@ -1,6 +1,6 @@
-"""How long a Job waits before it replaces a failed pod.
+"""The back-off before a Job replaces a failed pod.
 
-Re-tells: pkg/controller/job/backoff_utils_test.go; job_controller_test.go
+Adapted from: pkg/controller/job/backoff_utils_test.go; job_controller_test.go
 TestGetPodCreationInfoForIndependentIndexes
 """
 
@@ -34,7 +34,7 @@ from tests.support.cluster.batch import NOW, make_job, make_pod
 
 
 def ended(phase: str, seconds: int) -> Pod:
-    """A pod that ended this many seconds before or after NOW."""
+    """A pod that terminated this many seconds before or after NOW."""
     return make_pod(phase, finished_at=format_time(NOW + seconds * SECOND))
 
 
@@ -97,7 +97,7 @@ def test_remaining_time_of_an_index(pod: Pod | None, expected: int) -> None:
 
 
 def container(finished: int | None = None, *, name: str = "", running: bool = False) -> ContainerStatus:
-    """`finished` is in seconds from NOW; None: the runtime does not say when."""
+    """`finished` is in seconds from NOW; None: the runtime does not report it."""
     if running:
         return ContainerStatus(name=name, state=ContainerState(running=ContainerStateRunning()))
     moment = None if finished is None else format_time(NOW + finished * SECOND)

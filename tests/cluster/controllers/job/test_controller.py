@@ -1,4 +1,4 @@
-"""Jobs in a cluster: what they create, count and report, and when."""
+"""Jobs in a cluster: created pods, counts and conditions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run_on_node(cluster: ControlledCluster) -> None:
 
 
 def end(cluster: ControlledCluster, pod: Pod, exit_code: int = 0) -> None:
-    """The only container of a pod exits."""
+    """Exit the only container of a pod."""
     moment = format_time(cluster.clock.now())
     state = ContainerState(terminated=ContainerStateTerminated(exit_code=exit_code, finished_at=moment))
     status = ContainerStatus(name=pod.spec.containers[0].name, state=state)
@@ -58,7 +58,7 @@ def messages(cluster: ControlledCluster, reason: str) -> list[str]:
     return [event.message for event in cluster.events(reason)]
 
 
-def test_pods_carry_labels_owner_and_finalizer() -> None:
+def test_pods_have_labels_owner_and_finalizer() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(job(parallelism=2, completions=3))
         await cluster.wait(0.5)
@@ -83,7 +83,7 @@ def test_pods_carry_labels_owner_and_finalizer() -> None:
     controlled(story)
 
 
-def test_changes_of_pods_are_collected_for_a_second() -> None:
+def test_pod_changes_are_batched_for_a_second() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(job())
         await cluster.wait(3)
@@ -124,7 +124,7 @@ def test_a_job_completes_when_enough_pods_have_succeeded() -> None:
     controlled(story)
 
 
-def test_the_end_of_a_pod_is_counted_in_three_writes() -> None:
+def test_a_terminated_pod_is_counted_in_three_writes() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(job())
         await cluster.wait(2)
@@ -189,7 +189,7 @@ def test_a_deleted_pod_counts_as_failed_and_is_replaced() -> None:
     controlled(story)
 
 
-def test_with_pod_replacement_policy_failed_a_pod_is_replaced_when_it_has_ended() -> None:
+def test_with_pod_replacement_policy_failed_a_pod_is_replaced_after_it_terminates() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(job(podReplacementPolicy="Failed"))
         await cluster.wait(1)
@@ -207,7 +207,7 @@ def test_with_pod_replacement_policy_failed_a_pod_is_replaced_when_it_has_ended(
     controlled(story)
 
 
-def test_restarts_of_a_container_end_a_job_with_on_failure() -> None:
+def test_container_restarts_fail_a_job_with_on_failure() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(job(backoffLimit=2, template={"restartPolicy": "OnFailure"}))
         await cluster.wait(1)
@@ -275,7 +275,7 @@ def test_suspend_and_resume() -> None:
     controlled(story)
 
 
-def test_indexed_pods_know_their_index() -> None:
+def test_indexed_pods_have_their_index() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(job(completionMode="Indexed", completions=3, parallelism=2))
         await cluster.wait(0.5)
@@ -354,7 +354,7 @@ def test_a_pod_failure_policy_fails_the_job_immediately() -> None:
     controlled(story)
 
 
-def test_an_ignored_failure_is_not_counted_but_delays_all_the_same() -> None:
+def test_an_ignored_failure_is_not_counted_but_adds_back_off() -> None:
     async def story(cluster: ControlledCluster) -> None:
         rule = {"action": "Ignore", "onExitCodes": {"operator": "In", "values": [7]}}
         cluster.create(job(backoffLimit=0, podFailurePolicy={"rules": [rule]}))
@@ -371,7 +371,7 @@ def test_an_ignored_failure_is_not_counted_but_delays_all_the_same() -> None:
     controlled(story)
 
 
-def test_refused_pods_are_reported_and_tried_again() -> None:
+def test_rejected_pods_are_reported_and_retried() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(job(parallelism=4, completions=4, template={"priorityClassName": "missing"}))
         await cluster.wait(0.5)
@@ -390,7 +390,7 @@ def test_refused_pods_are_reported_and_tried_again() -> None:
     controlled(story)
 
 
-def test_a_deleted_job_lets_its_pods_go() -> None:
+def test_a_deleted_job_releases_its_pods() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(job(parallelism=2, completions=2))
         await cluster.wait(0.5)
@@ -401,7 +401,7 @@ def test_a_deleted_job_lets_its_pods_go() -> None:
     controlled(story)
 
 
-def test_a_job_that_is_being_deleted_creates_no_pods() -> None:
+def test_a_job_being_deleted_creates_no_pods() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(job(parallelism=1, completions=2))
         await cluster.wait(0.5)
@@ -441,7 +441,7 @@ def test_a_manual_selector_adopts_and_releases() -> None:
     controlled(story)
 
 
-def test_a_job_of_another_controller_is_not_touched() -> None:
+def test_a_job_managed_by_another_controller_is_ignored() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(job(managedBy="example.com/other"))
         await cluster.wait(5)

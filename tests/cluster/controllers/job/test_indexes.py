@@ -1,6 +1,6 @@
-"""Upstream's tables about completion indexes.
+"""Upstream's table tests for completion indexes.
 
-Re-tells: pkg/controller/job/indexed_job_utils_test.go
+Adapted from: pkg/controller/job/indexed_job_utils_test.go
 """
 
 from __future__ import annotations
@@ -168,14 +168,14 @@ def test_pods_that_wait_for_their_replacement(
         pytest.param(make_pod(F, index=0, failures=3), "4", id="after 3 failures"),
     ],
 )
-def test_a_replacement_takes_over_the_count_of_failures(replaced: Pod | None, failures: str) -> None:
+def test_a_replacement_inherits_the_failure_count(replaced: Pod | None, failures: str) -> None:
     pod = new_pod(make_job(indexed=True, backoff_limit_per_index=9), 0, replaced)
     annotations = pod.metadata.annotations
     assert annotations["batch.kubernetes.io/job-index-failure-count"] == failures
     assert "batch.kubernetes.io/job-index-ignored-failure-count" not in annotations
 
 
-def test_an_ignored_failure_is_counted_apart() -> None:
+def test_ignored_failures_have_their_own_count() -> None:
     disruption = PodCondition(type="DisruptionTarget", status="True")
     disrupted = make_pod(F, index=3, failures=3, conditions=(disruption,))
     job = make_job(indexed=True, backoff_limit_per_index=9, pod_failure_policy=failure_policy(DISRUPTED))
@@ -234,7 +234,7 @@ def test_first_pending_indexes(count: int, completions: int, done: str, expected
         ),
     ],
 )
-def test_pods_with_the_index_of_another_go(
+def test_pods_with_a_duplicate_index_are_deleted(
     pods: list[tuple[str | None, str]], expected: list[tuple[str | None, str]]
 ) -> None:
     job = make_job(completions=6, indexed=True)
@@ -251,7 +251,7 @@ def test_pods_with_the_index_of_another_go(
         ("hhhhhooooo" * 5 + "hhhhhoo", "hhhhhooooo" * 5 + "hhhhh-1-"),
     ],
 )
-def test_the_index_stays_in_the_name(name: str, expected: str) -> None:
+def test_a_truncated_name_keeps_the_index(name: str, expected: str) -> None:
     job = make_job(indexed=True)
     job = job.changed(metadata=job.metadata.changed(name=name))
     assert new_pod(job, 1).metadata.generate_name == expected

@@ -1,6 +1,6 @@
 """podFailurePolicy and successPolicy.
 
-Re-tells: pkg/controller/job/pod_failure_policy_test.go; success_policy_test.go
+Adapted from: pkg/controller/job/pod_failure_policy_test.go; success_policy_test.go
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def test_pod_failure_policy(rules: list[Rule], pod: Pod, counts: bool, action: s
     assert (match.counts, match.action, match.message) == (counts, action, message)
 
 
-def test_the_container_can_be_named() -> None:
+def test_a_rule_can_name_the_container() -> None:
     rule = codes("Ignore", "In", 3)
     rule["onExitCodes"]["containerName"] = "1-container"
     assert match_pod_failure_policy(failure_policy(rule), exited(3, 1)).counts

@@ -1,6 +1,6 @@
-"""What one sync of a Job does, as a table: pods in, pods created and deleted and the status out.
+"""One sync of a Job as a table: pods in; pods created and deleted, and the status, out.
 
-Re-tells: pkg/controller/job/job_controller_test.go TestControllerSyncJob, TestSyncJobPastDeadline,
+Adapted from: pkg/controller/job/job_controller_test.go TestControllerSyncJob, TestSyncJobPastDeadline,
 TestJobBackoffForOnFailure, TestJobBackoffOnRestartPolicyNever, TestEnsureJobConditions
 """
 
@@ -31,7 +31,7 @@ class Outcome:
     created: int
     indexes: tuple[int, ...]
     deleted: int
-    untracked: int  # finalizers removed, from pods that ended and from pods that are deleted
+    untracked: int  # finalizers removed, from terminated pods and from deleted pods
     status: JobStatus
 
     def conditions(self) -> list[str]:
@@ -39,7 +39,7 @@ class Outcome:
 
 
 def synced(job: Job, pods: list[Pod], backoff: BackoffRecord = NO_FAILURES) -> Outcome:
-    """One sync in which every write succeeds."""
+    """One sync with all writes successful."""
     plan = plan_sync(job, pods, backoff, NOW)
     changes = plan.changes
     tracking = track(plan, len(plan.counts.active) - len(changes.delete) + len(changes.create), NOW)
@@ -370,7 +370,7 @@ def test_back_off_delays_creation(record: BackoffRecord, active: int, created: i
     assert (outcome.created, outcome.status.active, outcome.status.ready) == (created, active + created, active)
 
 
-def test_resuming_starts_again() -> None:
+def test_resuming_resets_the_start_time() -> None:
     suspended = new_condition("Suspended", "True", "JobSuspended", "Job suspended", NOW - SECOND)
     outcome = synced(make_job(2, 4, status=JobStatus(conditions=(suspended,))), [])
     (condition,) = outcome.status.conditions
@@ -379,7 +379,7 @@ def test_resuming_starts_again() -> None:
 
 
 @pytest.mark.parametrize("type", ["FailureTarget", "SuccessCriteriaMet"])
-def test_a_condition_that_is_false_ends_nothing(type: str) -> None:
+def test_a_false_condition_does_not_end_the_job(type: str) -> None:
     manual = new_condition(type, "False", "ConditionAddedManually", "Testing", NOW)
     status = JobStatus(active=1, start_time=format_time(NOW), conditions=(manual,))
     outcome = synced(make_job(1, 1, status=status), some_pods(active=1, ready=1))

@@ -1,6 +1,6 @@
-"""The three writes by which the end of a pod gets into the status, exactly once.
+"""The three writes that count a terminated pod exactly once.
 
-Re-tells: pkg/controller/job/job_controller_test.go TestTrackJobStatusAndRemoveFinalizers
+Adapted from: pkg/controller/job/job_controller_test.go TestTrackJobStatusAndRemoveFinalizers
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MET = new_condition("SuccessCriteriaMet", "True", "", "", NOW - MINUTE)
 
 
 def tracked(job: Job, pods: list[Pod], finished: JobCondition | None = None) -> Tracking:
-    """The pods are as they are: none is created or deleted."""
+    """Track these pods without creating or deleting any."""
     status = job.status.changed(
         uncounted_terminated_pods=job.status.uncounted_terminated_pods or NONE_UNCOUNTED, ready=0, terminating=0
     )
@@ -41,7 +41,7 @@ def uncounted(succeeded: tuple[str, ...] = (), failed: tuple[str, ...] = ()) -> 
 
 
 def seen(status: JobStatus | None) -> dict[str, Any] | None:
-    """The fields of a status that a row is about, without those that are empty."""
+    """The non-empty status fields of a row."""
     if status is None:
         return None
     pods = status.uncounted_terminated_pods or NONE_UNCOUNTED
@@ -207,7 +207,7 @@ def test_indexed_job(
 
 
 def test_too_many_finished() -> None:
-    """At most 500 pods are named at a time; the others wait for the next sync."""
+    """At most 500 pods are listed at a time; the others wait for the next sync."""
     job = make_job(1000, 1000, status=JobStatus(uncounted_terminated_pods=uncounted(failed=("a", "b"))))
     pods = [*(make_pod(S, str(n)) for n in range(500)), make_pod(F, "b")]
     named = tuple(str(n) for n in range(499))
@@ -239,7 +239,7 @@ def test_pod_is_terminal() -> None:
     ("condition", "succeeded", "finished"),
     [pytest.param(TARGET, (), FAILED, id="failure"), pytest.param(MET, ("b",), MET, id="success")],
 )
-def test_the_end_waits_for_terminating_pods(
+def test_the_final_condition_waits_for_terminating_pods(
     condition: JobCondition, succeeded: tuple[str, ...], finished: JobCondition
 ) -> None:
     status = JobStatus(uncounted_terminated_pods=uncounted(succeeded, ("a",)), conditions=(condition,))

@@ -1,6 +1,6 @@
-"""What the cluster's controllers make of nodes that are not well, and of NoExecute taints: pods that may not stay go.
+"""Unhealthy nodes and NoExecute taints: which pods are evicted, and when.
 
-The rules are retold from pkg/controller/tainteviction/taint_eviction_test.go and
+The rules are adapted from pkg/controller/tainteviction/taint_eviction_test.go and
 pkg/controller/nodelifecycle/node_lifecycle_controller_test.go.
 """
 
@@ -48,7 +48,7 @@ def toleration(key: str, seconds: int | None = None, **more: str) -> Toleration:
         ([A, B], [toleration("a", 5), toleration("b", 3)], 3),
         ([A, B], [toleration("a"), toleration("b", 3)], 3),
         ([A, B], [toleration("")], None),
-        ([A], [toleration("a", 9), toleration("a", 1)], 9),  # the first that fits counts
+        ([A], [toleration("a", 9), toleration("a", 1)], 9),  # the first matching toleration counts
     ],
 )
 def test_how_long_a_pod_may_stay(taints: list[Taint], tolerations: list[Toleration], stays: int | None) -> None:
@@ -99,13 +99,13 @@ def test_a_taint_evicts_immediately_later_or_never() -> None:
     assert any(r.summary.get("conditions", {}).get("DisruptionTarget", "").startswith("True") for r in reported)
 
 
-def test_a_taint_that_goes_in_time_evicts_nobody() -> None:
+def test_a_taint_removed_in_time_evicts_no_pod() -> None:
     story = Played({"at": "0s", "apply": patient("some", 20)}, taint_at(10, KEY), taint_at(25))
     assert deletions(story) == {}
     assert messages(story, "some") == ["Cancelling deletion of Pod default/some"]
 
 
-def test_a_pod_that_comes_later_is_refused_by_the_kubelet_or_counted_from_its_coming() -> None:
+def test_a_later_pod_is_rejected_by_the_kubelet_or_evicted_after_its_own_delay() -> None:
     steps = [taint_at(1, KEY), {"at": "10s", "apply": pod("none")}, {"at": "10s", "apply": patient("some", 20)}]
     story = Played(*steps)
     assert story.result.phases["default/none"] == "Failed"
@@ -113,7 +113,7 @@ def test_a_pod_that_comes_later_is_refused_by_the_kubelet_or_counted_from_its_co
     assert deletions(story)["some"] == 30
 
 
-def test_more_taints_do_not_move_a_deletion_that_is_planned() -> None:
+def test_more_taints_do_not_change_a_planned_deletion() -> None:
     other = {"key": "other", "effect": "NoExecute"}
     manifest = patient("some", 30)
     manifest["spec"]["tolerations"].append({**other, "operator": "Exists", "tolerationSeconds": 5})
@@ -133,7 +133,7 @@ def node(name: str, ready: str, zone: str = "", *taints: Taint) -> Node:
 
 
 def cluster(states: str, zone: str = "") -> list[Node]:
-    """`+` is ready, `-` is not, `?` is unknown."""
+    """A cluster from text: `+` is ready, `-` is not, `?` is unknown."""
     words = {"+": "True", "-": "False", "?": "Unknown"}
     return [node(f"{zone}{n}", words[state], zone) for n, state in enumerate(states)]
 
@@ -148,13 +148,13 @@ def test_zones(states: str, zone_state: str) -> None:
 
 def test_which_nodes_are_tainted() -> None:
     assert nodes_to_taint(cluster("+-?")) == {"1": NOT_READY, "2": UNREACHABLE}
-    assert nodes_to_taint(cluster("--")) == {}  # no node is ready: the controller may be cut off
+    assert nodes_to_taint(cluster("--")) == {}  # no node is ready: the controller may be disconnected
     assert nodes_to_taint(cluster("+---")) == {}  # most nodes of a small zone
     assert len(nodes_to_taint(cluster("+" * 10 + "-" * 50))) == 50
     assert nodes_to_taint([*cluster("--", "a"), *cluster("+", "b")]) == {"a0": NOT_READY, "a1": NOT_READY}
 
 
-def test_one_taint_is_changed_for_the_other_and_foreign_ones_stay() -> None:
+def test_one_taint_replaces_the_other_and_foreign_taints_stay() -> None:
     tainted = with_no_execute_taint(node("n", "False", "", A), NOT_READY, 0)
     assert [t.key for t in tainted.spec.taints] == ["a", NOT_READY]
     assert with_no_execute_taint(tainted, NOT_READY, 5) is tainted
@@ -169,7 +169,7 @@ def on(name: str, node_name: str) -> dict[str, Any]:
     return pod(name, nodeName=node_name)
 
 
-def test_a_node_that_falls_silent_is_given_up_and_its_pods_evicted_after_their_patience() -> None:
+def test_a_silent_node_becomes_unknown_and_its_pods_are_evicted_after_their_toleration() -> None:
     steps = [
         {"at": "0s", "apply": on("there", "node-2")},
         {"at": "0s", "apply": on("here", "node-1")},
@@ -184,7 +184,7 @@ def test_a_node_that_falls_silent_is_given_up_and_its_pods_evicted_after_their_p
         r for r in story.records if isinstance(r, ApiWrite) and r.by == "node-controller" and r.resource == "nodes"
     ]
     assert [r.summary.get("taint") for r in taints] == [f"{UNREACHABLE}:NoExecute", ""]
-    # The default toleration of unreachable nodes lasts five minutes; the pod itself waits for its kubelet.
+    # The default toleration of unreachable nodes is five minutes. The pod object waits for its kubelet.
     begin = deletions(story)["there"]
     assert 360 <= begin <= 390
     assert list(deletions(story)) == ["there"]
@@ -206,7 +206,7 @@ def test_a_node_that_comes_back_in_time_keeps_its_pods() -> None:
     assert story.when(EventRecorded, node="node-2", reason="NodeReady")
 
 
-def test_the_only_node_of_a_cluster_is_not_tainted_however_ill() -> None:
+def test_the_only_node_of_a_cluster_is_never_tainted() -> None:
     steps: list[dict[str, Any]] = [{"at": "0s", "apply": pod("here")}, {"at": "20s", "stop": "kubelet"}]
     story = Played(*steps, duration="10m")
     assert "NodeNotReady" in story.events("here")

@@ -1,4 +1,4 @@
-"""Pod garbage collection: the rows of Kubernetes' own gc_controller_test.go, and the life of it in virtual time."""
+"""Pod garbage collection: the cases of upstream's gc_controller_test.go, and the controller in virtual time."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ FAILED, SUCCEEDED, RUNNING = "Failed", "Succeeded", "Running"
         ([("a", RUNNING), ("b", SUCCEEDED), ("c", FAILED, "Evicted")], 1, ["c"]),
     ],
 )
-def test_too_many_pods_that_have_ended(pods: list[tuple[str, ...]], threshold: int, deleted: list[str]) -> None:
+def test_terminated_pods_beyond_the_threshold(pods: list[tuple[str, ...]], threshold: int, deleted: list[str]) -> None:
     made = [pod(item[0], item[1], reason=item[2] if len(item) > 2 else "", age=n) for n, item in enumerate(pods)]
     assert [item.pod.metadata.name for item in too_many_terminated(made, threshold)] == deleted
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Running", "Unknown", "Failed", "Succeeded"])
-def test_pods_that_end_without_a_node(phase: str) -> None:
+def test_terminating_pods_without_a_node(phase: str) -> None:
     pods = [pod("a", phase), pod("b", phase, ends=True), pod("c", phase, "n", ends=True)]
     assert [item.pod.metadata.name for item in unscheduled_terminating(pods)] == ["b"]
 
@@ -74,7 +74,7 @@ def test_pods_that_end_without_a_node(phase: str) -> None:
     ("ready", "out_of_service", "deleted"),
     [(True, False, []), (False, False, []), (True, True, []), (False, True, ["b"])],
 )
-def test_pods_that_end_on_a_node_out_of_service(ready: bool, out_of_service: bool, deleted: list[str]) -> None:
+def test_terminating_pods_on_an_out_of_service_node(ready: bool, out_of_service: bool, deleted: list[str]) -> None:
     pods = [pod("a", node="w"), pod("b", node="w", ends=True), pod("c", node="other", ends=True)]
     nodes = {"w": node("w", ready=ready, out_of_service=out_of_service)}
     assert [item.pod.metadata.name for item in terminating_out_of_service(pods, nodes)] == deleted
@@ -93,7 +93,7 @@ def run_pod(cluster: ControlledCluster, name: str, on: str, **metadata: Any) -> 
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_pods_of_a_node_that_was_deleted(seed: int) -> None:
+def test_pods_of_a_deleted_node(seed: int) -> None:
     async def story(cluster: ControlledCluster) -> None:
         for name in ("n1", "n2"):
             cluster.create({"kind": "Node", "metadata": {"name": name}})
@@ -129,7 +129,7 @@ def test_a_node_that_comes_back_in_time_keeps_its_pods() -> None:
     controlled(story)
 
 
-def test_a_pod_for_a_node_that_never_was() -> None:
+def test_a_pod_for_a_node_that_never_existed() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create({"kind": "Node", "metadata": {"name": "n1"}})
         run_pod(cluster, "p", "ghost")
@@ -148,7 +148,7 @@ def test_a_cluster_without_nodes_keeps_its_pods() -> None:
     controlled(story)
 
 
-def test_a_pod_without_a_node_that_a_finalizer_holds_fails() -> None:
+def test_a_pod_with_a_finalizer_and_no_node_becomes_failed() -> None:
     async def story(cluster: ControlledCluster) -> None:
         run_pod(cluster, "p", "", finalizers=["example.com/f"])
         cluster.delete("Pod", "p")

@@ -1,6 +1,6 @@
-"""Slow start: batches of 1, 2, 4 ... calls, and none after a batch in which one failed.
+"""Slow start: batches of 1, 2, 4, ... calls; none after a batch with a failure.
 
-Re-told from: replica_set_test.go TestSlowStartBatch
+Adapted from: replica_set_test.go TestSlowStartBatch
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kubesim.errors import ApiError
 
 
 @pytest.mark.parametrize(("allowed", "succeeded", "called"), [(0, 0, 1), (10, 10, 10), (5, 5, 7)])
-def test_a_failure_ends_the_batches(allowed: int, succeeded: int, called: int) -> None:
+def test_no_batch_follows_a_failure(allowed: int, succeeded: int, called: int) -> None:
     calls = 0
 
     def call() -> None:

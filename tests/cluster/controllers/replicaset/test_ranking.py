@@ -1,6 +1,6 @@
-"""Which pods go first when there are too many.
+"""The order in which surplus pods are deleted.
 
-Re-told from: pkg/controller/controller_utils_test.go TestSortingActivePodsWithRanks; replica_set_test.go
+Adapted from: pkg/controller/controller_utils_test.go TestSortingActivePodsWithRanks; replica_set_test.go
 TestGetPodsToDelete
 """
 
@@ -29,7 +29,7 @@ def pod(
     cost: str = "",
     name: str = "",
 ) -> Pod:
-    """`ready` and `created` are ages; a readiness of an unknown age is -1."""
+    """`ready` and `created` are ages; -1 is a readiness of unknown age."""
     since = format_time(NOW - ready) if ready is not None and ready >= 0 else None
     conditions = () if ready is None else (PodCondition(type="Ready", status="True", last_transition_time=since),)
     return Pod(
@@ -97,13 +97,13 @@ def test_pods_of_about_the_same_age_are_equal(one: Pod, other: Pod) -> None:
         ((pod("", ready=2 * HOUR, created=MONTH), 1), (pod("", ready=5 * HOUR, created=MONTH), 1)),
     ],
 )
-def test_the_first_pod_goes_before_the_second(first: tuple[Pod, int], second: tuple[Pod, int]) -> None:
+def test_the_first_pod_is_deleted_before_the_second(first: tuple[Pod, int], second: tuple[Pod, int]) -> None:
     """With the number of pods of the same owner on its node."""
     assert compare(rank(*first), rank(*second), NOW) < 0
     assert compare(rank(*second), rank(*first), NOW) > 0
 
 
-def test_a_deletion_cost_that_is_not_a_number_counts_as_none() -> None:
+def test_a_deletion_cost_that_is_not_a_number_is_ignored() -> None:
     assert rank(pod(cost="+5")).deletion_cost == 0
 
 

@@ -1,4 +1,4 @@
-"""A ReplicaSet keeps as many pods as it is asked for; a ReplicationController does the same."""
+"""A ReplicaSet keeps the requested number of pods; a ReplicationController does the same."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def live(cluster: ControlledCluster) -> list[Pod]:
 
 
 def assign(cluster: ControlledCluster, node: str = "n") -> None:
-    """Every pod runs on a node, so that it stops slowly."""
+    """Run every pod on a node, so that it terminates slowly."""
     for pod in cluster.pods():
         cluster.store.write(pod, pod.changed(spec=pod.spec.changed(node_name=node)))
     cluster.make_all_ready()
 
 
 @BOTH
-def test_pods_are_made_from_the_template_and_counted(kind: str) -> None:
+def test_pods_are_created_from_the_template_and_counted(kind: str) -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(workload(kind))
         await cluster.wait()
@@ -51,7 +51,7 @@ def test_pods_are_made_from_the_template_and_counted(kind: str) -> None:
     controlled(story)
 
 
-def test_the_status_counts_the_pods_that_were_there_when_the_sync_began() -> None:
+def test_the_status_counts_the_pods_at_the_start_of_the_sync() -> None:
     async def story(cluster: ControlledCluster) -> None:
         seen: list[dict[str, Any]] = []
         cluster.store.watch("ReplicaSet", lambda change: seen.append(change.object.to_json().get("status", {})))
@@ -66,7 +66,7 @@ def test_the_status_counts_the_pods_that_were_there_when_the_sync_began() -> Non
 
 
 @BOTH
-def test_a_deleted_pod_is_replaced_before_it_has_stopped(kind: str) -> None:
+def test_a_deleted_pod_is_replaced_before_it_has_terminated(kind: str) -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(workload(kind, replicas=2))
         await cluster.wait()
@@ -99,7 +99,7 @@ def test_a_pod_that_has_finished_is_replaced_and_stays(phase: str) -> None:
     controlled(story)
 
 
-def test_a_pod_whose_labels_do_not_match_any_more_is_released_and_replaced() -> None:
+def test_a_pod_whose_labels_no_longer_match_is_released_and_replaced() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(workload("ReplicaSet", replicas=1))
         await cluster.wait()
@@ -112,7 +112,7 @@ def test_a_pod_whose_labels_do_not_match_any_more_is_released_and_replaced() -> 
     controlled(story)
 
 
-def test_a_bare_pod_that_matches_is_adopted() -> None:
+def test_a_matching_orphan_pod_is_adopted() -> None:
     async def story(cluster: ControlledCluster) -> None:
         template = workload("ReplicaSet")["spec"]["template"]
         cluster.create(
@@ -128,7 +128,7 @@ def test_a_bare_pod_that_matches_is_adopted() -> None:
     controlled(story)
 
 
-def test_a_bare_pod_that_comes_later_is_one_too_many() -> None:
+def test_a_matching_orphan_created_later_is_surplus() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(workload("ReplicaSet", replicas=1))
         await cluster.wait()
@@ -161,11 +161,11 @@ def test_the_pod_with_the_highest_deletion_cost_stays() -> None:
     controlled(story)
 
 
-def test_a_pod_is_available_when_it_was_ready_long_enough() -> None:
+def test_a_pod_is_available_after_being_ready_for_min_ready_seconds() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(workload("ReplicaSet", replicas=1, minReadySeconds=10))
         await cluster.wait(1.5)
-        cluster.make_all_ready()  # the time that it has been ready counts from the whole second
+        cluster.make_all_ready()  # the ready time counts from the whole second
         await cluster.wait(9.4)
         assert cluster.get("ReplicaSet", "web").status.available_replicas == 0
         await cluster.wait(0.2)
@@ -175,7 +175,7 @@ def test_a_pod_is_available_when_it_was_ready_long_enough() -> None:
 
 
 def test_pods_that_cannot_be_created_are_a_condition_and_an_event() -> None:
-    """A batch of one fails, and is tried again after 5, 10, 20 ms and so on."""
+    """A batch of one fails, and is retried after 5, 10, 20 ms, ..."""
 
     async def story(cluster: ControlledCluster) -> None:
         manifest = workload("ReplicaSet")
@@ -208,7 +208,7 @@ def test_a_sync_creates_at_most_500_pods() -> None:
     controlled(story)
 
 
-def test_a_replica_set_that_is_being_deleted_does_nothing() -> None:
+def test_a_replica_set_being_deleted_creates_no_pods() -> None:
     async def story(cluster: ControlledCluster) -> None:
         manifest = workload("ReplicaSet", replicas=1)
         manifest["metadata"]["finalizers"] = ["example.com/wait"]
@@ -225,7 +225,7 @@ def test_a_replica_set_that_is_being_deleted_does_nothing() -> None:
 
 @pytest.mark.parametrize("crowded_one", [0, 1])
 def test_pods_of_all_replica_sets_of_a_deployment_count_as_doubled_up(crowded_one: int) -> None:
-    """Two pods of the old ReplicaSet, one of them beside a pod of the new one: that one goes first."""
+    """Two pods of the old ReplicaSet, one of them on a node with a pod of the new one: that one is deleted first."""
 
     async def story(cluster: ControlledCluster) -> None:
         strategy = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}

@@ -1,6 +1,6 @@
 """The counts and conditions of a ReplicaSet.
 
-Re-told from: replica_set_utils_test.go TestCalculateStatus, TestCalculateStatusConditions
+Adapted from: replica_set_utils_test.go TestCalculateStatus, TestCalculateStatusConditions
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ FAILING = ReplicaSetCondition(type="ReplicaFailure", status="True")
         ((), 1, "", []),
     ],
 )
-def test_a_failure_is_a_condition_until_it_is_over(
+def test_replica_failure_lasts_until_the_failure_is_over(
     before: tuple[ReplicaSetCondition, ...], existing: int, error: str, expected: list[tuple[str, str]]
 ) -> None:
     owner = ReplicaSet(status=ReplicaSetStatus(conditions=before))
@@ -90,8 +90,8 @@ def test_a_failure_is_a_condition_until_it_is_over(
     assert [(condition.reason, condition.message) for condition in status.conditions] == expected
 
 
-def test_the_next_pod_to_become_available_decides_when_to_check_again() -> None:
-    """Re-told from: replica_set_test.go TestReplicaSetAvailabilityCheck, with whole seconds."""
+def test_the_next_available_pod_decides_when_to_check_again() -> None:
+    """Adapted from: replica_set_test.go TestReplicaSetAvailabilityCheck, with whole seconds."""
     pods = [pod(ALL, ready_for=None), pod(ALL), pod(ALL, ready_for=2), pod(ALL, ready_for=4)]
     assert next_availability_check(pods, 5, NOW) == 1 * SECOND
     assert next_availability_check(pods[:1], 5, NOW) is None

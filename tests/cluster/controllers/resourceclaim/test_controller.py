@@ -1,7 +1,7 @@
 """Cases from upstream's pkg/controller/resourceclaim/controller_test.go TestSyncHandler: 23 of its 44 rows.
 
-Not here: 18 rows about PodGroups (DRAWorkloadResourceClaims, alpha), the two about admin access (its gate is locked)
-and `create-conflict`, for which upstream makes its fake server fail.
+Omitted: 18 rows about PodGroups (DRAWorkloadResourceClaims, alpha), two about admin access (its gate is locked), and
+`create-conflict`, for which upstream makes its fake server fail.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def test_create() -> None:
 
 
 def test_nop() -> None:
-    """The pod's status has the name of its claim already."""
+    """The pod's status already names its claim."""
 
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(TEMPLATE)
@@ -126,7 +126,7 @@ def test_nop() -> None:
 
 
 def test_recreate() -> None:
-    """The status names a claim that does not exist, and that this controller has not made."""
+    """The status names a claim that does not exist, and that this controller did not create."""
 
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(TEMPLATE)
@@ -154,7 +154,7 @@ def test_missing_template(foreign: bool) -> None:
         event = cluster.events("FailedResourceClaimCreation")[0]
         assert (event.type, event.message) == ("Warning", f"PodResourceClaim acme-resource: {MISSING}")
         assert len(cluster.all("ResourceClaim")) == int(foreign)
-        cluster.create(TEMPLATE)  # the controller is notified of it
+        cluster.create(TEMPLATE)  # the controller gets the watch event
         await cluster.wait(1)
         assert len(statuses(cluster)) == 1
 
@@ -162,7 +162,7 @@ def test_missing_template(foreign: bool) -> None:
 
 
 def test_find_existing_claim_by_label() -> None:
-    """A claim with the pod as owner and the annotation is its claim, whatever it is called."""
+    """A claim with the pod as owner and the annotation is the pod's claim, whatever its name."""
 
     async def story(cluster: ControlledCluster) -> None:
         made = cluster.create(pod())
@@ -174,7 +174,7 @@ def test_find_existing_claim_by_label() -> None:
 
 
 def test_find_created_claim_in_cache() -> None:
-    """A claim that the controller has made within the hour is not made again, even if somebody deletes it."""
+    """A claim that the controller created within the last hour is not recreated, even if another client deletes it."""
 
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(TEMPLATE)
@@ -194,7 +194,7 @@ def test_find_created_claim_in_cache() -> None:
 
 
 def test_pods_that_need_nothing() -> None:
-    """pod-deleted, no-volumes, and a pod whose claim a user makes."""
+    """pod-deleted, no-volumes, and a pod whose claim the user creates."""
 
     async def story(cluster: ControlledCluster) -> None:
         cluster.create({**pod("ending"), "metadata": {"name": "ending", "finalizers": ["example.com/keep"]}})
@@ -230,7 +230,7 @@ def test_create_with_other_claim() -> None:
         ("p" * 100, "c" * 50, f"{'p' * 37}-{'c' * 18}"),
     ],
 )
-def test_long_names_are_shortened_by_the_same_share(pod_name: str, claim_name: str, wanted: str) -> None:
+def test_long_names_are_shortened_proportionally(pod_name: str, claim_name: str, wanted: str) -> None:
     assert generate_name(pod_name, claim_name) == wanted
 
 
@@ -246,7 +246,7 @@ def reservation_story(
     owned: bool = False,
     other_kind: bool = False,
 ) -> tuple[list[str], bool, bool] | None:
-    """The pods that reserve the claim in the end, and whether it is allocated and protected; None if it is deleted."""
+    """The pods that reserve the claim in the end, and whether it is allocated and protected; None if it was deleted."""
 
     async def story(cluster: ControlledCluster) -> tuple[list[str], bool, bool] | None:
         made: dict[str, ApiObject] = {}
@@ -285,7 +285,7 @@ def test_clear_reserved_structured() -> None:
 
 
 def test_dont_clear_reserved_podgroup_feature_disabled() -> None:
-    """A consumer that is no pod keeps its reservation."""
+    """A consumer other than a pod keeps its reservation."""
     assert reservation_story(pods=(), reserved_for=(), protected=True, other_kind=True) == (["foo"], True, True)
 
 
@@ -294,7 +294,7 @@ def test_dont_clear_reserved_structured() -> None:
 
 
 def test_clear_reserved_structured_deleted() -> None:
-    """Nothing holds the claim any more: it goes."""
+    """No finalizer is left: the claim is deleted."""
     assert reservation_story(pods=(), reserved_for=["gone"], protected=True, deleted=True) is None
 
 
@@ -303,7 +303,7 @@ def test_structured_deleted() -> None:
 
 
 def test_clear_reserved_when_done() -> None:
-    """An allocation without the scheduler's finalizer belongs to another object."""
+    """An allocation without the scheduler's finalizer belongs to another component."""
     assert reservation_story(pods=[("test-pod", "Succeeded")]) == ([], True, False)
 
 
@@ -322,7 +322,7 @@ def test_clean_up_pod_reservation_with_non_pod_reservation_present() -> None:
 
 @pytest.mark.parametrize("node", ["node-1", ""])
 def test_add_reserved(node: str) -> None:
-    """For a pod with a node the controller reserves; all others have a scheduler for that."""
+    """The controller reserves for a pod with a node; the scheduler does it for all others."""
 
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(pod(node=node, templated=False))
@@ -334,7 +334,7 @@ def test_add_reserved(node: str) -> None:
     controlled(story)
 
 
-def test_a_claim_is_released_when_its_pod_is_deleted_before_it_was_scheduled() -> None:
+def test_a_claim_is_released_when_its_unscheduled_pod_is_deleted() -> None:
     async def story(cluster: ControlledCluster) -> None:
         made = cluster.create(
             {**pod(templated=False), "metadata": {"name": "test-pod", "finalizers": ["example.com/keep"]}}

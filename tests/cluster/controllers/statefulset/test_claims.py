@@ -1,4 +1,4 @@
-"""Claims from templates, and what becomes of them.
+"""Claims of a StatefulSet: creation from templates, retention, deletion.
 
 Mirrors: pkg/controller/statefulset/stateful_pod_control_test.go; stateful_set_test.go TestStaleOwnerRefOnScaleup
 """
@@ -20,7 +20,7 @@ def _owners(cluster: ControlledCluster) -> dict[str, list[str]]:
     }
 
 
-def test_a_claim_is_created_before_its_pod_and_stays_when_the_set_shrinks() -> None:
+def test_a_claim_is_created_before_its_pod_and_stays_on_scale_down() -> None:
     async def story(cluster: ControlledCluster) -> None:
         created: list[str] = []
 
@@ -73,7 +73,7 @@ def test_the_retention_policy_decides_who_owns_a_claim(
     controlled(story, only="StatefulSet")
 
 
-def test_a_policy_that_changes_reaches_the_claims_of_running_pods() -> None:
+def test_a_changed_policy_updates_the_claims_of_running_pods() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(1, volumeClaimTemplates=[CLAIM_TEMPLATE]))
         await settle(cluster)
@@ -85,7 +85,7 @@ def test_a_policy_that_changes_reaches_the_claims_of_running_pods() -> None:
     controlled(story, only="StatefulSet")
 
 
-def test_a_pod_waits_until_the_claim_of_its_predecessor_is_gone() -> None:
+def test_a_pod_waits_until_the_claim_of_its_predecessor_is_deleted() -> None:
     async def story(cluster: ControlledCluster) -> None:
         policy = {"whenDeleted": "Retain", "whenScaled": "Delete"}
         template = [CLAIM_TEMPLATE]
@@ -115,13 +115,13 @@ def test_a_claim_that_is_being_deleted_fails_the_creation() -> None:
         (event,) = cluster.events("FailedCreate")
         assert event.type == "Warning"
         assert event.message == "Create Pod db-0 in StatefulSet db failed error: pvc data-db-0 is being deleted"
-        assert event.count > 1  # it is tried again, with growing delays
+        assert event.count > 1  # it is retried with growing delays
         assert get_set(cluster).status.observed_generation == 1
 
     controlled(story, only="StatefulSet")
 
 
-def test_a_pending_pod_gets_claims_that_somebody_has_deleted() -> None:
+def test_deleted_claims_of_a_pending_pod_are_recreated() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(1, volumeClaimTemplates=[CLAIM_TEMPLATE]))
         await cluster.wait(1)
@@ -134,7 +134,7 @@ def test_a_pending_pod_gets_claims_that_somebody_has_deleted() -> None:
     controlled(story, only="StatefulSet")
 
 
-def test_a_claim_that_another_controller_owns_is_not_touched() -> None:
+def test_a_claim_owned_by_another_controller_is_unchanged() -> None:
     async def story(cluster: ControlledCluster) -> None:
         claim = {**CLAIM_TEMPLATE, "apiVersion": "v1", "kind": CLAIM}
         owner = {"apiVersion": "v1", "kind": "Node", "name": "other", "uid": "123", "controller": True}

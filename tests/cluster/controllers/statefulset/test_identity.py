@@ -49,7 +49,7 @@ def test_a_name_has_a_parent_and_an_ordinal(name: str, expected: tuple[str, int]
     assert parent_and_ordinal(name) == expected
 
 
-def test_the_first_ordinal_can_be_another_than_0() -> None:
+def test_the_first_ordinal_is_configurable() -> None:
     assert list(ordinals(_set(2))) == [0, 1]
     assert list(ordinals(_set(2, ordinals={"start": 5}))) == [5, 6]
 
@@ -78,7 +78,7 @@ def test_membership_is_by_name() -> None:
 @pytest.mark.parametrize(
     "changes", [{"name": "foo"}, {"name": "db-x"}, {"labels": {}}, {"name": "db-01"}], ids=lambda changes: str(changes)
 )
-def test_an_identity_that_does_not_match_is_repaired_if_there_is_an_ordinal(changes: dict[str, Any]) -> None:
+def test_an_identity_mismatch_is_repaired_if_the_name_has_an_ordinal(changes: dict[str, Any]) -> None:
     set_ = _set()
     pod = new_pod(set_, 1, "")
     assert identity_matches(set_, pod)
@@ -97,7 +97,7 @@ def test_an_identity_that_does_not_match_is_repaired_if_there_is_an_ordinal(chan
         ({"name": "other", "persistentVolumeClaim": {"claimName": "data-db-1"}},),
     ],
 )
-def test_storage_that_does_not_match_is_repaired(volumes: tuple[dict[str, Any], ...]) -> None:
+def test_a_storage_mismatch_is_repaired(volumes: tuple[dict[str, Any], ...]) -> None:
     set_ = _set()
     pod = new_pod(set_, 1, "")
     assert storage_matches(set_, pod)
@@ -139,7 +139,7 @@ def test_a_claim_has_its_own_labels_and_those_of_the_selector(
         ({"type": "OnDelete"}, 3, 0, False),
     ],
 )
-def test_which_revision_a_new_pod_is_made_from(
+def test_the_revision_of_a_new_pod(
     strategy: dict[str, Any], current_replicas: int, ordinal: int, expected: bool
 ) -> None:
     set_ = _set(updateStrategy=strategy)

@@ -64,9 +64,7 @@ def _ref(kind: str, name: str, uid: str = "", controller: bool | None = None, gr
         (D, D, 1, False, True),
     ],
 )
-def test_the_policy_decides_about_the_owner(
-    scaled: str, deleted: str, ordinal: int, pod_owns: bool, set_owns: bool
-) -> None:
+def test_the_policy_decides_the_owner(scaled: str, deleted: str, ordinal: int, pod_owns: bool, set_owns: bool) -> None:
     set_, pod = _set(scaled, deleted), _pod(f"pod-{ordinal}")
     for has_pod, has_set, others in product((False, True), repeat=3):
         owners = ((controller_reference(pod),) if has_pod else ()) + ((controller_reference(set_),) if has_set else ())
@@ -91,12 +89,12 @@ def test_the_policy_decides_about_the_owner(
     ],
     ids=["pod", "pod, no controller", "stale pod", "pod and another", "set", "set, no controller", "stale set", "both"],
 )
-def test_owners_that_another_client_has_set(owners: tuple[OwnerReference, ...], scaled: str, expected: bool) -> None:
+def test_owners_set_by_another_client(owners: tuple[OwnerReference, ...], scaled: str, expected: bool) -> None:
     assert is_claim_owner_up_to_date(_claim(owners), _set(scaled, D, replicas=1), _pod("pod-1")) is expected
 
 
 @pytest.mark.parametrize("variation", range(4))
-def test_with_an_unexpected_controller_neither_owns_the_claim(variation: int) -> None:
+def test_with_an_unexpected_controller_neither_set_nor_pod_owns_the_claim(variation: int) -> None:
     set_, pod = _set(D, D, 5), _pod("pod-8")
     own = (controller_reference(pod), controller_reference(set_))
     owners = tuple(own[n] for n in range(2) if variation & (1 << n))
@@ -119,7 +117,7 @@ _ELSE = OwnerReference(api_version="someone", kind="Else", name="set", uid="456"
     ],
     ids=["correct", "no controller", "another of that name", "none", "no uid", "neither uid nor controller"],
 )
-def test_references_to_the_set_are_written_again(owners: tuple[OwnerReference, ...], expected: list[str]) -> None:
+def test_references_to_the_set_are_rewritten(owners: tuple[OwnerReference, ...], expected: list[str]) -> None:
     made = claim_owners(_claim(owners), _set(D, D, 1), _pod("pod-0"))
     assert [owner.uid for owner in made] == expected
     assert all(owner.controller for owner in made if owner.uid == "set-uid")
@@ -167,7 +165,7 @@ _EXISTS, _STALE, _OWNED = _claim(), _claim((_ref("Pod", "set-3", "stale"),)), _c
     ],
     ids=["none", "exists", "owned", "stale and exists", "stale", "owned and stale", "owned by the pod before"],
 )
-def test_a_claim_that_goes_with_an_earlier_pod_is_stale(claims: list[ApiObject], uid: str, expected: bool) -> None:
+def test_a_claim_being_deleted_with_an_earlier_pod_is_stale(claims: list[ApiObject], uid: str, expected: bool) -> None:
     pod = Pod(kind="Pod", metadata=ObjectMeta(name="set-3", uid=uid))
     assert has_stale_claim(_set(D, R), pod, claims) is expected
     assert not has_stale_claim(_set(R, D), pod, claims)

@@ -1,4 +1,4 @@
-"""The life of a StatefulSet: order, scaling, updates, pods that end.
+"""A StatefulSet in a cluster: order, scaling, updates, terminated pods.
 
 Mirrors: pkg/controller/statefulset/stateful_set_control_test.go; stateful_set_test.go
 """
@@ -58,7 +58,7 @@ def test_each_pod_waits_for_the_one_before() -> None:
     controlled(story)
 
 
-def test_in_parallel_no_pod_waits() -> None:
+def test_parallel_pods_do_not_wait() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(5, podManagementPolicy="Parallel"))
         await cluster.wait(0.1)
@@ -68,7 +68,7 @@ def test_in_parallel_no_pod_waits() -> None:
     controlled(story)
 
 
-def test_the_status_does_not_count_a_pod_in_the_sync_that_creates_it() -> None:
+def test_the_status_does_not_count_a_pod_created_in_the_same_sync() -> None:
     async def story(cluster: ControlledCluster) -> None:
         seen: list[int] = []
         cluster.store.watch("StatefulSet", lambda change: seen.append(change.object.status.replicas))  # type: ignore[attr-defined]
@@ -79,7 +79,7 @@ def test_the_status_does_not_count_a_pod_in_the_sync_that_creates_it() -> None:
     controlled(story)
 
 
-def test_a_deleted_pod_comes_back_when_it_is_gone() -> None:
+def test_a_deleted_pod_is_recreated_once_it_is_gone() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(3))
         await settle(cluster)
@@ -98,7 +98,7 @@ def test_a_deleted_pod_comes_back_when_it_is_gone() -> None:
 
 @POLICIES
 @pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
-def test_a_pod_that_has_ended_is_deleted_and_made_again(policy: str, phase: str) -> None:
+def test_a_terminated_pod_is_deleted_and_recreated(policy: str, phase: str) -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(2, podManagementPolicy=policy))
         await settle(cluster)
@@ -112,7 +112,7 @@ def test_a_pod_that_has_ended_is_deleted_and_made_again(policy: str, phase: str)
 
 
 @POLICIES
-def test_scaling_down_takes_the_highest_ordinals(policy: str) -> None:
+def test_scaling_down_deletes_the_highest_ordinals(policy: str) -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(4, podManagementPolicy=policy))
         await settle(cluster)
@@ -142,7 +142,7 @@ def test_scaling_down_waits_for_healthy_pods() -> None:
     controlled(story)
 
 
-def test_the_lowest_condemned_pod_that_is_not_ready_may_go() -> None:
+def test_the_lowest_unready_condemned_pod_may_be_deleted() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(3))
         await settle(cluster)
@@ -154,7 +154,7 @@ def test_the_lowest_condemned_pod_that_is_not_ready_may_go() -> None:
     controlled(story)
 
 
-def test_a_set_that_is_being_deleted_makes_no_pods() -> None:
+def test_a_set_being_deleted_creates_no_pods() -> None:
     async def story(cluster: ControlledCluster) -> None:
         manifest = stateful_set(3)
         manifest["metadata"]["finalizers"] = ["example.com/wait"]
@@ -198,7 +198,7 @@ def test_a_rolling_update_reaches_all_pods(policy: str, before: int, after: int)
 
 
 @POLICIES
-def test_one_pod_at_a_time_is_updated_from_the_highest(policy: str) -> None:
+def test_pods_are_updated_one_at_a_time_from_the_highest(policy: str) -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(3, podManagementPolicy=policy))
         await settle(cluster)
@@ -219,7 +219,7 @@ def test_one_pod_at_a_time_is_updated_from_the_highest(policy: str) -> None:
     controlled(story)
 
 
-def test_a_partition_holds_the_lower_pods_back() -> None:
+def test_a_partition_keeps_the_lower_pods_at_the_old_revision() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(3, updateStrategy=rolling(partition=2)))
         await settle(cluster)
@@ -240,7 +240,7 @@ def test_a_partition_holds_the_lower_pods_back() -> None:
     controlled(story)
 
 
-def test_on_delete_leaves_the_update_to_the_user() -> None:
+def test_on_delete_updates_no_pod() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(3, updateStrategy={"type": "OnDelete"}))
         await settle(cluster)
@@ -254,7 +254,7 @@ def test_on_delete_leaves_the_update_to_the_user() -> None:
     controlled(story)
 
 
-def test_a_stuck_ordinal_stops_the_update_that_would_repair_it() -> None:
+def test_a_stuck_ordinal_blocks_the_update_that_would_repair_it() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(3))
         await settle(cluster, 1)
@@ -270,7 +270,7 @@ def test_a_stuck_ordinal_stops_the_update_that_would_repair_it() -> None:
     controlled(story)
 
 
-def test_in_parallel_a_broken_old_pod_is_replaced_and_a_broken_new_one_waited_for() -> None:
+def test_parallel_updates_replace_broken_old_pods_and_wait_for_broken_new_ones() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(3, podManagementPolicy="Parallel"))
         await settle(cluster)
@@ -284,7 +284,7 @@ def test_in_parallel_a_broken_old_pod_is_replaced_and_a_broken_new_one_waited_fo
     controlled(story)
 
 
-def test_going_back_to_an_old_template_renumbers_its_revision() -> None:
+def test_a_reused_template_renumbers_its_revision() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(2))
         await settle(cluster)
@@ -303,7 +303,7 @@ def test_going_back_to_an_old_template_renumbers_its_revision() -> None:
 
 
 @pytest.mark.parametrize(("limit", "kept"), [(0, 1), (2, 3), (-1, 5)])
-def test_old_revisions_beyond_the_limit_go(limit: int, kept: int) -> None:
+def test_old_revisions_beyond_the_limit_are_deleted(limit: int, kept: int) -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(1, revisionHistoryLimit=limit))
         await settle(cluster, 2)
@@ -319,7 +319,7 @@ def test_old_revisions_beyond_the_limit_go(limit: int, kept: int) -> None:
 # -- minReadySeconds ------------------------------------------------------------------------------------------------
 
 
-def test_the_next_pod_waits_until_the_one_before_is_available() -> None:
+def test_the_next_pod_waits_until_the_previous_one_is_available() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(2, minReadySeconds=10))
         await cluster.wait(1.5)
@@ -334,7 +334,7 @@ def test_the_next_pod_waits_until_the_one_before_is_available() -> None:
     controlled(story)
 
 
-def test_an_update_waits_for_availability_too() -> None:
+def test_an_update_also_waits_for_availability() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(2, minReadySeconds=10, podManagementPolicy="Parallel"))
         await cluster.wait(1)
@@ -362,7 +362,7 @@ def _loose_pod(name: str, **metadata: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
 
 
-def test_a_pod_with_a_fitting_name_is_adopted_and_gets_its_identity() -> None:
+def test_a_pod_with_a_matching_name_is_adopted_and_gets_its_identity() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(stateful_set(1))
         await settle(cluster, 2)
@@ -390,6 +390,6 @@ def test_a_pod_whose_labels_do_not_match_is_released() -> None:
         cluster.patch("Pod", "db-0", {"metadata": {"labels": {"app": "y"}}})
         await cluster.wait(1)
         assert cluster.get("Pod", "db-0").metadata.owner_references == ()
-        assert messages(cluster, "FailedCreate") == []  # its name is taken, which is no reason for an Event
+        assert messages(cluster, "FailedCreate") == []  # its name is taken, which emits no Event
 
     controlled(story)

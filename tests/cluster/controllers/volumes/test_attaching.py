@@ -1,4 +1,4 @@
-"""Volumes in whole stories: when they are attached to nodes and detached, and how claims grow."""
+"""Volumes in whole scenarios: attaching and detaching, and claim expansion."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def attached(cluster: ControlledCluster, name: str) -> list[str]:
 
 
 def report_in_use(cluster: ControlledCluster, name: str, *volumes: str) -> None:
-    """What the node's kubelet writes."""
+    """Report the volume in use, as the node's kubelet does."""
     found = cluster.get("Node", name)
     cluster.store.write(found, found.changed(status=found.status.changed(volumes_in_use=volumes)))
 
 
 async def two_nodes(cluster: ControlledCluster, **spec: Any) -> str:
-    """A claim that is bound, and a pod on n1 that uses it; the name of the volume on nodes."""
+    """A bound claim, and a pod on n1 that uses it; returns the volume's name on nodes."""
     for name in ("n1", "n2"):
         node(cluster, name)
     cluster.create(storage_class())
@@ -44,7 +44,7 @@ async def two_nodes(cluster: ControlledCluster, **spec: Any) -> str:
     return f"kubernetes.io/csi/disks.example.com^{made.metadata.name}"
 
 
-def test_a_volume_is_attached_to_the_node_of_its_pod_and_detached_when_nothing_uses_it() -> None:
+def test_a_volume_is_attached_to_its_pods_node_and_detached_when_unused() -> None:
     async def story(cluster: ControlledCluster) -> None:
         name = await two_nodes(cluster)
         (attachment,) = cluster.all("VolumeAttachment")
@@ -58,7 +58,7 @@ def test_a_volume_is_attached_to_the_node_of_its_pod_and_detached_when_nothing_u
         cluster.delete("Pod", "p")
         cluster.remove_ending()
         await cluster.wait(5)
-        assert attached(cluster, "n1") == [name]  # it is still mounted
+        assert attached(cluster, "n1") == [name]  # still mounted
         report_in_use(cluster, "n1")
         await cluster.wait(0.05)
         assert attached(cluster, "n1") == []
@@ -68,7 +68,7 @@ def test_a_volume_is_attached_to_the_node_of_its_pod_and_detached_when_nothing_u
     controlled(story)
 
 
-def test_a_volume_for_one_node_has_to_be_given_up_there_first() -> None:
+def test_a_single_node_volume_must_be_detached_first() -> None:
     async def story(cluster: ControlledCluster) -> None:
         name = await two_nodes(cluster)
         report_in_use(cluster, "n1", name)
@@ -87,7 +87,7 @@ def test_a_volume_for_one_node_has_to_be_given_up_there_first() -> None:
     controlled(story)
 
 
-def test_a_volume_for_many_nodes_is_attached_to_each() -> None:
+def test_a_multi_node_volume_is_attached_to_each_node() -> None:
     async def story(cluster: ControlledCluster) -> None:
         name = await two_nodes(cluster, accessModes=["ReadWriteMany"])
         cluster.create(pod("q", node="n2"))
@@ -97,7 +97,7 @@ def test_a_volume_for_many_nodes_is_attached_to_each() -> None:
     controlled(story)
 
 
-def test_a_node_that_is_not_ready_loses_the_volume_after_six_minutes() -> None:
+def test_a_volume_is_detached_from_an_unready_node_after_six_minutes() -> None:
     async def story(cluster: ControlledCluster) -> None:
         name = await two_nodes(cluster)
         report_in_use(cluster, "n1", name)
@@ -114,7 +114,7 @@ def test_a_node_that_is_not_ready_loses_the_volume_after_six_minutes() -> None:
     controlled(story)
 
 
-def test_a_driver_that_attaches_nothing() -> None:
+def test_a_driver_without_attach() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(driver(attach=False))
         await two_nodes(cluster)
@@ -130,7 +130,7 @@ def grow(cluster: ControlledCluster, size: str) -> None:
     cluster.patch("PersistentVolumeClaim", "c", {"spec": {"resources": {"requests": {"storage": size}}}})
 
 
-def test_a_claim_grows_first_its_volume_then_where_a_pod_has_it_mounted() -> None:
+def test_a_claim_grows_its_volume_first_then_the_file_system_where_it_is_mounted() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(storage_class(allowVolumeExpansion=True))
         cluster.create(claim(storageClassName="fast"))
@@ -161,7 +161,7 @@ def test_a_claim_grows_first_its_volume_then_where_a_pod_has_it_mounted() -> Non
         (True, True, "512Mi", "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity"),
     ],
 )
-def test_what_cannot_grow(allowed: bool, bound: bool, size: str, problem: str) -> None:
+def test_claims_that_cannot_grow(allowed: bool, bound: bool, size: str, problem: str) -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(storage_class(allowVolumeExpansion=allowed))
         cluster.create(claim(storageClassName="fast"))

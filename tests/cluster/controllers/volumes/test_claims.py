@@ -1,4 +1,4 @@
-"""Claims and volumes in whole stories: when they are bound, made, held and given back."""
+"""Claims and volumes in whole scenarios: binding, provisioning, protection and release."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_claim_that_comes_after_the_volume_is_bound_immediately(seed: int) -> None:
+def test_a_claim_created_after_the_volume_is_bound_immediately(seed: int) -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(volume())
         cluster.create(claim())
@@ -29,14 +29,14 @@ def test_a_claim_that_comes_after_the_volume_is_bound_immediately(seed: int) -> 
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_volume_that_comes_after_the_claim_waits_for_the_next_look_every_15_seconds(seed: int) -> None:
+def test_a_volume_created_after_the_claim_waits_for_the_next_resync_every_15_seconds(seed: int) -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(claim())
         cluster.create(volume())
         await cluster.wait(0.1)
         assert (phase(cluster), phase(cluster, "PersistentVolume", "v")) in (
             ("Pending", "Available"),
-            ("Bound", "Bound"),  # the look came just then
+            ("Bound", "Bound"),  # the resync was due at that time
         )
         assert text(cluster, "FailedBinding") == (
             "no persistent volumes available for this claim and no storage class is set"
@@ -47,7 +47,7 @@ def test_a_volume_that_comes_after_the_claim_waits_for_the_next_look_every_15_se
     controlled(story, seed)
 
 
-def test_the_checks_repeat_the_event_and_end_with_the_claim() -> None:
+def test_resyncs_repeat_the_event_and_end_with_the_claim() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(claim())
         await cluster.wait(60)
@@ -62,7 +62,7 @@ def test_the_checks_repeat_the_event_and_end_with_the_claim() -> None:
     controlled(story)
 
 
-def test_each_object_that_is_written_says_which_step_of_the_binding_it_is() -> None:
+def test_each_write_names_its_step_of_the_binding() -> None:
     async def story(cluster: ControlledCluster) -> None:
         steps: list[str] = []
         for kind in ("PersistentVolume", "PersistentVolumeClaim"):
@@ -101,7 +101,7 @@ def test_a_claim_without_a_class_gets_the_default_one_when_it_is_created() -> No
     controlled(story)
 
 
-def test_a_default_class_that_comes_later_is_given_to_the_claims_that_wait() -> None:
+def test_a_later_default_class_is_assigned_to_waiting_claims() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(claim())
         await cluster.wait(1)
@@ -113,7 +113,7 @@ def test_a_default_class_that_comes_later_is_given_to_the_claims_that_wait() -> 
     controlled(story)
 
 
-def test_of_two_default_classes_the_newer_counts_and_a_class_of_the_users_replaces_the_built_in_one() -> None:
+def test_the_newer_of_two_default_classes_wins_and_a_users_class_replaces_the_built_in_one() -> None:
     async def story(cluster: ControlledCluster) -> None:
         create_standard_class(cluster.store)
         await cluster.wait(1)
@@ -133,7 +133,7 @@ def test_of_two_default_classes_the_newer_counts_and_a_class_of_the_users_replac
 # -- provisioning -----------------------------------------------------------------------------------------------------
 
 
-def test_a_provisioner_makes_a_volume_and_deletes_it_with_the_claim() -> None:
+def test_a_provisioner_creates_a_volume_and_deletes_it_with_the_claim() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(storage_class(mountOptions=["ro"]))
         cluster.create(claim(size="3Gi", storageClassName="fast"))
@@ -156,7 +156,7 @@ def test_a_provisioner_makes_a_volume_and_deletes_it_with_the_claim() -> None:
     controlled(story)
 
 
-def test_a_volume_that_is_to_be_kept_stays_released() -> None:
+def test_a_volume_with_policy_retain_stays_released() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(storage_class(reclaimPolicy="Retain"))
         cluster.create(claim(storageClassName="fast"))
@@ -177,7 +177,7 @@ def test_a_volume_that_is_to_be_kept_stays_released() -> None:
         ("kubernetes.io/glusterfs", "no volume plugin matched name: kubernetes.io/glusterfs"),
     ],
 )
-def test_a_class_that_cannot_make_volumes(made: str | None, problem: str) -> None:
+def test_a_class_that_cannot_provision(made: str | None, problem: str) -> None:
     async def story(cluster: ControlledCluster) -> None:
         if made is not None:
             cluster.create(storage_class(provisioner=made))
@@ -189,7 +189,7 @@ def test_a_class_that_cannot_make_volumes(made: str | None, problem: str) -> Non
     controlled(story)
 
 
-def test_a_provisioner_of_old_is_the_csi_driver_that_took_over() -> None:
+def test_an_in_tree_provisioner_is_replaced_by_its_csi_driver() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(storage_class(provisioner="kubernetes.io/aws-ebs"))
         cluster.create(claim(storageClassName="fast"))
@@ -203,7 +203,7 @@ def test_a_provisioner_of_old_is_the_csi_driver_that_took_over() -> None:
 # -- waiting for the first consumer -----------------------------------------------------------------------------------
 
 
-def test_a_claim_that_waits_for_a_pod_says_for_which() -> None:
+def test_a_claim_that_waits_for_a_pod_names_it() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(storage_class(volumeBindingMode="WaitForFirstConsumer"))
         cluster.create(claim(storageClassName="fast"))
@@ -221,7 +221,7 @@ def test_a_claim_that_waits_for_a_pod_says_for_which() -> None:
 
 
 def choose(cluster: ControlledCluster, name: str) -> None:
-    """What the scheduler does with a claim that has to be provisioned."""
+    """Select a node for a claim to provision, as the scheduler does."""
     annotations = {"volume.kubernetes.io/selected-node": name}
     cluster.patch("PersistentVolumeClaim", "c", {"metadata": {"annotations": annotations}})
 
@@ -229,7 +229,7 @@ def choose(cluster: ControlledCluster, name: str) -> None:
 ZONES = [{"matchLabelExpressions": [{"key": "zone", "values": ["a", "b"]}]}]
 
 
-def test_the_chosen_node_decides_where_the_volume_is() -> None:
+def test_the_selected_node_decides_where_the_volume_is() -> None:
     async def story(cluster: ControlledCluster) -> None:
         node(cluster, "n1", zone="b")
         cluster.create(storage_class(volumeBindingMode="WaitForFirstConsumer", allowedTopologies=ZONES))
@@ -246,7 +246,7 @@ def test_the_chosen_node_decides_where_the_volume_is() -> None:
 
 
 @pytest.mark.parametrize("chosen", ["elsewhere", "missing"])
-def test_a_node_for_which_no_volume_can_be_made_is_given_back_to_the_scheduler(chosen: str) -> None:
+def test_a_node_without_a_possible_volume_is_reset_for_the_scheduler(chosen: str) -> None:
     async def story(cluster: ControlledCluster) -> None:
         node(cluster, "elsewhere", zone="c")
         cluster.create(storage_class(volumeBindingMode="WaitForFirstConsumer", allowedTopologies=ZONES))
@@ -260,7 +260,7 @@ def test_a_node_for_which_no_volume_can_be_made_is_given_back_to_the_scheduler(c
     controlled(story)
 
 
-def test_without_a_pod_the_first_place_that_the_class_allows_is_taken() -> None:
+def test_without_a_pod_the_first_allowed_topology_is_used() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(storage_class(allowedTopologies=ZONES))
         cluster.create(claim(storageClassName="fast"))
@@ -275,7 +275,7 @@ def test_without_a_pod_the_first_place_that_the_class_allows_is_taken() -> None:
 # -- protection -------------------------------------------------------------------------------------------------------
 
 
-def test_a_claim_in_use_stays_until_its_pod_is_gone_and_its_volume_then_is_released() -> None:
+def test_a_claim_in_use_stays_until_its_pod_is_gone_and_then_releases_its_volume() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(volume())
         cluster.create(claim())
@@ -294,7 +294,7 @@ def test_a_claim_in_use_stays_until_its_pod_is_gone_and_its_volume_then_is_relea
     controlled(story)
 
 
-def test_a_pod_without_a_node_holds_no_claim() -> None:
+def test_an_unscheduled_pod_does_not_protect_a_claim() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(claim())
         cluster.create(pod(node=""))
@@ -313,7 +313,7 @@ def test_a_bound_volume_stays_until_its_claim_is_gone_and_a_claim_without_its_vo
         cluster.delete("PersistentVolume", "v")
         await cluster.wait(1)
         assert phase(cluster, "PersistentVolume", "v") == "Bound"
-        cluster.store.remove("PersistentVolume", "", "v")  # somebody takes its finalizer away
+        cluster.store.remove("PersistentVolume", "", "v")  # another client removes its finalizer
         await cluster.wait(0.1)
         assert phase(cluster) == "Lost"
         assert text(cluster, "ClaimLost") == "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
@@ -329,7 +329,7 @@ def ephemeral(name: str = "s") -> Json:
     return {"name": name, "ephemeral": {"volumeClaimTemplate": {"metadata": {"labels": {"a": "b"}}, "spec": spec}}}
 
 
-def test_an_ephemeral_volume_gets_a_claim_that_its_pod_owns() -> None:
+def test_an_ephemeral_volume_gets_a_claim_owned_by_its_pod() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(storage_class())
         made = cluster.create(pod("p", volumes=[ephemeral()]))
@@ -345,7 +345,7 @@ def test_an_ephemeral_volume_gets_a_claim_that_its_pod_owns() -> None:
     controlled(story)
 
 
-def test_a_claim_of_that_name_that_belongs_to_another_client_is_an_error() -> None:
+def test_an_ephemeral_claim_name_used_by_another_client_is_an_error() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(claim("p-s"))
         cluster.create(pod("p", volumes=[ephemeral()]))

@@ -1,4 +1,4 @@
-"""Which pods keep a claim from being deleted, after upstream's table (pvc_protection_controller_test.go)."""
+"""Which pods protect a claim from deletion, from upstream's table (pvc_protection_controller_test.go)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def claim(name: str = "c", owner: str = "", **metadata: Any) -> ApiObject:
         (pod(), claim(), False),
         (pod(CLAIM), claim("other"), False),
         (pod(CLAIM, node=""), claim(), False),
-        (pod(CLAIM, phase="Failed"), claim(), True),  # until it is gone
+        (pod(CLAIM, phase="Failed"), claim(), True),  # until it is deleted
         (pod(CLAIM, **DELETED), claim(), True),
         (pod(EPHEMERAL), claim("p-s", owner="u"), True),
         (pod(EPHEMERAL), claim("p-s", owner="x"), False),
@@ -49,7 +49,7 @@ def test_which_pods_use_a_claim(of: Pod, asked: ApiObject, expected: bool) -> No
     assert uses(of, asked) is expected
 
 
-def test_when_the_finalizer_is_added_and_when_it_may_go() -> None:
+def test_when_the_finalizer_is_added_and_removed() -> None:
     finalizer = "kubernetes.io/pvc-protection"
     new, held = claim(), claim(finalizers=[finalizer])
     gone, ending = claim(**DELETED), claim(finalizers=[finalizer], **DELETED)

@@ -1,6 +1,6 @@
 """Which updates of a pod's status the API server accepts.
 
-Re-reports pkg/apis/core/validation/validation_test.go: TestValidatePodStatusUpdate (60 rows, all),
+Adapted from pkg/apis/core/validation/validation_test.go: TestValidatePodStatusUpdate (60 rows, all),
 TestValidateContainerStateTransition and TestValidateInitContainerStateTransition (11 rows each, all). What the status
 says about resources and users is in `test_status_resources.py`; the rows about users are here, as upstream has them.
 """
@@ -142,7 +142,7 @@ def of_three(init: Json | None, main: Json | None, debug: Json | None) -> Json:
         ),
     ],
 )
-def test_states_that_follow_each_other(new: Json, old: Json) -> None:
+def test_container_state_sequences(new: Json, old: Json) -> None:
     assert problems(pod(new), pod(old)) == ""
 
 
@@ -225,7 +225,7 @@ def test_transitions(
     assert [str(error) for error in errors] == ([] if allowed else [f"status.{of}[0].state: {BACK}"])
 
 
-def test_the_quality_of_service_does_not_change() -> None:
+def test_the_qos_class_is_immutable() -> None:
     """qosClass can not be changed; qosClass no change"""
     burstable, guaranteed = ({"qosClass": name} for name in ("Burstable", "Guaranteed"))
     assert problems(pod(burstable), pod(guaranteed)) == (

@@ -1,8 +1,8 @@
-"""What a status may say about the resources of containers.
+"""Validation of resources in a container status.
 
-Re-reports pkg/apis/core/validation/validation_test.go: TestValidateContainerStatusAllocatedResourcesStatus (12 rows),
-TestValidateContainerStatusNoAllocatedResourcesStatus (3 statuses), TestValidateNodeAllocatableResourceClaimStatus
-(10 rows); all of them.
+Adapted from pkg/apis/core/validation/validation_test.go: TestValidateContainerStatusAllocatedResourcesStatus (12 rows),
+TestValidateContainerStatusNoAllocatedResourcesStatus (3 statuses), TestValidateNodeAllocatableResourceClaimStatus (10
+rows); all of them.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def test_node_allocatable_claims(references: list[Json], claims: list[Json], pro
     assert tuple(str(error) for error in errors) == problems
 
 
-def test_a_node_allocatable_claim_that_was_generated() -> None:
+def test_a_generated_node_allocatable_claim() -> None:
     """Valid ResourceClaimName from PodStatus"""
     errors = Errors()
     status = {

@@ -1,1 +1,1 @@
-"""Plugins of the scheduler, against the tables of upstream's own tests at v1.36.4."""
+"""Scheduler plugins, compared with the tables in upstream's tests at v1.36.4."""

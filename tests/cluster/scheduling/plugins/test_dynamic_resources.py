@@ -1,7 +1,7 @@
-"""DynamicResources: which nodes have devices for the claims of a pod, which devices the claims get, and whole stories.
+"""DynamicResources: nodes with devices for a pod's claims, allocated devices, and whole scenarios.
 
-Re-tells in part: plugins/dynamicresources/dynamicresources_test.go TestPlugin; dynamic-resource-allocation/structured
-allocator tests.
+Adapted from parts of: plugins/dynamicresources/dynamicresources_test.go TestPlugin;
+dynamic-resource-allocation/structured allocator tests.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def using(*claims: str, **spec: Any) -> Json:
 
 
 def filtered(cycle: CycleState) -> list[str]:
-    """What is said about each node, or about all of them."""
+    """The rejection of each node, or of all."""
     assert PLUGIN.pre_filter is not None
     assert PLUGIN.filter is not None
     state = PLUGIN.pre_filter(cycle)
@@ -69,7 +69,7 @@ def cycle(*manifests: Json, claims: tuple[str, ...] = ("claim",)) -> CycleState:
 
 
 def devices(cycle: CycleState, node: str = "n1") -> list[list[str]]:
-    """The devices that each claim gets there."""
+    """The devices allocated to each claim on a node."""
     found = []
     for _, allocation in pod_claim_allocations(cycle, node):
         assert allocation is not None
@@ -253,7 +253,7 @@ def test_two_claims_do_not_get_the_same_device() -> None:
     assert devices(made) == [["a"], ["b"]]
 
 
-def test_many_devices_that_are_too_few_are_counted_and_not_tried_in_every_order() -> None:
+def test_too_few_devices_are_detected_without_trying_every_order() -> None:
     names = [f"d{number}" for number in range(30)]
     made = cycle(device_class(), claim("claim", request(count=31)), resource_slice("n1", *names))
     assert filtered(made) == [NONE, NONE]
@@ -305,7 +305,7 @@ def test_errors(manifests: list[Json], problem: str) -> None:
     assert str(caught.value) == f'running "DynamicResources" filter plugin: {problem}'
 
 
-def test_the_allocation_says_where_it_can_be_used_and_with_which_configuration() -> None:
+def test_the_allocation_has_a_node_selector_and_configuration() -> None:
     opaque = {"opaque": {"driver": DRIVER, "parameters": {"mode": "fast"}}}
     made = cycle(
         device_class(config=[opaque]),
@@ -334,7 +334,7 @@ def test_the_allocation_says_where_it_can_be_used_and_with_which_configuration()
     }
 
 
-def test_a_device_that_binds_to_a_node_can_be_used_there_only() -> None:
+def test_a_device_that_binds_to_a_node_is_limited_to_it() -> None:
     network = resource_slice("net", {"name": "a", "bindsToNode": True}, allNodes=True)
     made = cycle(device_class(), claim(), network)
     assert filtered(made) == ["", ""]
@@ -343,7 +343,7 @@ def test_a_device_that_binds_to_a_node_can_be_used_there_only() -> None:
     assert (allocation or {})["nodeSelector"] == {"nodeSelectorTerms": [{"matchFields": [named]}]}
 
 
-def test_the_first_alternative_that_fits_is_taken_and_scores() -> None:
+def test_the_first_alternative_that_fits_is_used_and_scored() -> None:
     alternatives = [
         {"name": name, "deviceClassName": name, "allocationMode": "ExactCount", "count": 1} for name in ("big", "small")
     ]
@@ -387,7 +387,7 @@ def test_pre_enqueue(manifests: list[Json], ready: bool) -> None:
 # -- stories ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_pod_waits_without_a_word_until_its_claim_is_there() -> None:
+def test_a_pod_is_gated_until_its_claim_exists() -> None:
     async def story(cluster: ControlledCluster) -> None:
         cluster.create(device_class())
         cluster.create(resource_slice("n1", "a"))
@@ -408,7 +408,7 @@ def test_a_pod_waits_without_a_word_until_its_claim_is_there() -> None:
     scheduled_cluster(story, *NODES)
 
 
-def test_a_pod_gets_the_device_that_another_gives_back() -> None:
+def test_a_pod_gets_a_device_that_another_releases() -> None:
     async def story(cluster: ControlledCluster) -> None:
         for manifest in (device_class(), resource_slice("n1", "a"), claim("one"), claim("two")):
             cluster.create(manifest)
@@ -429,7 +429,7 @@ def test_a_pod_gets_the_device_that_another_gives_back() -> None:
     scheduled_cluster(story, *NODES)
 
 
-def test_two_pods_share_a_claim_and_so_the_node() -> None:
+def test_two_pods_with_a_shared_claim_share_the_node() -> None:
     async def story(cluster: ControlledCluster) -> None:
         for manifest in (device_class(), resource_slice("n2", "a"), claim()):
             cluster.create(manifest)

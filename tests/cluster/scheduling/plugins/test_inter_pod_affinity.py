@@ -1,7 +1,7 @@
-"""Pods near others and apart from others.
+"""Affinity and anti-affinity between pods.
 
-Re-tells: plugins/interpodaffinity filtering_test.go TestRequiredAffinitySingleNode, TestRequiredAffinityMultipleNodes,
-scoring_test.go in part.
+Adapted from: plugins/interpodaffinity filtering_test.go TestRequiredAffinitySingleNode,
+TestRequiredAffinityMultipleNodes, scoring_test.go in part.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TEAM1 = {"matchExpressions": [{"key": "team", "operator": "In", "values": ["team
 
 
 def term(expressions: str, key: str, **fields: Any) -> Json:
-    """Expressions are `key In a,b` or `key Exists`, separated by `;`."""
+    """A term; expressions are `key In a,b` or `key Exists`, separated by `;`."""
     found = []
     for text in expressions.split(";"):
         label, operator, *values = text.split()
@@ -113,20 +113,20 @@ NEAR_FOO = term("foo In bar", "region")
 @pytest.mark.parametrize(
     ("labels", "affinity", "nodes", "pods", "expected"),
     [
-        # The pod near which it must be is in one of the regions.
+        # The pod that affinity requires is in one of the regions.
         ({}, terms([NEAR_FOO]), [A, B, C], [at("a", FOO)], ["", "", UNRESOLVABLE]),
-        # The first of a series matches itself and nobody else does; a domain without the label does not count.
+        # The first pod of a group matches only itself; a domain without the label does not count.
         (FOO, terms([NEAR_FOO]), [A, B], [], ["", ""]),
         (FOO, terms([NEAR_FOO, term("service In securityscan", "zone")]), [A, B], [], [UNRESOLVABLE, UNRESOLVABLE]),
-        # Once somebody matches, being the first does not help.
+        # Once another pod matches, being the first is irrelevant.
         (FOO, terms([NEAR_FOO]), [A, C], [at("c", FOO)], [UNRESOLVABLE, ""]),
-        # Apart from a pod in one zone.
+        # Anti-affinity to a pod in one zone.
         (FOO, terms(apart=[term("foo In abc", "az")]), [A, B], [at("a", ABC_POD)], [REFUSED, ""]),
         (FOO, terms(apart=[term("foo In abc", "region")]), [A, B, C], [at("a", ABC_POD)], [REFUSED, REFUSED, ""]),
-        # Both ways: the pod likes the region, but a pod there does not want it.
+        # Both directions: the pod prefers the region, but a pod there has anti-affinity to it.
         (FOO, terms([term("foo In abc", "region")]), [A, B],
          [at("a", ABC_POD, terms(apart=[term("foo In bar", "az")]))], [REFUSED, ""]),
-        # A node without the label can always be used for anti-affinity and never for affinity.
+        # A node without the label satisfies anti-affinity and violates affinity.
         (FOO, terms(apart=[term("foo In abc", "rack")]), [A], [at("a", ABC_POD)], [""]),
         ({}, terms([term("foo In bar", "rack")]), [A], [at("a", FOO)], [UNRESOLVABLE]),
     ],
@@ -137,8 +137,8 @@ def test_required_terms_on_several_nodes(
     assert answers(PLUGIN, cycle_of(pod_object(pod("p", labels=labels, affinity=affinity)), nodes, pods)) == expected
 
 
-def test_match_label_keys_narrow_a_term_to_pods_of_the_same_revision() -> None:
-    """A rolling update keeps the new pods apart from each other, not from the old ones."""
+def test_match_label_keys_limit_a_term_to_the_same_revision() -> None:
+    """In a rolling update, new pods spread among each other, independent of old ones."""
     apart = terms(apart=[{**term("app Exists", "kubernetes.io/hostname"), "matchLabelKeys": ["pod-template-hash"]}])
     new = pod_object(pod("new", labels={"app": "web", "pod-template-hash": "2"}, affinity=apart))
     old = [at("a", {"app": "web", "pod-template-hash": "1"}), at("b", {"app": "web", "pod-template-hash": "2"})]
@@ -156,7 +156,7 @@ def preferred(weight: int, wanted: Json, kind: str = "podAffinity") -> Json:
         (FOO, preferred(5, NEAR_FOO), [at("a", FOO)], [100, 100, 0]),
         (FOO, preferred(5, NEAR_FOO), [at("a", FOO), at("c", FOO), at("c", {"foo": "bar", "x": "y"})], [0, 0, 100]),
         (FOO, preferred(5, term("foo In bar", "az"), "podAntiAffinity"), [at("a", FOO)], [0, 100, 100]),
-        # What others prefer counts as much, and their required affinity counts for 1.
+        # Preferences of other pods count as much; their required affinity counts for 1.
         (FOO, None, [at("a", ABC_POD, preferred(3, NEAR_FOO))], [100, 100, 0]),
         (FOO, None, [at("c", ABC_POD, terms([NEAR_FOO]))], [0, 0, 100]),
         (FOO, None, [at("c", ABC_POD, preferred(3, NEAR_FOO, "podAntiAffinity"))], [100, 100, 0]),

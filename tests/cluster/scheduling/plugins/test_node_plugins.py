@@ -1,6 +1,6 @@
-"""Taints, node affinity, host ports and images: a pod and a node.
+"""Plugins that match a pod against a node: taints, node affinity, host ports, images.
 
-Re-tells: plugins/tainttoleration, nodeaffinity, nodeports, nodeunschedulable, nodename, imagelocality `_test.go`.
+Adapted from: plugins/tainttoleration, nodeaffinity, nodeports, nodeunschedulable, nodename, imagelocality `_test.go`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Json = dict[str, Any]
 
 
 def tolerations(*texts: str) -> list[Json]:
-    """`key operator value effect`, where `-` stands for nothing."""
+    """Tolerations from `key operator value effect`, where `-` means empty."""
     found = []
     for text in texts:
         words = ["" if word == "-" else word for word in text.split()]
@@ -184,9 +184,9 @@ def test_node_affinity_filter(spec: Json, labels: dict[str, str], fits: bool) ->
         ([fields(NAME_1, NAME_2)], {"all": node_affinity.CONFLICT}),
     ],
 )
-def test_pods_that_name_nodes_are_compared_with_those_only(spec: list[Json], refusals: dict[str, str]) -> None:
-    """The pods of a DaemonSet do."""
-    # Nobody can go anywhere, so that every node has a reason.
+def test_a_pod_that_names_nodes_is_checked_on_those_only(spec: list[Json], refusals: dict[str, str]) -> None:
+    """As pods of a DaemonSet do."""
+    # The pod fits nowhere, so that every node has a reason.
     manifest = pod("p", cpu="100", affinity=affinity(*spec))
     nodes = [node("node1"), node("node2")]
     result = schedule_pod(cycle_of(pod_object(manifest), nodes), lambda _: (), lambda names: names[0])
@@ -236,19 +236,19 @@ def test_node_affinity_score(spec: Json | None, nodes: list[int], scores: list[i
     assert node_affinity.score(cycle, list(cycle.snapshot.nodes.values())) == scores
 
 
-def test_a_cordoned_node_takes_pods_that_tolerate_the_taint_of_cordoned_nodes() -> None:
+def test_a_cordoned_node_accepts_pods_with_the_toleration() -> None:
     nodes = [node("open"), node("cordoned", unschedulable=True)]
     assert answers(node_unschedulable.PLUGIN, cycle_of(pod_object(pod("p")), nodes)) == ["", UNRESOLVABLE]
     tolerant = pod("p", tolerations=tolerations("node.kubernetes.io/unschedulable Exists - NoSchedule"))
     assert answers(node_unschedulable.PLUGIN, cycle_of(pod_object(tolerant), nodes)) == ["", ""]
 
 
-def test_a_pod_that_names_a_node_fits_there_only() -> None:
+def test_a_pod_with_a_node_name_fits_there_only() -> None:
     named = pod_object(pod("p"), "n1")
     assert answers(node_name.PLUGIN, cycle_of(named, [node("n1"), node("n2")])) == ["", UNRESOLVABLE]
 
 
-def test_nodes_that_have_large_images_score_higher_the_more_nodes_have_them() -> None:
+def test_nodes_with_large_common_images_score_higher() -> None:
     def with_image(name: str, *images: tuple[str, int]) -> Any:
         found = node(name)
         listed = tuple({"names": [image], "sizeBytes": size * 1024 * 1024} for image, size in images)

@@ -1,6 +1,6 @@
-"""Room for what a pod asks for, and how emptiness and balance are scored.
+"""Room for a pod's requests, and the scores of free and balanced resources.
 
-Re-tells: plugins/noderesources fit_test.go TestEnoughRequests, TestNotEnoughRequests, least_allocated_test.go,
+Adapted from: plugins/noderesources fit_test.go TestEnoughRequests, TestNotEnoughRequests, least_allocated_test.go,
 balanced_allocation_test.go.
 """
 
@@ -19,7 +19,7 @@ EXTENDED, OTHER, HUGE = "example.com/aaa", "example.com/bbb", "hugepages-2Mi"
 
 
 def small_node() -> Node:
-    """10 thousandths of a cpu, 20 bytes, 32 pods, 5 of an extended resource, 5 huge pages."""
+    """A node with 10 millicores, 20 bytes, 32 pods, 5 of an extended resource, 5 huge pages."""
     found = node("n")
     allocatable = {"cpu": "10m", "memory": "20", "pods": "32", "ephemeral-storage": "20", EXTENDED: "5", HUGE: "5"}
     return found.changed(status=found.status.changed(allocatable=allocatable))
@@ -92,7 +92,7 @@ def test_fit(incoming: Any, existing: Amounts, reasons: tuple[str, ...], unresol
     assert status.unresolvable == unresolvable
 
 
-def test_a_node_that_is_full_of_pods_takes_no_more_however_little_they_ask_for() -> None:
+def test_a_node_at_its_pod_limit_rejects_even_pods_without_requests() -> None:
     cycle = cycle_of(pod_object(pod("p")), [node("n", pods=1)], [pod_object(pod("other"), "n")])
     status = node_resources_fit.filter_node(cycle, cycle.snapshot.nodes["n"])
     assert status is not None
@@ -103,7 +103,7 @@ def test_a_node_that_is_full_of_pods_takes_no_more_however_little_they_ask_for()
 @pytest.mark.parametrize(
     ("incoming", "nodes", "existing", "scores"),
     [
-        # Pods without requests count as 100 thousandths and 200 MiB.
+        # Pods without requests count as 100 millicores and 200 MiB.
         (asking({"cpu": 0, "memory": 0}), [("4", "10000"), ("4", "10000")], {}, [100, 100]),
         (asking({"cpu": "1", "memory": "2000"}, {"cpu": "2", "memory": "3000"}), [("4", "10000"), ("6", "10000")], {},
          [37, 50]),

@@ -1,7 +1,7 @@
-"""Pods spread over topology domains.
+"""Pod topology spread constraints.
 
-Re-tells: plugins/podtopologyspread filtering_test.go TestSingleConstraint, TestMultipleConstraints,
-scoring_test.go in part.
+Adapted from: plugins/podtopologyspread filtering_test.go TestSingleConstraint, TestMultipleConstraints, scoring_test.go
+in part.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def spread(skew: int, key: str, selector: Json | None = FOO, **fields: Any) -> J
 
 
 def on(places: str, *labels: str) -> list[Pod]:
-    """One pod for each letter, on the node of that name; `foo` unless labels are given."""
+    """A pod for each letter, on the node of that name; labelled `foo` by default."""
     wanted = dict.fromkeys(labels or ("foo",), "")
     return [pod_object(pod("e", labels=wanted), place, f"{place}{n}{labels}") for n, place in enumerate(places)]
 
@@ -117,7 +117,7 @@ FOOS = {"nodeSelector": {"foo": ""}}
 def test_hard_constraints(
     constraints: list[Json], nodes: list[Node], pods: list[Pod], spec: Json, expected: str
 ) -> None:
-    """One letter for each node: `.` fits, `-` is refused, `!` lacks the label."""
+    """A letter for each node: `.` fits, `-` is rejected, `!` lacks the label."""
     labels = spec.get("labels", {"foo": ""})
     rest = {name: value for name, value in spec.items() if name != "labels"}
     incoming = pod_object(pod("p", labels=labels, topologySpreadConstraints=constraints, **rest))
@@ -150,7 +150,7 @@ def test_soft_constraints(constraints: list[Json], pods: str, expected: list[int
     assert score(cycle, list(cycle.snapshot.nodes.values())) == expected
 
 
-def test_pods_of_a_replica_set_prefer_to_be_apart_without_asking_for_it() -> None:
+def test_pods_of_a_replica_set_spread_by_default() -> None:
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "rs", "controller": True}
     manifest = pod("p", labels={"app": "web"})
     manifest["metadata"]["ownerReferences"] = [owner]

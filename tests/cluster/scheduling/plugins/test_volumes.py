@@ -1,6 +1,6 @@
-"""Claims and volumes: bound, waiting for their first consumer, limited, restricted, in a zone.
+"""Claims and volumes: bound, waiting for their first consumer, limited, restricted, zonal.
 
-Re-tells: plugins/volumebinding volume_binding_test.go TestVolumeBinding, plugins/volumerestrictions,
+Adapted from: plugins/volumebinding volume_binding_test.go TestVolumeBinding, plugins/volumerestrictions,
 plugins/nodevolumelimits and plugins/volumezone `_test.go` in part.
 """
 
@@ -28,7 +28,7 @@ NODES = [node("n1", labels={"foo": "bar"}), node("n2", labels={"foo": "barbar"})
 
 
 def claim(name: str, volume: str = "", storage_class: str = "", **fields: Any) -> ApiObject:
-    """Bound if a volume is named."""
+    """A claim, bound if a volume is given."""
     modes = fields.pop("modes", ["ReadWriteOnce"])
     annotations = dict(fields.pop("annotations", {}))
     spec: Json = {"accessModes": modes, "resources": {"requests": {"storage": fields.pop("size", "1Gi")}}}
@@ -69,7 +69,7 @@ def cycle(*objects: ApiObject, claims: tuple[str, ...] = ("a",), pods: tuple[Pod
 
 
 def reasons(found: CycleState) -> list[tuple[str, ...]]:
-    """Of each node, or the one that holds for all."""
+    """The reason of each node, or the common one."""
     state = volume_binding.pre_filter(found)
     if isinstance(state, Status):
         return [state.reasons]
@@ -108,10 +108,10 @@ NO_MATCH, WRONG_NODE = (volume_binding.BIND_CONFLICT,), (volume_binding.NODE_CON
         ((WAIT, claim("a", storage_class="wait"), volume("va", "other")), ("a",), [NO_MATCH, NO_MATCH]),
         ((WAIT, claim("a", storage_class="wait", modes=["ReadWriteMany"]), volume("va", "wait")), ("a",),
          [NO_MATCH, NO_MATCH]),
-        # One volume is not enough for two claims.
+        # One volume does not satisfy two claims.
         ((WAIT, claim("a", storage_class="wait"), claim("b", storage_class="wait"), volume("va", "wait")), ("a", "b"),
          [NO_MATCH, NO_MATCH]),
-        # Provisioning goes where the class allows it, and stays where it was begun.
+        # Provisioning needs an allowed node, and stays on the selected one.
         ((PROVISION, claim("a", storage_class="provision")), ("a",), [(), ()]),
         ((storage_class("provision", "WaitForFirstConsumer", "csi.example",
                         allowedTopologies=[{"matchLabelExpressions": [{"key": "foo", "values": ["bar"]}]}]),
@@ -126,7 +126,7 @@ def test_volume_binding(
     assert reasons(cycle(*objects, claims=claims)) == expected
 
 
-def test_the_smallest_volume_that_is_large_enough_is_taken_and_the_rest_is_provisioned() -> None:
+def test_the_smallest_sufficient_volume_is_bound_and_other_claims_are_provisioned() -> None:
     objects = (
         storage_class("wait", "WaitForFirstConsumer", "csi.example"),
         claim("a", storage_class="wait", size="2Gi"),
@@ -158,12 +158,12 @@ def test_a_read_write_once_pod_claim_has_one_pod() -> None:
     assert answers(volume_restrictions.PLUGIN, cycle(once, volume("va"))) == ["", ""]
     used = cycle(once, volume("va"), pods=(other,))
     assert answers(volume_restrictions.PLUGIN, used) == [REFUSED, REFUSED]
-    # In a dry run the other pod leaves.
+    # In a dry run the other pod is removed.
     used.update(next(iter(used.snapshot.nodes["n1"].pods.values())), NODES[0], -1)
     assert volume_restrictions.filter_node(used, used.snapshot.nodes["n2"]) is None
 
 
-def test_one_disk_is_not_written_from_two_pods_of_a_node() -> None:
+def test_two_pods_on_a_node_cannot_write_the_same_disk() -> None:
     def disks(read_only: bool) -> list[Json]:
         return [{"name": "d", "gcePersistentDisk": {"pdName": "disk", "readOnly": read_only}}]
 
@@ -177,7 +177,7 @@ def csi(name: str) -> Json:
     return {"csi": {"driver": "csi.example", "volumeHandle": name}}
 
 
-def test_a_node_takes_no_more_volumes_than_its_driver_can_attach() -> None:
+def test_the_driver_limits_the_volumes_of_a_node() -> None:
     limit = ApiObject.from_json(
         {
             "kind": "CSINode",
@@ -189,14 +189,14 @@ def test_a_node_takes_no_more_volumes_than_its_driver_can_attach() -> None:
     other = pod_object(pod("other", claims=("b",)), "n1")
     assert answers(node_volume_limits.PLUGIN, cycle(*objects)) == ["", ""]
     assert answers(node_volume_limits.PLUGIN, cycle(*objects, pods=(other,))) == [REFUSED, ""]
-    # A volume that exists already counts once.
+    # An attached volume counts once.
     assert answers(node_volume_limits.PLUGIN, cycle(*objects, claims=("b",), pods=(other,))) == ["", ""]
-    # One that is still to be provisioned counts for the driver of its class.
+    # A volume to be provisioned counts for the driver of its class.
     waiting = (*objects, PROVISION, claim("c", storage_class="provision"))
     assert answers(node_volume_limits.PLUGIN, cycle(*waiting, claims=("c",), pods=(other,))) == [REFUSED, ""]
 
 
-def test_a_volume_is_used_in_its_zone() -> None:
+def test_a_volume_requires_its_zone() -> None:
     zone = "topology.kubernetes.io/zone"
     nodes = [node("in", labels={zone: "z1"}), node("out", labels={zone: "z2"}), node("nowhere")]
     objects = [claim("a", "va"), volume("va", labels={zone: "z1__z3"})]

@@ -1,1 +1,1 @@
-"""Which pods go, and where."""
+"""Preemption: victims and node."""

@@ -1,6 +1,6 @@
-"""Which pods must leave a node, on which node, and who may preempt at all.
+"""Victims of a preemption, the selected node, and eligible pods.
 
-Re-tells: plugins/defaultpreemption default_preemption_test.go TestDryRunPreemption, TestSelectBestCandidate,
+Adapted from: plugins/defaultpreemption default_preemption_test.go TestDryRunPreemption, TestSelectBestCandidate,
 TestPostFilter, TestPodEligibleToPreemptOthers.
 """
 
@@ -31,7 +31,9 @@ def preemptor(size: str, priority: int = HIGH, **spec: Any) -> Pod:
 
 
 def others(text: str, labels: dict[str, str] | None = None) -> list[Pod]:
-    """`n1: 1m 0s@3`: on n1 a medium pod of middle priority, and a small one of low priority that started at 3 s."""
+    """Pods from text. `n1: 1m 0s@3`: on n1 a medium pod of middle priority, and a small one of low priority that
+    started at 3 s.
+    """
     found = []
     for line in text.split(";"):
         place, _, pods = line.partition(":")
@@ -63,15 +65,15 @@ def names(found: list[Victims]) -> dict[str, list[str]]:
     [
         ("l", "n1: 1l; n2: 1l", {"n1": ["n1.1"], "n2": ["n2.1"]}),
         ("l", "n1: 2l; n2: 3l", {}),
-        # The medium one goes, the small one of lower priority may stay.
+        # The medium pod is a victim; the small one of lower priority may stay.
         ("l", "n1: 0s 1l; n2: 1l", {"n1": ["n1.2"], "n2": ["n2.1"]}),
         ("l", "n1: 1s 0s 1m 2s; n2: 2l", {"n1": ["n1.3", "n1.2"]}),
-        # Of pods with equal priority those that have run longest stay.
+        # Of pods with equal priority, those that started earliest stay.
         ("l", "n1: 0s@5 0s@4 1s@1 1s@2 2s@3; n2: 2l", {"n1": ["n1.4", "n1.2", "n1.1"]}),
     ],
 )
-def test_pods_of_lower_priority_go_and_the_others_stay(size: str, pods: str, expected: dict[str, list[str]]) -> None:
-    """The most important victim first."""
+def test_pods_of_lower_priority_are_victims(size: str, pods: str, expected: dict[str, list[str]]) -> None:
+    """The most important victim comes first."""
     assert names(victims(cycle_of(preemptor(size), nodes(2), others(pods)))) == expected
 
 
@@ -100,7 +102,7 @@ def test_pods_that_a_budget_protects_are_counted(allowed: int, disrupted: tuple[
     assert found.violations == violations
 
 
-def test_a_protected_pod_stays_even_if_one_of_higher_priority_must_go_for_it() -> None:
+def test_a_protected_pod_stays_even_at_the_cost_of_a_more_important_one() -> None:
     protected = others("n1: 0m", {"app": "foo"})[0]
     protected = protected.changed(metadata=protected.metadata.changed(name="protected", uid="protected"))
     cycle = cycle_of(preemptor("l"), nodes(1), [*others("n1: 1m"), protected])
@@ -123,9 +125,7 @@ def test_a_protected_pod_stays_even_if_one_of_higher_priority_must_go_for_it() -
         (3, HIGH, "v", "n1: 0m@4 1m@2; n2: 1m@6 0m@1; n3: 0m@3 1m@5", {"n2"}),
     ],
 )
-def test_the_node_where_it_costs_least_is_picked(
-    count: int, priority: int, size: str, pods: str, expected: set[str]
-) -> None:
+def test_the_cheapest_node_is_picked(count: int, priority: int, size: str, pods: str, expected: set[str]) -> None:
     found = victims(cycle_of(preemptor(size, priority), nodes(count), others(pods)))
     offered: list[set[str]] = []
 
@@ -165,7 +165,7 @@ def test_post_filter(size: str, spec: dict[str, Any], pods: str, message: str, n
     assert found.nominate == nominate
 
 
-def test_a_pod_that_waits_for_victims_to_stop_preempts_no_more() -> None:
+def test_a_pod_that_waits_for_terminating_victims_does_not_preempt_again() -> None:
     mark = PodCondition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler")
     waiting = preemptor("l")
     waiting = waiting.changed(status=waiting.status.changed(nominated_node_name="n1"))
@@ -177,5 +177,5 @@ def test_a_pod_that_waits_for_victims_to_stop_preempts_no_more() -> None:
 
     found = after_filters(cycle_of(waiting, nodes(1), with_victim(mark)))
     assert found == PostFilterResult(f"{PREFIX}not eligible due to a terminating pod on the nominated node.")
-    # A pod that another client deleted is no victim: the preemptor takes it as one.
+    # A pod that another client deletes does not count as a terminating victim, and preemption may select it.
     assert after_filters(cycle_of(waiting, nodes(1), with_victim())).nominate == "n1"

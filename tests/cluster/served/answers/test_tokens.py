@@ -1,4 +1,4 @@
-"""Tokens of service accounts, and the users that they stand for."""
+"""Tokens of service accounts, and the users they authenticate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def ask(store: Store, **spec: Any) -> dict[str, Any]:
     return body_of(send(store, "POST", TOKENS, {"spec": spec}))
 
 
-def test_a_token_stands_for_its_account() -> None:
+def test_a_token_authenticates_its_account() -> None:
     store = new_store()
     body = ask(store)
     assert (body["kind"], body["spec"]["expirationSeconds"]) == ("TokenRequest", 3600)
@@ -36,11 +36,11 @@ def test_a_token_expires() -> None:
 
 
 @pytest.mark.parametrize("token", ["", "x", "a.b.c", "a.e30.c", "..."])
-def test_what_is_no_token_stands_for_nobody(token: str) -> None:
+def test_an_invalid_token_authenticates_no_user(token: str) -> None:
     assert user_of_token(new_store(), token) is None
 
 
-def test_a_short_life_is_refused() -> None:
+def test_a_short_lifetime_is_rejected() -> None:
     body = ask(new_store(), expirationSeconds=10)
     problem = "spec.expirationSeconds: Invalid value: 10: may not specify a duration less than 10 minutes"
     assert body["message"] == f'TokenRequest.authentication.k8s.io "" is invalid: {problem}'
@@ -55,7 +55,7 @@ def test_a_token_can_be_bound_to_a_pod() -> None:
     assert ask(store, boundObjectRef=reference)["status"]["token"]
 
 
-def test_a_review_says_whose_token_it_is() -> None:
+def test_a_token_review_names_the_user() -> None:
     store = new_store()
     token = ask(store)["status"]["token"]
     path = "/apis/authentication.k8s.io/v1/tokenreviews"

@@ -1,4 +1,4 @@
-"""OpenAPI documents of the server's own: every reference leads somewhere, and kubectl finds what it asks for."""
+"""The server's OpenAPI documents: valid references, and the parts that kubectl needs."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ def test_a_stale_hash_is_redirected(index: dict[str, str]) -> None:
     assert (response.status, response.headers["Location"]) == (301, index["api/v1"])
 
 
-def test_who_has_the_document_does_not_get_it_again(index: dict[str, str]) -> None:
+def test_an_unchanged_document_is_not_sent_again(index: dict[str, str]) -> None:
     tag = send(new_store(), "GET", index["api/v1"]).headers["Etag"]
     assert handle(new_store(), Request("GET", index["api/v1"], {"if-none-match": tag})).status == 304
 
 
-def test_writes_take_field_validation(index: dict[str, str]) -> None:
-    """By this kubectl decides that the server checks fields."""
+def test_writes_accept_field_validation(index: dict[str, str]) -> None:
+    """kubectl uses this to find out whether the server validates fields."""
     paths = body_of(send(new_store(), "GET", index["api/v1"]))["paths"]
     patch = paths["/api/v1/namespaces/{namespace}/pods/{name}"]["patch"]
     assert "fieldValidation" in [parameter["name"] for parameter in patch["parameters"]]
     assert patch["x-kubernetes-group-version-kind"] == {"group": "", "kind": "Pod", "version": "v1"}
 
 
-def test_lists_say_how_they_are_merged(index: dict[str, str]) -> None:
+def test_lists_have_their_merge_keys(index: dict[str, str]) -> None:
     schemas = body_of(send(new_store(), "GET", index["api/v1"]))["components"]["schemas"]
     containers = schemas["io.k8s.api.core.v1.PodSpec"]["properties"]["containers"]
     assert containers["x-kubernetes-list-map-keys"] == ["name"]

@@ -1,4 +1,4 @@
-"""OpenAPI of version 2 in protobuf: that real kubectl reads it, tests/up shows; here what it says."""
+"""The OpenAPI v2 document in protobuf. tests/up checks it with real kubectl; these tests check its content."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ACCEPT = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 
 
 def parts(data: object) -> dict[int, list[bytes | int]]:
-    """By number: the values of that field."""
+    """The values of each field number."""
     assert isinstance(data, bytes)
     found: dict[int, list[bytes | int]] = {}
     for number, value in _fields(data):
@@ -54,7 +54,7 @@ def test_a_schema() -> None:
     assert (extension[1], parts(extension[2][0])[2]) == ([b"x-kubernetes-preserve-unknown-fields"], [b"true\n"])
 
 
-def test_the_server_has_both_forms_of_one_document() -> None:
+def test_the_server_serves_one_document_in_both_forms() -> None:
     store = new_store()
     in_protobuf = handle(store, Request("GET", "/openapi/v2", {"accept": ACCEPT}))
     assert in_protobuf.headers["Content-Type"] == "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"

@@ -1,4 +1,4 @@
-"""Objects in protobuf, as kubectl 1.36 sends them, and bytes that are none."""
+"""Protobuf objects as kubectl 1.36 sends them, and invalid bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_config_map() -> None:
     }
 
 
-def test_numbers_that_are_set_are_kept_and_others_are_not() -> None:
+def test_set_numbers_are_kept_and_unset_ones_omitted() -> None:
     found = decode_object(bytes.fromhex(PRIORITY_CLASS))
     assert (found["value"], found["preemptionPolicy"]) == ("5", "PreemptLowerPriority")
     assert "globalDefault" not in found
@@ -48,12 +48,12 @@ def test_a_review_is_answered() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"k8s", b"k8s\0\xff", b"k8s\0\x0a\xff\xff", b'{"kind":"Pod"}', b"k8s\0\x12\x00"])
-def test_bytes_that_are_no_object_are_refused(data: bytes) -> None:
+def test_invalid_objects_are_rejected(data: bytes) -> None:
     with pytest.raises(ProtobufError):
         decode_object(data)
 
 
-def test_bytes_with_errors_are_read_or_refused() -> None:
+def test_corrupted_bytes_are_decoded_or_rejected() -> None:
     chance, whole, store = random.Random(29), bytes.fromhex(PRIORITY_CLASS), new_store()
     for _ in range(300):
         broken = bytearray(whole)
@@ -96,7 +96,7 @@ def part(number: int, data: bytes) -> bytes:
 
 
 def test_a_deployment() -> None:
-    """What `kubectl create deployment` sends, shortened."""
+    """The shortened request of `kubectl create deployment`."""
     template = part(2, part(2, part(1, b"nginx") + part(2, b"nginx:1.27")))
     raw = part(1, part(1, b"web")) + part(
         2, b"\x08\x03" + part(2, part(1, part(1, b"app") + part(2, b"web"))) + part(3, template)
@@ -113,7 +113,7 @@ def test_a_deployment() -> None:
     }
 
 
-def test_no_kind_in_protobuf_gets_an_error_of_the_server() -> None:
+def test_no_protobuf_kind_causes_a_server_error() -> None:
     store = new_store()
     headers = {"content-type": "application/vnd.kubernetes.protobuf"}
     for resource in RESOURCES.values():

@@ -1,4 +1,4 @@
-"""`spec.include`: what other files add to a scenario, and how their mistakes are reported."""
+"""`spec.include`: items from other files, and errors in them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def problem(path: Path) -> str:
     return str(caught.value).replace(f"{path.parent}/", "")
 
 
-def test_lists_are_joined_with_the_own_items_first(files: Path) -> None:
+def test_lists_are_joined_own_items_first(files: Path) -> None:
     path = write(files, a="  include: [b.yaml]\n  images: [{name: x}]\n  steps: [{at: 1s, cut: 1s}]\n",
                  b="  images: [{name: z}]\n  steps: [{at: 2s, cut: 1s}]\n" + POD)  # fmt: skip
     spec = load(path).spec
@@ -47,7 +47,7 @@ def test_lists_are_joined_with_the_own_items_first(files: Path) -> None:
     assert [manifest["metadata"]["name"] for manifest in spec.objects] == ["web"]
 
 
-def test_mappings_are_merged_and_the_own_value_counts(files: Path) -> None:
+def test_mappings_are_merged_and_own_values_win(files: Path) -> None:
     path = write(files, a="  include: [b.yaml, c.yaml]\n  seed: 7\n  kubeletConfiguration: {maxPods: 5}\n",
                  b="  seed: 8\n  duration: 9s\n  kubeletConfiguration: {maxPods: 6, podPidsLimit: 99}\n",
                  c="  duration: 10s\n  profile: v1.35\n")  # fmt: skip
@@ -58,21 +58,21 @@ def test_mappings_are_merged_and_the_own_value_counts(files: Path) -> None:
     assert (values["maxPods"], values["podPidsLimit"]) == (5, 99)
 
 
-def test_files_include_files_and_each_counts_once(files: Path) -> None:
+def test_nested_includes_count_once(files: Path) -> None:
     (files / "deep").mkdir()
     path = write(files, a="  include: [b.yaml, deep/c.yaml]\n", b="  include: [deep/c.yaml]\n")
     write(files / "deep", c="  include: [d.yaml]\n  images: [{name: x}]\n", d="  images: [{name: z}]\n")
     assert [image.name for image in load(path).spec.images] == ["x", "z"]
 
 
-def test_a_problem_names_the_included_file_and_its_line(files: Path) -> None:
+def test_an_error_names_the_included_file_and_its_line(files: Path) -> None:
     path = write(files, a="  include: [b.yaml]\n  steps: [{at: 1s, cut: 1s}]\n", b="  steps:\n  - {at: 1s, cutt: 1s}\n")
     assert problem(path) == "b.yaml:6: spec.steps[1].cutt: unknown field; did you mean cut?"
     write(files, b="  seed: 1\n" + POD.replace("image:", "imag:"))
     assert problem(path) == "b.yaml:11: spec.containers[0].imag: unknown field; did you mean image?"
 
 
-def test_steps_know_the_file_in_which_they_are_written(files: Path) -> None:
+def test_steps_know_their_file(files: Path) -> None:
     path = write(files, a="  include: [b.yaml]\n  steps: [{at: 1s, cut: 1s}]\n", b="  steps:\n  - {at: 2s, cut: 1s}\n")
     locations = [(Path(step.location[0]).name, step.location[1]) for step in load(path).spec.steps]
     assert locations == [("a.yaml", 6), ("b.yaml", 6)]
@@ -94,22 +94,22 @@ def test_steps_know_the_file_in_which_they_are_written(files: Path) -> None:
         ),
     ],
 )
-def test_mistakes(files: Path, spec: str, expected: str) -> None:
+def test_errors(files: Path, spec: str, expected: str) -> None:
     assert problem(write(files, a=spec)) == expected
 
 
-def test_a_circle_over_several_files(files: Path) -> None:
+def test_a_cycle_over_several_files(files: Path) -> None:
     path = write(files, a="  include: [b.yaml]\n", b="  include: [a.yaml]\n")
     assert problem(path) == "b.yaml:5: spec.include[0]: a circle: a.yaml includes b.yaml includes a.yaml"
 
 
-def test_the_user_may_allow_other_directories(files: Path) -> None:
+def test_other_directories_can_be_allowed(files: Path) -> None:
     write(files.parent, b="  images: [{name: z}]\n")
     path = write(files, a="  include: [../b.yaml]\n")
     assert [image.name for image in load(path, allow_host=True).spec.images] == ["z"]
 
 
-def test_a_link_does_not_lead_outside(files: Path) -> None:
+def test_a_link_to_the_outside_is_rejected(files: Path) -> None:
     write(files.parent, b="  images: [{name: z}]\n")
     (files / "link.yaml").symlink_to(files.parent / "b.yaml")
     assert "is outside of the directory" in problem(write(files, a="  include: [link.yaml]\n"))

@@ -1,4 +1,4 @@
-"""`spec.matrix`: the runs of one file, their names and their values."""
+"""`spec.matrix`: the runs of one file with their names and values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def runs(tmp_path: Path, matrix: str, rest: str = "", **how: object) -> list[tup
     return load_runs([str(file)], **how)  # type: ignore[arg-type]
 
 
-def test_every_combination_is_a_run_with_a_name(tmp_path: Path) -> None:
+def test_every_combination_is_a_named_run(tmp_path: Path) -> None:
     found = runs(tmp_path, "{seeds: 1..2, profiles: [v1.30, v1.36], values: {spec.kubeletConfiguration.maxPods: [5]}}")
     assert [cell for cell, _ in found] == [
         "maxPods=5 profile=v1.30 seed=1",
@@ -46,7 +46,7 @@ def test_a_value_of_an_object(tmp_path: Path) -> None:
     assert found[0][1].spec.objects[0]["metadata"]["labels"] == {"x/y": "z"}
 
 
-def test_aliases_of_yaml_are_values_of_their_own() -> None:
+def test_yaml_aliases_are_independent_values() -> None:
     shared = {"containers": [{"image": "old"}]}
     pods = [{"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name}, "spec": shared} for name in "ab"]
     changed = with_values([{"spec": {"objects": pods}}], Cell((("Pod/a spec.containers[0].image", "new"),)))
@@ -60,18 +60,18 @@ def test_flags_fix_the_seed_and_the_profile(tmp_path: Path) -> None:
     assert [cell for cell, _ in runs(tmp_path, matrix, overlay=Overlay(profile="v1.35"))] == ["seed=1", "seed=2"]
 
 
-def test_without_a_matrix_there_is_one_run_without_a_name(tmp_path: Path) -> None:
+def test_without_a_matrix_there_is_one_unnamed_run(tmp_path: Path) -> None:
     file = tmp_path / "plain.yaml"
     file.write_text(POD)
     assert [cell for cell, _ in load_runs([str(file)])] == [""]
 
 
-def test_one_scenario_of_the_file_has_the_values_that_are_written(tmp_path: Path) -> None:
+def test_one_scenario_of_the_file_has_the_written_values(tmp_path: Path) -> None:
     runs(tmp_path, "{seeds: [1, 2]}", "  seed: 9\n")
     assert load_scenario(str(tmp_path / "m.yaml")).spec.seed == 9
 
 
-def test_names_are_whole_paths_where_the_last_word_is_not_enough() -> None:
+def test_names_use_whole_paths_where_the_last_word_is_ambiguous() -> None:
     matrix = Matrix.model_validate({"values": {"spec.seed": [1], "pod/web spec.seed": [2]}})
     assert [cell.name for cell in cells(matrix)] == ["spec.seed=1 pod/web spec.seed=2"]
 
@@ -108,7 +108,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize(("matrix", "expected"), MISTAKES.items())
-def test_mistakes(tmp_path: Path, matrix: str, expected: str) -> None:
+def test_errors(tmp_path: Path, matrix: str, expected: str) -> None:
     with pytest.raises(InputError) as caught:
         runs(tmp_path, matrix, "  seed: 3\n")
     assert "\n" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""Steps on a node: files, processes, containers and calls that hang, a cut connection, a clock that jumps."""
+"""Steps on a node: files, processes, hanging containers and calls, a cut connection, a clock that jumps."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_files_of_the_node_are_written_and_removed() -> None:
     assert story.result.ok
 
 
-def test_a_file_that_does_not_exist_cannot_be_removed() -> None:
+def test_removing_a_missing_file_fails() -> None:
     story = Played({"at": "1s", "removeFile": {"path": "/srv/b"}})
     assert failures(story) == ["step at 1s: removeFile: there is no file /srv/b on node node-1"]
 
@@ -69,7 +69,7 @@ def probed() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("behaviours", [[], [{"pod": "web"}]])
-def test_a_container_that_hangs_answers_nothing_and_is_killed_after_its_grace(behaviours: list[Any]) -> None:
+def test_a_paused_container_answers_nothing_and_is_killed_after_its_grace_period(behaviours: list[Any]) -> None:
     story = Played(
         {"at": "10s", "hang": {"pod": "web", "for": "40s"}},
         objects=[probed()],
@@ -78,10 +78,10 @@ def test_a_container_that_hangs_answers_nothing_and_is_killed_after_its_grace(be
         duration="2m",
     )
     assert story.result.ok
-    assert "container main ended with exit code 137 (Error)" in notes(story)  # TERM never reached it
+    assert "container main ended with exit code 137 (Error)" in notes(story)  # TERM had no effect
 
 
-def test_a_container_that_continues_gets_its_signals() -> None:
+def test_a_continued_container_gets_its_signals() -> None:
     story = Played(
         {"at": "10s", "hang": {"pod": "web", "for": "3s"}},
         {"at": "11s", "delete": {"pod": "web"}},
@@ -91,7 +91,7 @@ def test_a_container_that_continues_gets_its_signals() -> None:
     assert ended.t == 13_000_000
 
 
-def test_calls_that_hang_return_when_it_is_over() -> None:
+def test_hanging_calls_return_at_the_end_of_the_hang() -> None:
     story = Played({"at": "0s", "hang": {"call": "StartContainer", "pod": "web", "for": "20s"}},
                    objects=[pod("web"), pod("other")])  # fmt: skip
     started = {r.pod: r.t for r in story.records if isinstance(r, CriReturn) and r.call == "StartContainer"}
@@ -99,7 +99,7 @@ def test_calls_that_hang_return_when_it_is_over() -> None:
     assert 20_000_000 < started["default/web"] < 20_200_000
 
 
-def test_a_cut_connection_comes_back() -> None:
+def test_a_cut_connection_is_restored() -> None:
     story = Played({"at": "10s", "cut": "20s"}, {"at": "15s", "kill": {"pod": "web"}}, objects=[pod("web")])
     assert notes(story)[-1] == "the API server can be reached again"
     writes = [r.t for r in story.records if r.KIND == "api.write" and r.pod and r.t > 12_000_000]
@@ -107,7 +107,7 @@ def test_a_cut_connection_comes_back() -> None:
     assert min(writes) > 30_000_000
 
 
-def test_a_clock_set_forward_ends_a_back_off_and_shows_in_timestamps() -> None:
+def test_a_clock_set_forward_ends_a_back_off_and_affects_timestamps() -> None:
     crash = pod("crash", command=["sh", "-c", "sleep 3; exit 1"])
     jumping = {"at": "7s", "clockJump": "1h"}
     story = Played(jumping, objects=[crash], expect=[{"pod": "crash", "restartCount": 2, "by": "15s"}])
@@ -116,8 +116,8 @@ def test_a_clock_set_forward_ends_a_back_off_and_shows_in_timestamps() -> None:
     assert not plain.result.ok
 
 
-def test_a_clock_set_back_stops_the_count_of_restarts() -> None:
-    """The dead container seems to be newer than those that follow it."""
+def test_a_clock_set_back_stops_the_restart_count() -> None:
+    """The dead container seems newer than its successors."""
     crash = pod("crash", command=["sh", "-c", "sleep 1; exit 1"])
     story = Played({"at": "3s", "clockJump": {"by": "-1h"}}, objects=[crash], duration="3m",
                    expect=[{"pod": "crash", "restartCount": 2, "never": True}])  # fmt: skip
@@ -137,7 +137,7 @@ def test_a_clock_set_back_stops_the_count_of_restarts() -> None:
     ],
     ids=lambda step: next(iter(step)),
 )
-def test_nothing_can_be_done_on_a_node_that_is_switched_off(step: dict[str, Any]) -> None:
+def test_steps_on_a_node_that_is_off_fail(step: dict[str, Any]) -> None:
     story = Played({"at": "5s", "reboot": {"downFor": "20s"}}, {"at": "10s", **step})
     assert failures(story) == [f"step at 10s: {next(iter(step))}: node node-1 is powered off"]
 
@@ -149,7 +149,7 @@ def test_flush_needs_real_networks() -> None:
     ]
 
 
-def test_steps_of_the_same_run_leave_the_same_trace() -> None:
+def test_steps_of_the_same_run_give_the_same_trace() -> None:
     def lines() -> list[str]:
         steps: list[dict[str, Any]] = [
             {"at": "10s", "hang": {"pod": "web", "for": "15s"}},
@@ -160,8 +160,8 @@ def test_steps_of_the_same_run_leave_the_same_trace() -> None:
     assert lines() == lines()
 
 
-def test_a_node_that_is_cut_off_writes_no_status_and_sees_no_change_of_its_own_node() -> None:
-    """The kubelet's informer is cut off, too: that others say Ready=Unknown reaches it with the connection."""
+def test_a_disconnected_node_neither_writes_its_status_nor_sees_changes() -> None:
+    """The kubelet's informer is disconnected too: it sees Ready=Unknown only after reconnecting."""
     story = Played({"at": "10s", "cut": {"for": "1m"}}, objects=[pod("web")], duration="2m")
     unknown, ready = story.when(ApiWrite, resource="nodes/status")
     assert 50 < unknown < 66  # by the node controller
@@ -169,7 +169,7 @@ def test_a_node_that_is_cut_off_writes_no_status_and_sees_no_change_of_its_own_n
     assert not [note for note in story.notes() if "update of the node status" in note]
 
 
-def test_an_update_that_cannot_be_sent_is_tried_five_times_every_ten_seconds() -> None:
+def test_a_failed_update_is_retried_five_times_every_ten_seconds() -> None:
     steps = [
         {"at": "10s", "cut": {"for": "35s"}},
         {"at": "12s", "pressure": {"memory.available": "50Mi"}},

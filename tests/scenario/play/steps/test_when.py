@@ -11,7 +11,7 @@ from tests.support.played import Played, pod
 
 
 def noted(story: Played, words: str) -> float:
-    """When a note with these words was written, in seconds."""
+    """When a note with this text was written, in seconds."""
     return next(r.t for r in story.records if isinstance(r, Note) and words in r.text) / 1_000_000
 
 
@@ -23,7 +23,7 @@ def failures(story: Played) -> list[str]:
     return [f"{failure.text}: {failure.why}" for failure in story.result.failures]
 
 
-def test_a_reboot_comes_exactly_between_create_and_start() -> None:
+def test_a_reboot_happens_exactly_between_create_and_start() -> None:
     when = {"after": "CreateContainer", "pod": "web", "container": "main"}
     story = Played({"when": when, "reboot": {"downFor": "5s"}}, objects=[pod("web")])
     off = noted(story, "powered off")
@@ -32,7 +32,7 @@ def test_a_reboot_comes_exactly_between_create_and_start() -> None:
     assert story.result.ok
 
 
-def test_before_an_operation_the_step_comes_first() -> None:
+def test_before_an_operation_the_step_runs_first() -> None:
     when = {"before": "StartContainer", "pod": "web"}
     story = Played({"when": when, "kill": {"pod": "web", "sandbox": True}}, objects=[pod("web")])
     assert noted(story, "its sandbox is killed") <= calls(story, CriCall, "StartContainer")[0]
@@ -56,7 +56,7 @@ def test_count_waits_for_a_later_operation() -> None:
         ({"pod": "web", "field": "status.podIP", "equals": "10.88.0.10"}, 'pod web has status.podIP is "10.88.0.10"'),
     ],
 )
-def test_a_condition_is_about_any_object(when: dict[str, Any], text: str) -> None:
+def test_a_condition_on_any_object(when: dict[str, Any], text: str) -> None:
     story = Played({"when": when, "cut": "1s"}, objects=[pod("web")])
     assert noted(story, "cannot be reached") < 5
     assert story.result.ok
@@ -72,14 +72,14 @@ def test_gone_waits_for_the_deletion() -> None:
     assert noted(story, "cannot be reached") > 10
 
 
-def test_delay_counts_from_the_condition() -> None:
+def test_delay_starts_at_the_condition() -> None:
     ready = {"pod": "web", "condition": "Ready"}
     later = {"when": ready, "delay": "7s", "pressure": {"memory.available": "1Gi"}}
     story = Played({"when": ready, "cut": "1s"}, later, objects=[pod("web")])
     assert noted(story, "measured") == noted(story, "cannot be reached") + 7
 
 
-def test_by_is_a_limit_and_the_failure_says_what_was_seen() -> None:
+def test_by_is_a_deadline_and_the_failure_has_the_observations() -> None:
     slow = [{"name": "*", "pullTime": "30s"}]
     story = Played({"when": {"pod": "web", "condition": "Ready"}, "by": "10s", "cut": "1s"}, objects=[pod("web")],
                    images=slow)  # fmt: skip
@@ -89,7 +89,7 @@ def test_by_is_a_limit_and_the_failure_says_what_was_seen() -> None:
     assert story.result.failures[0].at == 10_000_001
 
 
-def test_an_operation_that_never_comes_is_a_failure_at_the_end() -> None:
+def test_an_operation_that_never_happens_is_a_failure_at_the_end() -> None:
     story = Played({"when": {"after": "StopContainer", "pod": "web"}, "cut": "1s"}, objects=[pod("web")])
     [failure] = failures(story)
     assert failure.endswith("cut: its condition never became true: StopContainer did not happen")

@@ -1,4 +1,4 @@
-"""Kinds of inputs. A family makes its input number N in a folder, and says which command line reads it."""
+"""Families of inputs. A family creates input number N in a folder, and returns the command line that reads it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[4]
 
 
 class Invocation(NamedTuple):
-    """A command line of kubesim, and what is on its standard input."""
+    """A kubesim command line, and its standard input."""
 
     arguments: list[str]
     stdin: bytes = b""
@@ -20,8 +20,7 @@ class Invocation(NamedTuple):
 
 Make = Callable[[Random, Path], Invocation]
 
-# By name: the module with the function of that name, and how many inputs `make test` runs; `make soak` runs fifty times
-# as many.
+# family -> module, and number of inputs in `make test`; `make soak` runs fifty times as many.
 FAMILIES = {
     "scenario": ("running", 560), "manifests": ("running", 320), "kubelet_configuration": ("running", 170),
     "network_configuration": ("networks", 220), "plugin_answers": ("networks", 130), "plugin_cache": ("networks", 30),
@@ -37,5 +36,5 @@ def family(name: str) -> Make:
 
 
 def input_of(name: str, number: int, folder: Path) -> Invocation:
-    """The same for the same number, on every machine. The folder exists and empty."""
+    """Create an input. The same number gives the same input on every machine. The folder must be empty."""
     return family(name)(Random(f"{name} {number}"), folder)

@@ -1,5 +1,6 @@
-"""`explain`,
-`attach` and the HTTP source against a server on loopback whose answers are damaged; damaged kubeconfigs."""
+"""`explain`, `attach` and the HTTP source with a loopback server that returns damaged responses; damaged
+kubeconfigs.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ from tests.support.fuzz.mutations import Mutator
 
 TIMEOUT = ["--request-timeout", "1s"]
 CODES = (200,) * 12 + (201, 204, 301, 400, 401, 403, 404, 410, 429, 500, 503)
-PORT = 8001  # free: a worker has a host of its own
+PORT = 8001  # free, as each worker has its own network namespace
 _LISTS = {"pods": "Pod", "events": "Event", "nodes": "Node", "leases": "Lease"}
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers every GET from the tables of the server."""
+    """Answers every GET from the server's tables."""
 
     protocol_version = "HTTP/1.1"
     server: FuzzedServer
@@ -41,11 +42,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is logged."""
+        """Disable logging."""
 
 
 class FuzzedServer(ThreadingHTTPServer):
-    """`answers` has a status and a body for parts of paths; the first that matches counts."""
+    """`answers` has status and body for parts of paths; the first match is used."""
 
     daemon_threads = True
 
@@ -59,7 +60,7 @@ class FuzzedServer(ThreadingHTTPServer):
         return next(((status, body) for part, status, body in self.answers if re.search(part, asked)), (404, b"{}"))
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up early is no trouble."""
+        """Ignore clients that disconnect early."""
 
     @property
     def address(self) -> str:
@@ -88,7 +89,7 @@ def _list(kind: str) -> dict[str, Any]:
 
 @functools.cache
 def _events() -> Mutator:
-    """Of a watch."""
+    """The events of a watch."""
     types = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK")
     changes = [{"type": type, "object": one} for one in objects("Pod")[:6] for type in types]
     gone = {

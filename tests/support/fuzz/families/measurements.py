@@ -15,7 +15,7 @@ from tests.support.fuzz.families import ROOT, Invocation
 from tests.support.fuzz.mutations import Mutator
 
 DATA = ROOT / "tests" / "conformance" / "data"
-CASES = 40  # of each corpus, the first ones
+CASES = 40  # the first cases of each corpus
 REAL = ("real_chain", "edge")  # they start processes
 STORIES = (
     "traces/simple",

@@ -1,4 +1,4 @@
-"""`kubesim cni`: configurations, answers of plugins from recordings, libcni's cache, and some real plugin processes."""
+"""`kubesim cni`: configurations, recorded plugin outputs, libcni's cache, and some real plugin processes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _execution(command: str, plugin: str, stdout: str, ended: str) -> dict[str, 
 
 
 def network_configuration(rng: Random, folder: Path) -> Invocation:
-    """A directory of configurations, and every command that reads one."""
+    """A directory of configurations, and each command that reads one."""
     network = _write_configurations(rng, folder)
     places = ["--conf-dir", str(folder), "--bin-dir", str(folder), "--cache-dir", str(folder / "cache")]
     how = rng.choice((["conf"], ["conf", "-o", "json"], ["conf", "--profile", "v1.12"], ["conf", "--profile",
@@ -84,7 +84,7 @@ def network_configuration(rng: Random, folder: Path) -> Invocation:
 
 
 def _write_configurations(rng: Random, folder: Path) -> str:
-    """The name of a network that could be there."""
+    """Write configurations; returns the name of a network that may exist."""
     network = "pods"
     for number in range(rng.choice((1, 1, 2, 3))):
         tree = _configurations().mutated(rng)
@@ -100,7 +100,7 @@ def _write_configurations(rng: Random, folder: Path) -> str:
 
 
 def plugin_answers(rng: Random, folder: Path) -> Invocation:
-    """A recording: what plugins answered is mutated, seldom the recording itself."""
+    """A recording in which plugin outputs are mutated, rarely the rest."""
     command = rng.choice(COMMANDS)
     conflist = _configurations().mutated(rng) if rng.random() < 0.1 else _LIST
     operation = {**_OPERATION, "command": command, "conflist": json.dumps(conflist)}
@@ -132,7 +132,7 @@ def _answer(rng: Random) -> str:
 
 
 def plugin_cache(rng: Random, folder: Path) -> Invocation:
-    """What an earlier ADD left: the next CHECK, DEL and GC read it."""
+    """The cache of an earlier ADD, for the next CHECK, DEL or GC."""
     (folder / "a.conflist").write_text(json.dumps(_LIST))
     results = folder / "cache" / "results"
     results.mkdir(parents=True)
@@ -160,7 +160,7 @@ def plugin_cache(rng: Random, folder: Path) -> Invocation:
 
 
 def plugin_process(rng: Random, folder: Path) -> Invocation:
-    """Real processes that answer nonsense."""
+    """Real processes with invalid output."""
     (folder / "a.conflist").write_text(json.dumps(_LIST))
     _write_plugins(folder, rng, _answer(rng))
     places = ["--conf-dir", str(folder), "--bin-dir", str(folder), "--cache-dir", str(folder / "cache")]

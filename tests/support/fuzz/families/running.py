@@ -14,8 +14,8 @@ from tests.support.fuzz.disturbed import FILES
 from tests.support.fuzz.families import ROOT, Invocation
 from tests.support.fuzz.mutations import Mutator
 
-QUESTIONS_WEIGHT = 10  # of the file with all questions among some hundred others
-REAL_NETWORKS = "runtime: cni"  # a second each, and tested elsewhere
+QUESTIONS_WEIGHT = 10  # of the file with all expectations among some hundred others
+REAL_NETWORKS = "runtime: cni"  # they take a second each, and have other tests
 _SHOWN: tuple[list[str], ...] = (
     [], [], ["-q"], ["-v"], ["-o", "json"], ["-o", "jsonl"], ["--logs"], ["--log", "log"],
     ["--log", "log", "--log-format", "json", "--log-verbosity", "9"], ["-q", "--strict"],
@@ -51,7 +51,7 @@ _CONFIGURATION: dict[str, Any] = {
     "authentication": {"anonymous": {"enabled": False}},
     "registerWithTaints": [{"key": "a", "effect": "NoSchedule"}], "registerNode": True, "jitter": "off",
 }  # fmt: skip
-# Every question, form and quantity of an expectation, which shipped scenarios use only in part.
+# Every form of an expectation; shipped scenarios use only some.
 _EXPECTATIONS: list[dict[str, Any]] = [
     {"pod": "web", "condition": "Ready", "within": "10s", "of": "create"},
     {"pod": "web", "event": "Killing", "container": "main", "within": "1s", "of": "delete"},
@@ -97,7 +97,7 @@ _QUESTIONS: list[Any] = [
 
 @functools.cache
 def _files() -> list[list[Any]]:
-    """The documents of each scenario file; those with one document first."""
+    """The documents of each scenario file, files with one document first."""
     paths = [*(ROOT / "scenarios").rglob("*.yaml"), *(ROOT / "labs").glob("*/scenario.yaml")]
     texts = [path.read_text() for path in sorted(paths) if path.parent.name != "net.d"]
     shipped = [list(yaml.safe_load_all(text)) for text in texts if REAL_NETWORKS not in text]
@@ -111,7 +111,7 @@ def _scenarios() -> Mutator:
 
 @functools.cache
 def _objects() -> Mutator:
-    """The objects of all scenarios, in lists as files have them."""
+    """The objects of all scenarios, as lists."""
     found = []
     for documents in _files():
         plain = [document for document in documents if document.get("kind") != "Scenario"]

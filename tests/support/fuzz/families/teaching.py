@@ -1,4 +1,4 @@
-"""`kubesim lab`: damaged labs, and damaged files of a learner's progress."""
+"""`kubesim lab`: damaged labs, and damaged progress files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _CLASS: dict[str, Any] = {
 
 @functools.cache
 def _simulated() -> list[Path]:
-    """Labs without real plugins, which take a second each."""
+    """Labs without real plugins, which would take a second each."""
     return [folder for folder in sorted(LABS.iterdir()) if (folder / "scenario.yaml").is_file()]
 
 

@@ -14,13 +14,13 @@ from tests.support.fuzz.families import ROOT, Invocation
 from tests.support.fuzz.mutations import Mutator
 
 DATA = ROOT / "tests" / "attach" / "data" / "node.jsonl.gz"
-LINES = 60  # of the recording, after the lists
+LINES = 60  # lines of the recording after the lists
 AT = ["--at", "2026-11-17T12:00:00Z"]
 
 
 @functools.cache
 def recorded() -> list[Any]:
-    """The first lines of a recorded node: the header, lists, changes. Lists are cut to a few objects."""
+    """The first lines of a recorded node: header, lists (cut to a few objects), changes."""
     lines = [json.loads(line) for line in gzip.decompress(DATA.read_bytes()).splitlines()]
     for line in lines:
         if line.get("type") == "LIST":
@@ -32,7 +32,7 @@ def recorded() -> list[Any]:
 
 @functools.cache
 def objects(kind: str) -> list[Any]:
-    """Objects of the recording, as an API server gives them."""
+    """Objects of the recording as an API server returns them."""
     found = []
     for line in recorded():
         if line.get("kind") == kind:

@@ -1,4 +1,4 @@
-"""Which volume is found for a claim, after upstream's index_test.go."""
+"""Finding a volume for a claim, adapted from upstream's index_test.go."""
 
 from __future__ import annotations
 
@@ -54,25 +54,25 @@ DISKS = (
         (claim("20G", RWO), ""),
     ],
 )
-def test_as_few_access_modes_as_possible_and_then_the_smallest(asked: ApiObject, name: str) -> None:
+def test_fewest_access_modes_first_then_the_smallest(asked: ApiObject, name: str) -> None:
     assert found(asked, *DISKS) == name
 
 
-def test_a_volume_that_ends_or_belongs_to_another_client_is_not_found() -> None:
+def test_a_deleted_volume_or_one_of_another_claim_does_not_match() -> None:
     assert found(claim("1G"), volume("v", "1G", phase="ending")) == ""
     assert found(claim("1G"), volume("v", "1G", claimRef={"namespace": "ns", "name": "other"})) == ""
     assert found(claim("1G"), volume("v", "1G", claimRef={"namespace": "other", "name": "c"})) == ""
     assert found(claim("1G"), volume("v", "1G", claimRef={"namespace": "ns", "name": "c", "uid": "x"})) == ""
 
 
-def test_one_that_names_the_claim_but_is_too_small_or_of_another_mode_is_not_found() -> None:
+def test_a_prebound_volume_that_is_too_small_or_of_another_mode_does_not_match() -> None:
     mine: dict[str, Any] = {"claimRef": {"namespace": "ns", "name": "c"}}
     assert found(claim("1G"), volume("v", "5G", **mine)) == "v"
     assert found(claim("10G"), volume("v", "5G", **mine)) == ""
     assert found(claim("1G"), volume("v", "5G", volumeMode="Block", **mine)) == ""
 
 
-def test_with_delayed_binding_only_one_that_names_the_claim_is_found() -> None:
+def test_with_delayed_binding_only_a_prebound_volume_matches() -> None:
     free, mine = volume("free", "1G"), volume("mine", "9G", claimRef={"namespace": "ns", "name": "c"})
     assert found(claim("1G"), free, delay_binding=True) == ""
     assert found(claim("1G"), free, mine, delay_binding=True) == "mine"
@@ -82,7 +82,7 @@ def test_with_delayed_binding_only_one_that_names_the_claim_is_found() -> None:
     ("host", "excluded", "name"),
     [("a", (), "small-a"), ("b", (), "b"), ("c", (), ""), ("a", ("small-a",), "large-a")],
 )
-def test_the_scheduler_asks_for_a_node_and_leaves_out_what_it_has_chosen(
+def test_the_scheduler_passes_a_node_and_excludes_chosen_volumes(
     host: str, excluded: tuple[str, ...], name: str
 ) -> None:
     volumes = [
@@ -95,7 +95,7 @@ def test_the_scheduler_asks_for_a_node_and_leaves_out_what_it_has_chosen(
     assert ("" if match is None else match.metadata.name) == name
 
 
-def test_a_volume_that_names_the_claim_on_another_node_leaves_nothing_to_choose() -> None:
+def test_a_prebound_volume_on_another_node_leaves_no_choice() -> None:
     mine = volume("mine", "1G", host="b", claimRef={"namespace": "ns", "name": "c"})
     volumes = [mine, volume("free", "1G", host="a")]
     assert find_matching_volume(claim("1G"), volumes, node_labels={"host": "a"}) is None

@@ -1,8 +1,7 @@
-"""Upstream's own table of single syncs of the binder (binder_test.go), row by row, with our words for the rows.
+"""Upstream's table of single syncs of the PV controller (binder_test.go), row by row, in a compact notation.
 
-A row is the volumes and the claim before, which of them is synced, and both after. A volume is written
-`phase>claim:uid*`, a claim `phase>volume`; `*` says that the controller noted that it made the binding, `+` that the
-binding of the claim is complete.
+A row has the volumes and the claim before, the synced object, and both after. A volume is written `phase>claim:uid*`, a
+claim `phase>volume`; `*` means bound by the controller, `+` that the binding of the claim is complete.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ LABELS = {"foo": "true", "bar": "false"}
 
 
 def volume(text: str, size: str = "1Gi", name: str = "v", **changes: Any) -> Json:
-    """`text` is the state: phase, and after `>` the claim with its uid."""
+    """A volume; `text` is its phase, and after `>` the claim with its uid."""
     phase, _, bound = text.partition(">")
     by_controller, (claim, _, uid) = bound.endswith("*"), bound.rstrip("*").partition(":")
     metadata: Json = {"name": name, "labels": changes.pop("labels", {}), "annotations": changes.pop("annotations", {})}
@@ -92,7 +91,7 @@ def shown_claim(found: ApiObject) -> str:
 
 
 def synced(kind: str, *objects: Json) -> tuple[dict[str, str], str, list[str], str]:
-    """The volumes, the claim and the Events after one sync, and how large the claim is then."""
+    """The volumes, the claim and the Events after one sync, and the claim's capacity."""
 
     async def main() -> tuple[dict[str, str], str, list[str], str]:
         clock = LoopClock(0)
@@ -454,7 +453,7 @@ def test_the_sync_of_a_volume(row: tuple[list[Json], Json | None, str, list[str]
         ),
     ],
 )
-def test_what_the_reclaim_policy_comes_to(changes: Json, after: str | None, events: list[str]) -> None:
+def test_reclaim_policies(changes: Json, after: str | None, events: list[str]) -> None:
     released = volume("Bound>c:u", **changes)
     if len(changes) > 1 and "annotations" not in changes:
         del released["spec"]["gcePersistentDisk"]
