@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ssl import RAND_bytes
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kubesim.app import cni_nodes
 from kubesim.clock import NEVER, LoopClock, Randomness, run_virtual
@@ -28,6 +28,11 @@ from kubesim.values import value_object
 
 if TYPE_CHECKING:
     from kubesim.runtime.containerd.cni_nodes import CniNodes
+
+
+class Startable(Protocol):
+    async def start(self) -> None: ...
+
 
 _PRIVATE = 0o177  # the umask for a socket of its owner alone
 
@@ -77,18 +82,19 @@ async def _serve(scenario: Scenario, settings: ServeSettings, sinks: Sequence[Si
             await start_private(server)
             try:
                 settings.ready()
-                await tasks.run_until(_wait(clock, settings.duration))
+                await tasks.run_until(wait(clock, settings.duration))
             finally:
                 await server.close()
                 await service.streams.close()
                 node.close()
 
 
-async def _wait(clock: LoopClock, duration: int | None) -> None:
+async def wait(clock: LoopClock, duration: int | None) -> None:
+    """None: until it is cancelled."""
     await clock.sleep(NEVER // 2 if duration is None else duration)
 
 
-async def start_private(server: GrpcServer) -> None:
+async def start_private(server: Startable) -> None:
     """The socket belongs to this user alone from its first moment."""
     former = os.umask(_PRIVATE)
     try:
