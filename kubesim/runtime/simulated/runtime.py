@@ -378,7 +378,8 @@ class SimulatedRuntime(RuntimeListeners):
         container.exited.clear()
 
     async def stop_container(self, container_id: str, timeout: int) -> None:
-        """The container's own signal, TERM unless it says otherwise; then KILL when the time is up."""
+        """The container's own signal, TERM unless it says otherwise; then KILL when the time is up. Without any time,
+        only KILL."""
         container = self._container(container_id)
         if container.runs():
             self.watcher.stopping(container.info, timeout)
@@ -387,6 +388,9 @@ class SimulatedRuntime(RuntimeListeners):
 
     async def _end(self, container: SimulatedContainer, timeout: int) -> None:
         assert container.process is not None
+        if not timeout:
+            self._kill(container, "stop")
+            return
         container.process.signal(signal_number(container.info.stop_signal))
         if not container.runs():
             return
