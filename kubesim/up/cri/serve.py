@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from ssl import RAND_bytes
 from typing import TYPE_CHECKING, Protocol
 
+from kubesim.api.timestamps import MINUTE
 from kubesim.app import cni_nodes
-from kubesim.clock import NEVER, LoopClock, Randomness, run_virtual
+from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.interrupts import interrupts_postponed
 from kubesim.clock.wall import wall_now
 from kubesim.concurrency import TaskSet
@@ -34,6 +35,7 @@ class Startable(Protocol):
     async def start(self) -> None: ...
 
 
+_LONGEST_SLEEP = 60 * MINUTE  # a selector takes no timeout of years
 _PRIVATE = 0o177  # the umask for a socket of its owner alone
 
 
@@ -91,7 +93,11 @@ async def _serve(scenario: Scenario, settings: ServeSettings, sinks: Sequence[Si
 
 async def wait(clock: LoopClock, duration: int | None) -> None:
     """None: until it is cancelled."""
-    await clock.sleep(NEVER // 2 if duration is None else duration)
+    left = duration
+    while left is None or left > 0:
+        step = _LONGEST_SLEEP if left is None else min(left, _LONGEST_SLEEP)
+        await clock.sleep(step)
+        left = None if left is None else left - step
 
 
 async def start_private(server: Startable) -> None:
