@@ -7,6 +7,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -47,6 +48,7 @@ class MiniKubelet:
     directory: Path
     stdin: bool = False
     address: str = ""
+    _serving: set[asyncio.Task[None]] = field(default_factory=set)
 
     def _pod(self) -> dict[str, Any]:
         main = {"name": "main", "image": "busybox", "stdin": self.stdin}
@@ -59,6 +61,9 @@ class MiniKubelet:
         }
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.add(task)
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -72,6 +77,14 @@ class MiniKubelet:
             pass
         finally:
             writer.close()
+            self._serving.discard(task)
+
+    async def close(self) -> None:
+        """End the connections, and let them be closed."""
+        for task in list(self._serving):
+            task.cancel()
+        await asyncio.gather(*self._serving, return_exceptions=True)
+        await asyncio.sleep(0)
 
     def _answer(self, path: str, writer: asyncio.StreamWriter) -> None:
         found = self._pod() if path.endswith("/pods/web") else _DISCOVERY.get(path)
@@ -96,7 +109,10 @@ class MiniKubelet:
         url = urlsplit(await self._url(target))
         there, out = await asyncio.open_connection(url.hostname, url.port)
         out.write(f"{method} {url.path} HTTP/1.1\r\n".encode() + headers)
-        await asyncio.gather(_pipe(reader, out), _pipe(there, writer))
+        try:
+            await asyncio.gather(_pipe(reader, out), _pipe(there, writer))
+        finally:
+            out.close()
 
     async def kubectl(self, *words: str, version: str, input: str = "") -> tuple[int, str, str]:
         process = await self.start(*words, version=version)
@@ -141,3 +157,4 @@ async def mini_kubelet(kubelet: MiniKubelet) -> AsyncIterator[MiniKubelet]:
         yield kubelet
     finally:
         server.close()
+        await kubelet.close()

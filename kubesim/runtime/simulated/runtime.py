@@ -378,8 +378,7 @@ class SimulatedRuntime(RuntimeListeners):
         container.exited.clear()
 
     async def stop_container(self, container_id: str, timeout: int) -> None:
-        """The container's own signal, TERM unless it says otherwise; then KILL when the time is up. Without any time,
-        only KILL."""
+        """The container's own signal, TERM unless it says otherwise; then KILL when the time is up, or at once."""
         container = self._container(container_id)
         if container.runs():
             self.watcher.stopping(container.info, timeout)
@@ -389,11 +388,10 @@ class SimulatedRuntime(RuntimeListeners):
     async def _end(self, container: SimulatedContainer, timeout: int) -> None:
         assert container.process is not None
         if not timeout:
-            self._kill(container, "stop")
-            return
+            return self._kill(container, "stop")
         container.process.signal(signal_number(container.info.stop_signal))
         if not container.runs():
-            return
+            return None
         gone: Awaited[None] = Awaited(f"the end of container {container.info.id}")
         container.exited.append(gone)
         timer = self._clock.call_at(self._clock.now() + timeout, self._kill_soon, container)

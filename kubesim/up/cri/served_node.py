@@ -15,7 +15,7 @@ from kubesim.runtime.cri.server.containers.published_ports import HOST_ADDRESS, 
 from kubesim.runtime.cri.server.containers.served_programs import ServedPrograms
 from kubesim.runtime.cri.server.images.image_calls import ImageCalls
 from kubesim.runtime.cri.server.node import ServedNode
-from kubesim.runtime.cri.server.stats_calls import Amounts
+from kubesim.runtime.cri.server.usage.stats_calls import Amounts
 from kubesim.runtime.simulated.containers.behaviour import Behaviour
 from kubesim.runtime.simulated.containers.container_process import ProcessContext
 from kubesim.runtime.simulated.containers.programs import Programs

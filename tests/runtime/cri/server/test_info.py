@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubesim.api.timestamps import SECOND
-from kubesim.runtime.cri.server.metric_table import KINDS
+from kubesim.runtime.cri.server.usage.metric_table import KINDS
 from kubesim.runtime.cri.wire import cri_pb2 as cri
 from kubesim.runtime.cri.wire.methods import CriError
 from tests.support.cri_node import CriClient, sandbox_message, with_client
