@@ -7,15 +7,16 @@ of its own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from ssl import RAND_bytes
 from typing import TYPE_CHECKING, Any
 
 from kubesim.api.timestamps import SECOND
-from kubesim.app import LEAD, RunInterrupted, RunResult, Simulation, with_real_nodes
+from kubesim.app import LEAD, Simulation, with_real_nodes
 from kubesim.clock import NEVER, run_virtual
-from kubesim.clock.clock import PacedClock
+from kubesim.clock.real_clock import RealClock
 from kubesim.clock.wall import wall_now
 from kubesim.cluster.registry.bootstrap import bootstrap
 from kubesim.cluster.registry.services.kubernetes_service import create_kubernetes_service
@@ -24,9 +25,11 @@ from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.kubelet.server import Serving
+from kubesim.scenario.ending.result import RunInterrupted, RunResult
 from kubesim.scenario.language.document import Scenario
 from kubesim.trace import Sink
 from kubesim.up.beside import BesideStore
+from kubesim.up.control.server import controlled
 from kubesim.up.identity import kubeconfig, make_identity, write_private
 from kubesim.up.state import StateLog
 from kubesim.values import value_object
@@ -36,7 +39,8 @@ if TYPE_CHECKING:
 
 
 RECONCILED = 10 * SECOND
-PROGRESS_S = 0.5
+PROGRESS = SECOND // 2
+_JUMPS = 100_000.0  # the speed of a clock that may be advanced by days
 
 
 @value_object
@@ -54,6 +58,12 @@ class UpSettings:
     state: Path | None = None
     serving: Serving | None = None
     on_progress: Callable[[int], None] | None = None
+    control: Path | None = None  # a Unix socket for commands about the clock
+
+    @property
+    def fastest(self) -> float:
+        """The limits of connections that asyncio counts in virtual time are for this speed."""
+        return self.speed if self.control is None else max(self.speed, _JUMPS)
 
 
 class ServedSimulation(Simulation):
@@ -111,26 +121,24 @@ async def _serve(
             state.bring_back(simulation.store)
             state.follow(simulation.store)
         await simulation.come_up(settings.speed)
-        clock = PacedClock(simulation.clock, settings.speed)
+        clock = RealClock(simulation.clock)
         beside = BesideStore(simulation, clock, state)
         server = ClusterServer(
-            simulation.store, clock, tokens=(token,), tls=identity.tls, beside=beside, speed=settings.speed
+            simulation.store, clock, tokens=(token,), tls=identity.tls, beside=beside, speed=settings.fastest
         )
         await server.start(settings.host, settings.port)
+        text = kubeconfig(server.address, identity.certificate, token)
         try:
-            text = kubeconfig(server.address, identity.certificate, token)
-            write_private(settings.kubeconfig, text)
-            try:
-                settings.ready(server.address)
-                if serving is not None:
-                    await serving.start(tasks, simulation.kubelets, simulation.clock.now, simulation.measured)
-                if settings.on_progress is not None:
-                    tasks.start("progress", _report(simulation, settings.on_progress, settings.speed))
-                result: RunResult = await tasks.run_until(simulation.play())
-                if serving is not None:
-                    await serving.end()
-            finally:
-                _remove(settings.kubeconfig, text)
+            async with controlled(settings.control, simulation.clock):
+                with _published(settings.kubeconfig, text):
+                    settings.ready(server.address)
+                    if serving is not None:
+                        await serving.start(tasks, simulation.kubelets, simulation.clock.now, simulation.measured)
+                    if settings.on_progress is not None:
+                        tasks.start("progress", _report(simulation, clock, settings.on_progress))
+                    result: RunResult = await tasks.run_until(simulation.play())
+                    if serving is not None:
+                        await serving.end()
         finally:
             if simulation.result_so_far is not None:
                 stopped.append(simulation.result_so_far)
@@ -140,19 +148,22 @@ async def _serve(
         return result
 
 
-async def _report(simulation: Simulation, on_progress: Callable[[int], None], speed: float) -> None:
+async def _report(simulation: Simulation, clock: RealClock, on_progress: Callable[[int], None]) -> None:
     while True:
-        await simulation.clock.sleep(round(PROGRESS_S * speed * SECOND))
+        await clock.sleep(PROGRESS)
         on_progress(simulation.clock.elapsed())
 
 
-def _remove(path: Path, text: str) -> None:
-    """Remove the file, unless it has been changed."""
+@contextmanager
+def _published(path: Path, text: str) -> Iterator[None]:
+    """The kubeconfig is there during the block; afterwards it is removed, unless it has been changed."""
+    write_private(path, text)
     try:
-        if path.read_text() == text:
-            path.unlink()
-    except OSError:
-        pass
+        yield
+    finally:
+        with suppress(OSError):
+            if path.read_text() == text:
+                path.unlink()
 
 
 def end_on_internal_errors(tasks: TaskSet) -> None:
