@@ -378,7 +378,7 @@ class SimulatedRuntime(RuntimeListeners):
         container.exited.clear()
 
     async def stop_container(self, container_id: str, timeout: int) -> None:
-        """Send the container's stop signal (default TERM), then KILL after the timeout."""
+        """Send the container's stop signal (default TERM), then KILL after the timeout; with timeout 0 KILL at once."""
         container = self._container(container_id)
         if container.runs():
             self.watcher.stopping(container.info, timeout)
@@ -387,9 +387,11 @@ class SimulatedRuntime(RuntimeListeners):
 
     async def _end(self, container: SimulatedContainer, timeout: int) -> None:
         assert container.process is not None
+        if not timeout:
+            return self._kill(container, "stop")
         container.process.signal(signal_number(container.info.stop_signal))
         if not container.runs():
-            return
+            return None
         gone: Awaited[None] = Awaited(f"the end of container {container.info.id}")
         container.exited.append(gone)
         timer = self._clock.call_at(self._clock.now() + timeout, self._kill_soon, container)

@@ -14,6 +14,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([smhd]?)\Z")
 _UNITS = {"": 1_000_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
 _SHORTEST_SLEEP = 1000  # microseconds; a loop around a shorter one would be as costly as a busy loop
 _CPUS = 2
+_ENDLESS = ("/dev/zero", "/dev/urandom", "/dev/random", "/dev/full")
 _SLASHES = str.maketrans("./", "/.")
 _LONGEST_SLEEP = 1000 * 365 * 86_400_000_000
 
@@ -239,6 +240,21 @@ async def stress(process: Process, argv: list[str]) -> int:
     if length is None or length < 0:
         return await process.sleep_forever()
     await process.sleep(length)
+    return 0
+
+
+@program("dd")
+async def dd(process: Process, argv: list[str]) -> int:
+    """Only what a copy costs: a block is held in memory, and a copy without an end goes on until it is stopped."""
+    operands = dict(word.split("=", 1) for word in argv[1:] if "=" in word)
+    block = number(operands.get("bs") or operands.get("ibs") or "512")
+    if block is None:
+        return await process.complain(f"dd: invalid number '{operands.get('bs', '')}'")
+    process.hold(block)
+    source, is_counted = operands.get("if", ""), "count" in operands
+    if source in _ENDLESS and operands.get("of", "").startswith("/dev/") and not is_counted:
+        return await process.sleep_forever()
+    process.kernel.note(f"{argv[0]} is not simulated: it exits with 0 at once")
     return 0
 
 

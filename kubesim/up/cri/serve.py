@@ -8,10 +8,11 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ssl import RAND_bytes
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from kubesim.api.timestamps import MINUTE
 from kubesim.app import cni_nodes
-from kubesim.clock import NEVER, LoopClock, Randomness, run_virtual
+from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.interrupts import interrupts_postponed
 from kubesim.clock.wall import wall_now
 from kubesim.concurrency import TaskSet
@@ -29,6 +30,12 @@ from kubesim.values import value_object
 if TYPE_CHECKING:
     from kubesim.runtime.containerd.cni_nodes import CniNodes
 
+
+class Startable(Protocol):
+    async def start(self) -> None: ...
+
+
+_LONGEST_SLEEP = 60 * MINUTE  # a selector takes no timeout of years
 _PRIVATE = 0o177  # the umask for a socket of its owner alone
 
 
@@ -77,18 +84,23 @@ async def _serve(scenario: Scenario, settings: ServeSettings, sinks: Sequence[Si
             await start_private(server)
             try:
                 settings.ready()
-                await tasks.run_until(_wait(clock, settings.duration))
+                await tasks.run_until(wait(clock, settings.duration))
             finally:
                 await server.close()
                 await service.streams.close()
                 node.close()
 
 
-async def _wait(clock: LoopClock, duration: int | None) -> None:
-    await clock.sleep(NEVER // 2 if duration is None else duration)
+async def wait(clock: LoopClock, duration: int | None) -> None:
+    """None: until it is cancelled."""
+    left = duration
+    while left is None or left > 0:
+        step = _LONGEST_SLEEP if left is None else min(left, _LONGEST_SLEEP)
+        await clock.sleep(step)
+        left = None if left is None else left - step
 
 
-async def start_private(server: GrpcServer) -> None:
+async def start_private(server: Startable) -> None:
     """The socket belongs to this user alone from its first moment."""
     former = os.umask(_PRIVATE)
     try:

@@ -5,7 +5,7 @@ The runtime is the one of the first node of the scenario.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kubesim.clock import LoopClock, Randomness
@@ -15,7 +15,7 @@ from kubesim.runtime.cri.server.containers.published_ports import HOST_ADDRESS, 
 from kubesim.runtime.cri.server.containers.served_programs import ServedPrograms
 from kubesim.runtime.cri.server.images.image_calls import ImageCalls
 from kubesim.runtime.cri.server.node import ServedNode
-from kubesim.runtime.cri.server.stats_calls import Amounts
+from kubesim.runtime.cri.server.usage.stats_calls import Amounts
 from kubesim.runtime.simulated.containers.behaviour import Behaviour
 from kubesim.runtime.simulated.containers.container_process import ProcessContext
 from kubesim.runtime.simulated.containers.programs import Programs
@@ -81,8 +81,8 @@ class NodeMaker:
     def _settings(self) -> SimulatedSettings:
         spec = self._spec
         settings = runtime_settings(0, spec, _LATENCIES, spec.gates_of(spec.profile).rules)
-        images: Mapping[str, object] = settings.images
-        settings = replace(settings, images=ServedImages(spec.images, settings.images) if images else {})
+        if spec.images:
+            settings = replace(settings, images=ServedImages(spec.images, settings.images))
         return replace(settings, first_ip=self._parts.first_ip) if self._parts.first_ip else settings
 
     def node(self) -> tuple[ServedNode, Interceptor]:

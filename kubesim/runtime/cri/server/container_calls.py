@@ -36,7 +36,6 @@ from kubesim.shell.kernel.terminal import encode
 from kubesim.values import part, replace
 
 _EXEC = "failed to exec in container: "
-_BEGUN = "a container that is being created"
 
 
 @part
@@ -56,16 +55,16 @@ class ContainerCalls:
         if not request.sandbox_config.HasField("metadata"):
             raise failure("pod sandbox config must include metadata")
         name = container_name(message.metadata, request.sandbox_config.metadata)
-        if holder := node.container_names.holder(name):
-            reserved = f"name {quoted(name)} is reserved for {quoted(holder)}"
+        begun = f"{name}, which is being created"
+        if name in node.container_names:
             progress = "check if another CreateContainer request is in progress"
+            reserved = node.container_names.reserve(name, begun)
             raise failure(f"failed to reserve container name {quoted(name)}; {progress}: {reserved}")
-        node.container_names.reserve(name, _BEGUN)
+        node.container_names.reserve(name, begun)
         try:
             identifier = await self._create(request, sandbox)
-        except BaseException:
-            node.container_names.release(name)
-            raise
+        finally:
+            node.container_names.release(begun)
         node.container_names.reserve(name, identifier)
         return cri_pb2.CreateContainerResponse(container_id=identifier)
 
@@ -156,9 +155,7 @@ class ContainerCalls:
         finally:
             served.removing = False
         node.containers.discard(served.id)
-        sandbox = node.sandboxes.known(served.sandbox_id)
-        if sandbox is not None:
-            node.container_names.release(container_name(served.message.metadata, sandbox.message.metadata))
+        node.container_names.release(served.id)
 
     async def update_resources(self, request: Any) -> Any:
         served = self.node.containers.get(request.container_id, "failed to find container")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import field
 
 from kubesim.clock import LoopClock
+from kubesim.runtime.containerd.sandbox_rules import NameIndex
 from kubesim.runtime.cri.server.containers.host_files import HostFiles
 from kubesim.runtime.cri.server.containers.published_ports import PublishedNetwork
 from kubesim.runtime.cri.server.containers.served_programs import ServedPrograms
 from kubesim.runtime.cri.server.images.image_calls import ImageCalls
-from kubesim.runtime.cri.server.store import Index, NameIndex, ServedContainer, ServedSandbox
+from kubesim.runtime.cri.server.store import Index, ServedContainer, ServedSandbox
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.shell import Ports

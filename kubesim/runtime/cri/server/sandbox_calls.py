@@ -20,8 +20,6 @@ from kubesim.runtime.cri.wire import cri_pb2
 from kubesim.runtime.protocol import SandboxInfo
 from kubesim.values import part
 
-_BEGUN = "a sandbox that is being created"
-
 
 @part
 class SandboxCalls:
@@ -34,16 +32,17 @@ class SandboxCalls:
         node, message = self.node, request.config
         config = sandbox_config(message, request.runtime_handler)
         name = sandbox_name(message.metadata)
-        if holder := node.sandbox_names.holder(name):
-            reserved = f"name {quoted(name)} is reserved for {quoted(holder)}"
-            raise failure(f"failed to reserve sandbox name {quoted(name)}: {reserved}")
-        node.sandbox_names.reserve(name, _BEGUN)
+        begun = f"{name}, which is being created"
+        if name in node.sandbox_names:
+            raise failure(f"failed to reserve sandbox name {quoted(name)}: {node.sandbox_names.reserve(name, begun)}")
+        node.sandbox_names.reserve(name, begun)
         try:
             identifier = await node.runtime.run_pod_sandbox(config)
         except BaseException:
-            node.sandbox_names.release(name)
+            node.sandbox_names.release(begun)
             await self._adopt(message, config, name)
             raise
+        node.sandbox_names.release(begun)
         node.sandbox_names.reserve(name, identifier)
         node.sandboxes.add(ServedSandbox(identifier, message, config, request.runtime_handler))
         if node.published is not None and message.port_mappings:
@@ -82,7 +81,7 @@ class SandboxCalls:
             await self.remove_container(container.id)
         await node.runtime.remove_pod_sandbox(served.id)
         node.sandboxes.discard(served.id)
-        node.sandbox_names.release(sandbox_name(served.message.metadata))
+        node.sandbox_names.release(served.id)
         if node.published is not None:
             node.published.unmap_ports(served.id)
         return cri_pb2.RemovePodSandboxResponse()

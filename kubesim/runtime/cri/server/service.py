@@ -12,12 +12,12 @@ from kubesim.errors import RuntimeCallError
 from kubesim.runtime.cri.server.container_calls import ContainerCalls
 from kubesim.runtime.cri.server.failures import as_cri_error
 from kubesim.runtime.cri.server.info_calls import InfoCalls
-from kubesim.runtime.cri.server.metric_calls import MetricCalls
 from kubesim.runtime.cri.server.node import ServedNode
 from kubesim.runtime.cri.server.sandbox_calls import SandboxCalls
-from kubesim.runtime.cri.server.stats_calls import Amounts, StatsCalls
 from kubesim.runtime.cri.server.streaming.requests import StreamRequests
 from kubesim.runtime.cri.server.streaming.stream_server import StreamServer
+from kubesim.runtime.cri.server.usage.metric_calls import MetricCalls
+from kubesim.runtime.cri.server.usage.stats_calls import Amounts, StatsCalls
 from kubesim.runtime.cri.wire import cri_pb2
 from kubesim.runtime.cri.wire.methods import CriError
 from kubesim.runtime.simulated.containers.container_process import ProcessContext

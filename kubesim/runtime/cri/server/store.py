@@ -96,23 +96,3 @@ class Index(Generic[T]):
 
 def has_labels(labels: Mapping[str, str], selector: Mapping[str, str]) -> bool:
     return all(labels.get(name) == value for name, value in selector.items())
-
-
-class NameIndex:
-    """Names that are in use, each for one object.
-
-    Mirrors: containerd internal/registrar
-    """
-
-    def __init__(self) -> None:
-        self._holders: dict[str, str] = {}
-
-    def holder(self, name: str) -> str:
-        """The id of the object with this name; empty if it is free."""
-        return self._holders.get(name, "")
-
-    def reserve(self, name: str, identifier: str) -> None:
-        self._holders[name] = identifier
-
-    def release(self, name: str) -> None:
-        self._holders.pop(name, None)

@@ -18,7 +18,7 @@ from kubesim.runtime.cri.wire.methods import CODES, Calls, CriError, Method, met
 MAX_MESSAGE = 16 << 20
 _NUMBERS = {name: number for number, name in CODES.items()}
 _STATUS: dict[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
-_OPTIONS = (
+CHANNEL_OPTIONS = (
     ("grpc.max_receive_message_length", MAX_MESSAGE),
     ("grpc.max_send_message_length", MAX_MESSAGE),
     ("grpc.use_local_subchannel_pool", 1),  # a refused connection does not delay that of another client
@@ -35,7 +35,7 @@ class GrpcCalls:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._channel = grpc.aio.insecure_channel(SCHEME + path, options=_OPTIONS)
+        self._channel = grpc.aio.insecure_channel(SCHEME + path, options=CHANNEL_OPTIONS)
         self._callables: dict[str, Callable[..., Any]] = {}
 
     def _callable(self, name: str) -> Callable[..., Any]:
@@ -89,7 +89,7 @@ class GrpcServer:
     def __init__(self, calls: Calls, path: str, more: Sequence[grpc.GenericRpcHandler] = ()) -> None:
         self._calls = calls
         self._path = path
-        self._server = grpc.aio.server(options=_OPTIONS)
+        self._server = grpc.aio.server(options=CHANNEL_OPTIONS)
         self._server.add_generic_rpc_handlers(tuple(more))
         for service in sorted({method.service for method in methods().values()}):
             own = [method for method in methods().values() if method.service == service]

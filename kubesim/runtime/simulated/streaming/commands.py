@@ -197,11 +197,11 @@ async def _attach(client: _Client, container: SimulatedContainer, process: Conta
 
     if log is not None:
         log.attached = [*(log.attached or ()), written]
-    if source is not None:
-        channels.listen(source.feed)
     exited: Awaited[None] = Awaited("the end of a container")
     exited.add_done_callback(lambda _: ended(exited))
     container.exited.append(exited)
+    if source is not None:
+        channels.listen(source.feed)  # what the client has sent already may end the container
     try:
         async with TaskSet() as tasks:
             tasks.start("attach client", _when_gone(channels, lambda: _settle(over, False)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kubesim.runtime.cri.server.stats_calls import Usage
+from kubesim.runtime.cri.server.usage.stats_calls import Usage
 from kubesim.values import value_object
 
 BASE = ("pod", "namespace", "container", "id", "image")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubesim.runtime.cri.server.metric_table import KINDS, MetricKind, Sample
 from kubesim.runtime.cri.server.node import ServedNode
-from kubesim.runtime.cri.server.stats_calls import StatsCalls, total_of
 from kubesim.runtime.cri.server.store import ServedContainer, ServedSandbox
+from kubesim.runtime.cri.server.usage.metric_table import KINDS, MetricKind, Sample
+from kubesim.runtime.cri.server.usage.stats_calls import StatsCalls, total_of
 from kubesim.runtime.cri.wire import cri_pb2
 from kubesim.values import part
 

@@ -1,0 +1,1 @@
+"""What containers use: statistics and metrics."""

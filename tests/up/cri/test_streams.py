@@ -1,0 +1,187 @@
+"""Streams into a served runtime with real kubectl, through a small kubelet: 1.36 by WebSocket, 1.20 by SPDY."""
+
+from __future__ import annotations
+
+import asyncio
+import socket as socket_module
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+
+import pytest
+
+from kubesim.runtime.cri.wire import cri_pb2 as cri
+from kubesim.runtime.cri.wire.methods import CriError
+from tests.support.cri_node import container_message, sandbox_message
+from tests.support.cri_process import connected, running
+from tests.support.mini_kubelet import PATIENCE_S, MiniKubelet, mini_kubelet
+
+both = pytest.mark.parametrize("version", ["1.36", "1.20"])
+FAST = """
+apiVersion: kubesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: fast}
+spec: {images: [{name: "*", pullTime: 1ms}]}
+"""
+
+
+@pytest.fixture(scope="module")
+def socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    directory = tmp_path_factory.mktemp("cri")
+    (directory / "fast.yaml").write_text(FAST)
+    with running(directory / "cri.sock", "serve", "--scenario", str(directory / "fast.yaml")):
+        yield directory / "cri.sock"
+
+
+def with_pod(
+    socket: Path,
+    directory: Path,
+    story: Callable[[MiniKubelet], Coroutine[None, None, None]],
+    *command: str,
+    image: str = "busybox",
+    stdin: bool = False,
+) -> None:
+    async def main() -> None:
+        async with connected(socket) as client:
+            sandbox = await client.sandbox()
+            try:
+                container = await client.run(sandbox, *command, image=image, stdin=stdin, stdin_once=stdin)
+                kubelet = MiniKubelet(client, sandbox, container, directory, stdin)
+                async with mini_kubelet(kubelet):
+                    await story(kubelet)
+            finally:
+                await client.call("RemovePodSandbox", pod_sandbox_id=sandbox)
+
+    asyncio.run(main())
+
+
+@both
+def test_exec_keeps_output_error_and_exit_code_apart(socket: Path, tmp_path: Path, version: str) -> None:
+    async def story(kubelet: MiniKubelet) -> None:
+        script = "echo out; echo err >&2; exit 3"
+        code, out, error = await kubelet.kubectl("exec", "web", "--", "sh", "-c", script, version=version)
+        assert (code, out) == (3, "out\n")
+        assert error == "err\ncommand terminated with exit code 3\n"
+
+    with_pod(socket, tmp_path, story, "top")
+
+
+@both
+def test_exec_passes_its_input_on(socket: Path, tmp_path: Path, version: str) -> None:
+    async def story(kubelet: MiniKubelet) -> None:
+        text = "".join(f"line {number}\n" for number in range(2000))
+        assert await kubelet.kubectl("exec", "-i", "web", "--", "cat", version=version, input=text) == (0, text, "")
+
+    with_pod(socket, tmp_path, story, "top")
+
+
+@both
+def test_exec_of_a_program_that_is_not_there(socket: Path, tmp_path: Path, version: str) -> None:
+    async def story(kubelet: MiniKubelet) -> None:
+        code, _, error = await kubelet.kubectl("exec", "web", "--", "nosuch", version=version)
+        assert code == 1
+        assert 'exec: "nosuch": executable file not found in $PATH' in error
+
+    with_pod(socket, tmp_path, story, "top")
+
+
+@both
+def test_attach_types_into_a_shell_until_its_input_ends(socket: Path, tmp_path: Path, version: str) -> None:
+    async def story(kubelet: MiniKubelet) -> None:
+        code, out, _ = await kubelet.kubectl("attach", "-i", "web", version=version, input="echo -n hello\n")
+        assert (code, out) == (0, "hello")
+        assert (await kubelet.client.status(kubelet.container)).state == cri.CONTAINER_EXITED
+
+    with_pod(socket, tmp_path, story, "/bin/sh", stdin=True)
+
+
+@both
+def test_port_forward_reaches_the_program_that_listens(socket: Path, tmp_path: Path, version: str) -> None:
+    async def story(kubelet: MiniKubelet) -> None:
+        process = await kubelet.start("port-forward", "pod/web", ":80", version=version)
+        assert process.stdout is not None
+        async with asyncio.timeout(PATIENCE_S):
+            line = (await process.stdout.readline()).decode()
+        port = line.partition("127.0.0.1:")[2].split()[0]
+        body = await asyncio.to_thread(fetch, f"http://127.0.0.1:{port}/")
+        assert body == b"<h1>Welcome to nginx!</h1>\n"
+        process.terminate()
+        await process.communicate()
+
+    with_pod(socket, tmp_path, story, image="nginx")
+
+
+def fetch(url: str) -> bytes:
+    with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
+        return bytes(answer.read())
+
+
+def test_a_streaming_url_works_once(socket: Path, tmp_path: Path) -> None:
+    async def story(kubelet: MiniKubelet) -> None:
+        asked = {"container_id": kubelet.container, "cmd": ["ls"], "stdout": True}
+        url = (await kubelet.client.call("Exec", **asked)).url
+        host = url.removeprefix("http://").partition("/")[0]
+        for path, status in ((url, 400), (url, 404), (f"http://{host}/exec/unknown", 404), (f"http://{host}/", 404)):
+            with pytest.raises(urllib.error.HTTPError) as failed:
+                await asyncio.to_thread(fetch, path)
+            assert failed.value.code == status
+
+    with_pod(socket, tmp_path, story, "top")
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({}, "one of stdin, stdout, or stderr must be set"),
+        ({"tty": True, "stderr": True}, "tty and stderr cannot both be true"),
+    ],
+)
+def test_contradicting_streams_are_refused(socket: Path, tmp_path: Path, fields: dict[str, bool], text: str) -> None:
+    async def story(kubelet: MiniKubelet) -> None:
+        with pytest.raises(CriError) as failed:
+            await kubelet.client.call("Exec", container_id=kubelet.container, cmd=["ls"], **fields)
+        assert (failed.value.code, failed.value.text) == ("InvalidArgument", text)
+
+    with_pod(socket, tmp_path, story, "top")
+
+
+# -- ports ------------------------------------------------------------------------------------------------------
+
+
+def test_the_ports_of_a_pod_are_open_at_its_address(socket: Path, tmp_path: Path) -> None:
+    async def story(kubelet: MiniKubelet) -> None:
+        address = (await kubelet.client.sandbox_status(kubelet.sandbox)).network.ip
+        assert address.startswith("127.88.0.")
+        url = f"http://{address}:8080/healthz"
+        assert await asyncio.to_thread(fetch, url) == b""
+        await kubelet.client.call("StopContainer", container_id=kubelet.container, timeout=1)
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection(address, 8080)
+
+    with_pod(socket, tmp_path, story, "/agnhost", "netexec", image="registry.k8s.io/e2e-test-images/agnhost:2.53")
+
+
+def free_port() -> int:
+    with socket_module.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_a_host_port_leads_to_the_port_of_the_pod(socket: Path, tmp_path: Path) -> None:
+    port = free_port()
+
+    async def main() -> None:
+        async with connected(socket) as client:
+            mapping = cri.PortMapping(container_port=8080, host_port=port)
+            config = sandbox_message("mapped", port_mappings=[mapping])
+            sandbox = await client.sandbox(config)
+            image = "registry.k8s.io/e2e-test-images/agnhost:2.53"
+            container = await client.create(sandbox, container_message("/agnhost", "netexec", image=image), config)
+            await client.call("StartContainer", container_id=container)
+            assert await asyncio.to_thread(fetch, f"http://127.0.0.1:{port}/hostname")
+            await client.call("RemovePodSandbox", pod_sandbox_id=sandbox)
+            with pytest.raises(ConnectionRefusedError):
+                await asyncio.open_connection("127.0.0.1", port)
+
+    asyncio.run(main())
