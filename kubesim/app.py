@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
+from os import urandom
 from typing import TYPE_CHECKING, Any
 
 from kubesim.api.pod import Pod
-from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.clock.interrupts import interrupts_postponed
 from kubesim.clock.randomness import random_uids
 from kubesim.clock.virtual import VirtualLoop
+from kubesim.clock.wall import wall_now
 from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.controllers.manager import start_when_needed
 from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
@@ -49,6 +50,8 @@ from kubesim.scenario.play.node.static_sources import url_plan
 from kubesim.scenario.play.player import Player
 from kubesim.scenario.play.settings import cni_settings, dependencies, node_plans
 from kubesim.scenario.play.world import SimulatedWorld
+from kubesim.scenario.runtimes.finding import plugin_of
+from kubesim.scenario.runtimes.paced import LEAD, paced_by, start_of, started
 from kubesim.sources.manifests.simulated_url import SimulatedUrl
 from kubesim.trace import HashSink, Recorder, Sink
 from kubesim.values import replace, value_object
@@ -60,9 +63,9 @@ if TYPE_CHECKING:
     from kubesim.runtime.containerd.leaks.leftovers import Leak
     from kubesim.scenario.faults.interceptor import Interceptor
     from kubesim.scenario.language.step_items import Step
+    from kubesim.scenario.runtimes.plugin import RuntimePlugin
 
 DEFAULT_LATENCIES = Latencies()
-LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
 
 
 @value_object
@@ -85,7 +88,7 @@ class RunResult:
     without_effect: tuple[str, ...] = ()  # what the scenario requests and nothing here acts on, a line each
     networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when everything was idle
     metrics: str = ""  # of the kubelets that ran at the end, in the text format of Prometheus; if requested
-    left_behind: tuple[Leak, ...] = ()  # on the host, because a plugin did not remove it
+    left_behind: tuple[Leak | str, ...] = ()  # on the host, because a plugin or a runtime did not remove it
 
     @property
     def ok(self) -> bool:
@@ -140,13 +143,24 @@ def run_scenario(
     spec, measured = scenario.spec, metrics or serve is not None
     chosen = spec.seed if seed is None else seed
     speed = speed or (1.0 if spec.sources.apiserver is not None else 0.0)  # a live source follows the wall clock
+    plugin = plugin_of(spec)
+    speed = paced_by(plugin, speed, spec.runtime)
     stopped: list[RunResult] = []
 
     async def main(real: CniNodes | None) -> RunResult:
-        async with TaskSet() as tasks:
+        async with started(plugin), TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
             simulation = Simulation(
-                scenario, chosen, tasks, sinks, real=real, live=_live_node(spec), trial=trial, measured=measured
+                scenario,
+                chosen,
+                tasks,
+                sinks,
+                real=real,
+                plugin=plugin,
+                live=_live_node(spec),
+                start=start_of(plugin),
+                trial=trial,
+                measured=measured,
             )
             simulation.report_progress(on_progress)
             if serve is not None:
@@ -169,22 +183,29 @@ def run_scenario(
                 raise
             return stopped[0]
 
-    result = with_real_nodes(spec, host_state, play)
+    result = with_real_nodes(spec, host_state, play, plugin)
     if result.interrupted:
         raise RunInterrupted(result)
     return result
 
 
-def with_real_nodes(spec: Spec, host_state: str, play: Callable[[CniNodes | None], RunResult]) -> RunResult:
-    """Play with real nodes if the runtime needs them. They are created and removed together."""
-    left: list[Leak] = []
+def with_real_nodes(
+    spec: Spec,
+    host_state: str,
+    play: Callable[[CniNodes | None], RunResult],
+    plugin: RuntimePlugin | None = None,
+) -> RunResult:
+    """Play with real nodes if the runtime needs them, or with a plugin. They are created and removed together."""
+    left: list[Leak | str] = []
     with interrupts_postponed():
         real = _real_nodes(spec, host_state) if spec.runtime == "cni" else None
         try:
             result = play(real)
         finally:
             if real is not None:
-                left = real.close()
+                left += real.close()
+            if plugin is not None:
+                left += plugin.close()
     return replace(result, left_behind=tuple(left)) if left else result
 
 
@@ -232,6 +253,7 @@ class Simulation:
         *,
         latencies: Latencies = DEFAULT_LATENCIES,
         real: CniNodes | None = None,
+        plugin: RuntimePlugin | None = None,
         live: LiveNode | None = None,
         start: int | None = VIRTUAL_START - LEAD,
         trial: Trial | None = None,
@@ -243,6 +265,9 @@ class Simulation:
         self._trial = trial or Trial(scenario.gates)
         self.gates = self._trial.gates
         self.clock = LoopClock(start)
+        self._plugin = plugin
+        if plugin is not None and plugin.real_time and self.clock.virtual is not None:
+            self.clock.virtual.skips_idle_ticks = False  # what happens in real containers is seen only by looking
         self._story_start = self.clock.now() + LEAD
         self.randomness = Randomness(seed)
         self.recorder = Recorder(self.clock)
@@ -261,16 +286,22 @@ class Simulation:
         self.interceptor = self.make_interceptor()
         self.dependencies = dependencies(scenario.spec, self._is_ready)
         self.invariants = self._make_watch(live)
-        context = self._node_context(latencies, real, live)
+        context = self._node_context(latencies, real, plugin, live)
         self._make_cluster(controllers, live)
         self.nodes = self._make_nodes(context)
         self.world = self._make_world()
 
     def make_store(self) -> Store:
         """The API server in memory, empty."""
-        return Store(self.clock.now, random_uids(self.randomness))
+        return Store(self.clock.now, random_uids(self._uids()))
 
-    def _node_context(self, latencies: Latencies, real: CniNodes | None, live: LiveNode | None) -> NodeContext:
+    def _uids(self) -> Randomness:
+        """A real runtime may have sandboxes of another run with this seed: then no uid is the same again."""
+        return self.randomness if self._plugin is None else Randomness(int.from_bytes(urandom(6), "big"))
+
+    def _node_context(
+        self, latencies: Latencies, real: CniNodes | None, plugin: RuntimePlugin | None, live: LiveNode | None
+    ) -> NodeContext:
         """What all nodes share."""
         return NodeContext(
             self.clock,
@@ -288,6 +319,7 @@ class Simulation:
             health=self.health,
             output=self.output,
             real=real,
+            plugin=plugin,
             live=live,
             interceptor=self.interceptor,
             dependencies=self.dependencies,
@@ -396,6 +428,8 @@ class Simulation:
         for node in self.nodes.values():
             node.start()
         await self.clock.sleep_until(self._story_start)
+        if self._plugin is not None and self._plugin.real_time:
+            await self.clock.sleep_until(max(self.clock.now(), wall_now()))  # the minute before took real time, too
         self._begin(speed)
 
     async def run(self, until: int | None = None, speed: float = 0.0) -> RunResult:
@@ -447,7 +481,7 @@ class Simulation:
             self.recorder.add(sink)
             getattr(sink, "follow_store", lambda store: None)(self.store)
         for node in self.nodes.values():
-            if node.live is None:
+            if node.live is None and self._plugin is None:
                 node.runtime.tell_start_up()  # which was before the story
         self.effects.begin(self.scenario.spec)
         if self.interceptor is not None:

@@ -13,7 +13,7 @@ from ssl import RAND_bytes
 from typing import TYPE_CHECKING, Any
 
 from kubesim.api.timestamps import SECOND
-from kubesim.app import LEAD, RunInterrupted, RunResult, Simulation, with_real_nodes
+from kubesim.app import RunInterrupted, RunResult, Simulation, with_real_nodes
 from kubesim.clock import NEVER, run_virtual
 from kubesim.clock.clock import PacedClock
 from kubesim.clock.wall import wall_now
@@ -25,6 +25,7 @@ from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.kubelet.server import Serving
 from kubesim.scenario.language.document import Scenario
+from kubesim.scenario.runtimes.paced import LEAD
 from kubesim.trace import Sink
 from kubesim.up.beside import BesideStore
 from kubesim.up.identity import kubeconfig, make_identity, write_private

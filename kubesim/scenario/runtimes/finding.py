@@ -1,0 +1,61 @@
+"""Which runtimes there are: bundled ones, and plugins in the entry points of other distributions.
+
+Entry points are only read for a name that is not bundled, because that takes 20 ms.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
+
+from kubesim.errors import UsageError
+
+if TYPE_CHECKING:
+    from kubesim.scenario.language.document import Spec
+    from kubesim.scenario.runtimes.plugin import RuntimePlugin
+
+GROUP = "kubesim.runtimes"
+BUNDLED = ("simulated", "cni", "cri")
+_IN_THE_NODE = ("simulated", "cni")  # parts of a simulated node, not plugins
+
+
+def installed() -> dict[str, EntryPoint]:
+    """Third-party runtimes, by name. A name that is bundled cannot be taken."""
+    return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in BUNDLED}
+
+
+def unknown_runtime(name: str) -> str:
+    """The problem with the name of a runtime; empty if there is none."""
+    if name in BUNDLED:
+        return ""
+    found = installed()
+    if name in found:
+        return ""
+    names = ", ".join((*BUNDLED, *sorted(found)))
+    return f"there is no runtime {name}: it is one of {names}; others come with a distribution that has the entry point"
+
+
+def plugin_of(spec: Spec) -> RuntimePlugin | None:
+    """The plugin of a run; None if its runtime is a part of the simulated nodes. Raises UsageError."""
+    if spec.runtime in _IN_THE_NODE:
+        return None
+    if spec.runtime == "cri":
+        from kubesim.scenario.runtimes.cri import CriPlugin  # grpc is imported only here
+
+        return CriPlugin(spec.cri)
+    return _loaded(spec.runtime)
+
+
+def _loaded(name: str) -> RuntimePlugin:
+    from kubesim.scenario.runtimes.plugin import RuntimePlugin
+
+    entry = installed().get(name)
+    if entry is None:
+        raise UsageError(unknown_runtime(name))
+    try:
+        made = entry.load()()
+    except Exception as error:  # code of somebody else
+        raise UsageError(f"runtime {name} ({entry.value}) cannot be loaded: {type(error).__name__}: {error}") from error
+    if not isinstance(made, RuntimePlugin):
+        raise UsageError(f"runtime {name} ({entry.value}) is no kubesim.scenario.runtimes.RuntimePlugin")
+    return made

@@ -1,0 +1,42 @@
+"""Runs with a plugin: their speed, their first moment, and what surrounds them in the event loop."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from kubesim.api.timestamps import SECOND
+from kubesim.clock import LoopClock
+from kubesim.clock.clock import VIRTUAL_START
+from kubesim.clock.wall import wall_now
+from kubesim.errors import UsageError
+from kubesim.scenario.runtimes.plugin import RuntimePlugin
+
+LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
+
+
+def paced_by(plugin: RuntimePlugin | None, speed: float, name: str) -> float:
+    """The speed of the run. Raises UsageError."""
+    if plugin is None or not plugin.real_time:
+        return speed
+    if speed not in (0.0, 1.0):
+        plugin.close()
+        raise UsageError(f"--speed {speed:g}: real containers of runtime {name} run in real time: leave --speed out")
+    return 1.0
+
+
+def start_of(plugin: RuntimePlugin | None) -> int:
+    """When the clock of the run begins: timestamps of real containers are those of the machine."""
+    return (VIRTUAL_START if plugin is None or not plugin.real_time else wall_now()) - LEAD
+
+
+@asynccontextmanager
+async def started(plugin: RuntimePlugin | None) -> AsyncIterator[None]:
+    if plugin is None:
+        yield
+        return
+    try:
+        await plugin.start(LoopClock())
+        yield
+    finally:
+        await plugin.stop()
