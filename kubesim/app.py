@@ -50,8 +50,7 @@ from kubesim.scenario.play.node.static_sources import url_plan
 from kubesim.scenario.play.player import Player
 from kubesim.scenario.play.settings import cni_settings, dependencies, node_plans
 from kubesim.scenario.play.world import SimulatedWorld
-from kubesim.scenario.runtimes.finding import plugin_of
-from kubesim.scenario.runtimes.paced import LEAD, paced_by, start_of, started
+from kubesim.scenario.runtimes.paced import LEAD, checked_plugin, paced_by, start_of, started
 from kubesim.sources.manifests.simulated_url import SimulatedUrl
 from kubesim.trace import HashSink, Recorder, Sink
 from kubesim.values import replace, value_object
@@ -143,7 +142,7 @@ def run_scenario(
     spec, measured = scenario.spec, metrics or serve is not None
     chosen = spec.seed if seed is None else seed
     speed = speed or (1.0 if spec.sources.apiserver is not None else 0.0)  # a live source follows the wall clock
-    plugin = plugin_of(spec)
+    plugin = checked_plugin(spec)
     speed = paced_by(plugin, speed, spec.runtime)
     stopped: list[RunResult] = []
 

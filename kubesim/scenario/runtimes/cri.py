@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kubesim.clock import LoopClock, go
@@ -22,6 +23,7 @@ from kubesim.scenario.runtimes.plugin import NodeSetting, NodeSupplies, RuntimeP
 
 if TYPE_CHECKING:
     from kubesim.runtime.cri.client.connection import RuntimeIdentity
+    from kubesim.runtime.cri.client.log_following import LogFollower
     from kubesim.runtime.cri.client.runtime import CriRuntime
     from kubesim.runtime.cri.wire.grpc_calls import GrpcCalls
 
@@ -49,6 +51,7 @@ class CriPlugin(RuntimePlugin):
         self.state = StateDirectory(item.state or os.path.join(states_directory(), secrets.token_hex(4)))
         self._identity: RuntimeIdentity | None = None
         self._calls: GrpcCalls | None = None
+        self._followers: list[LogFollower] = []
 
     async def start(self, clock: LoopClock) -> None:
         from kubesim.runtime.cri.client.connection import HeldCalls, identify
@@ -61,7 +64,9 @@ class CriPlugin(RuntimePlugin):
     def node(self, setting: NodeSetting) -> NodeSupplies:
         from kubesim.runtime.cri.client.host import NodeHost
         from kubesim.runtime.cri.client.log_files import RealLogDirectory, RealLogFiles
+        from kubesim.runtime.cri.client.log_following import LogFollower
         from kubesim.runtime.cri.client.runtime import CriRuntime
+        from kubesim.runtime.cri.client.signals import send_signal
         from kubesim.runtime.cri.client.volumes import RealVolumes
         from kubesim.runtime.network.host_network import HostNetwork
 
@@ -71,15 +76,23 @@ class CriPlugin(RuntimePlugin):
         prefix = "" if self._identity.uses_systemd else f"{self.state.cgroup}/{setting.name}"
         host = NodeHost(directory, self._machine, volumes.find, prefix)
         runtime = CriRuntime(self._held, self.state.owner(setting.name), host, name=self._identity.name)
+        if (output := setting.output) is not None:
+            follower = LogFollower(setting.clock, host.logs, partial(output.wrote, setting.name))
+            self._followers.append(follower)
+            setting.tasks.start(f"{setting.name} logs", follower.run())
         return NodeSupplies(
             runtime,
             network=HostNetwork(setting.clock),
             volumes=volumes,
             log_files=RealLogFiles(host.logs, lambda log: _reopen(runtime, log)),
             logs=RealLogDirectory(host.logs),
+            kill=partial(send_signal, self._held),
+            log_file=runtime.log_file,
         )
 
     async def stop(self) -> None:
+        for follower in self._followers:
+            follower.close()
         if self._calls is not None:
             await self._calls.close()
 

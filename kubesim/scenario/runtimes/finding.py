@@ -35,10 +35,13 @@ def unknown_runtime(name: str) -> str:
     return f"there is no runtime {name}: it is one of {names}; others come with a distribution that has the entry point"
 
 
-def plugin_of(spec: Spec) -> RuntimePlugin | None:
-    """The plugin of a run; None if its runtime is a part of the simulated nodes. Raises UsageError."""
-    if spec.runtime in _IN_THE_NODE:
-        return None
+def is_in_the_node(name: str) -> bool:
+    """Whether this runtime is a part of a simulated node, and not a plugin."""
+    return name in _IN_THE_NODE
+
+
+def plugin_of(spec: Spec) -> RuntimePlugin:
+    """The plugin of a run. Raises UsageError."""
     if spec.runtime == "cri":
         from kubesim.scenario.runtimes.cri import CriPlugin  # grpc is imported only here
 

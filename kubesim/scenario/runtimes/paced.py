@@ -10,9 +10,21 @@ from kubesim.clock import LoopClock
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.clock.wall import wall_now
 from kubesim.errors import UsageError
+from kubesim.scenario.language.document import Spec
+from kubesim.scenario.runtimes.finding import is_in_the_node, plugin_of
 from kubesim.scenario.runtimes.plugin import RuntimePlugin
 
 LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
+
+
+def checked_plugin(spec: Spec) -> RuntimePlugin | None:
+    """The plugin of a run, if its scenario can be played with it. Raises UsageError."""
+    if is_in_the_node(spec.runtime):
+        return None
+    from kubesim.scenario.runtimes.limits import check_real_runtime  # most runs do without
+
+    check_real_runtime(spec, spec.runtime)
+    return plugin_of(spec)
 
 
 def paced_by(plugin: RuntimePlugin | None, speed: float, name: str) -> float:

@@ -11,6 +11,7 @@ A distribution names its plugin in an entry point of the group `kubesim.runtimes
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from kubesim.clock import LoopClock, Randomness
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from kubesim.runtime.kuberuntime.logs import LogDirectory
     from kubesim.runtime.network.node_network import NodeNetwork
     from kubesim.runtime.protocol import Runtime
+    from kubesim.runtime.simulated.log_files import ContainerOutput
     from kubesim.runtime.volume_directories import VolumeDirectories
 
 
@@ -38,6 +40,7 @@ class NodeSetting:
     randomness: Randomness
     recorder: Recorder
     tasks: TaskSet
+    output: ContainerOutput | None = None  # gets the lines that containers write
 
 
 @value_object
@@ -51,6 +54,9 @@ class NodeSupplies:
     logs: LogDirectory | None = None
     cgroups: PodCgroups | None = None
     stats: StatsProvider | None = None
+    # Sends a signal to the main process of a container or, if the flag is set, of a sandbox. Raises RuntimeCallError.
+    kill: Callable[[str, int, bool], Awaitable[None]] | None = None
+    log_file: Callable[[str], Awaitable[str]] | None = None  # the path of the log of a container, in the format of CRI
 
 
 class RuntimePlugin:

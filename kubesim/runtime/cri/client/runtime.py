@@ -214,6 +214,11 @@ class CriRuntime:
         await self._call("UpdateContainerResources", request)
         self._changed(self._uid_of(container_id))
 
+    async def log_file(self, container_id: str) -> str:
+        """The path of the log of a container. Raises NotFound."""
+        answer = await self._call("ContainerStatus", pb.ContainerStatusRequest(container_id=container_id))
+        return self.host.own_path(answer.status.log_path)
+
     async def reopen_log(self, log: str) -> None:
         """Write to a new file: the present one was renamed. `log` is its path below /var/log/pods."""
         for info in self._containers.values():

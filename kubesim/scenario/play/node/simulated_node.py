@@ -277,7 +277,9 @@ class SimulatedNode:
         context = self._context
         if context.plugin is None:
             return NodeSupplies(self.runtime, self.network, self.volumes, self.log_files)
-        setting = NodeSetting(self.name, number, context.clock, self._randomness, context.recorder, context.tasks)
+        setting = NodeSetting(
+            self.name, number, context.clock, self._randomness, context.recorder, context.tasks, context.output
+        )
         supplies = context.plugin.node(setting)
         self.disk = replace(
             self.disk,
